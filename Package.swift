@@ -1,0 +1,102 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Warnings are errors where the project checks itself (`scripts/check`), never for people who build it with a newer compiler.
+let strict: [SwiftSetting] =
+    Context.environment["MOONPOOL_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)]
+
+/// Modules that may not touch a pointer: an unsafe construct there is a build error.
+let safe: [SwiftSetting] =
+    strict + [.strictMemorySafety(), .treatWarning("StrictMemorySafety", as: .error)]
+
+/// The few modules where pointers live: LMDBStorage, ColumnStorage, EventLoops, LuaHost and LineEditing.
+let unsafeZone: [SwiftSetting] = strict
+
+let package = Package(
+    name: "moonpool",
+    products: [
+        .library(name: "ObjectStore", targets: ["ObjectStore"]),
+        .library(name: "ScriptHost", targets: ["ScriptHost"]),
+        .executable(name: "moonpool", targets: ["moonpool"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0")
+    ],
+    targets: [
+        .systemLibrary(
+            name: "CLMDB", pkgConfig: "lmdb",
+            providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
+        .systemLibrary(
+            name: "CLua", pkgConfig: "lua5.4",
+            providers: [.apt(["liblua5.4-dev"]), .brew(["lua"])]),
+        .systemLibrary(
+            name: "CEdit", pkgConfig: "libedit",
+            providers: [.apt(["libedit-dev"]), .brew(["libedit"])]),
+        .systemLibrary(
+            name: "CUV", pkgConfig: "libuv",
+            providers: [.apt(["libuv1-dev"]), .brew(["libuv"])]),
+        .systemLibrary(
+            name: "CSQLite", pkgConfig: "sqlite3",
+            providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+
+        .target(name: "LMDBStorage", dependencies: ["CLMDB"], swiftSettings: unsafeZone),
+        .target(name: "ColumnStorage", dependencies: ["LMDBStorage"], swiftSettings: unsafeZone),
+        .target(name: "ObjectStore", dependencies: ["ColumnStorage"], swiftSettings: safe),
+
+        .target(name: "CLuaShims", dependencies: ["CLua"]),
+        .target(name: "LuaHost", dependencies: ["CLuaShims"], swiftSettings: unsafeZone),
+        .target(name: "EventLoops", dependencies: ["CUV"], swiftSettings: unsafeZone),
+        .target(name: "LineEditing", dependencies: ["CEdit"], swiftSettings: unsafeZone),
+
+        .target(
+            name: "StoreBindings", dependencies: ["ObjectStore", "LuaHost"], swiftSettings: safe),
+        .target(
+            name: "ScriptHost",
+            dependencies: ["StoreBindings", "ObjectStore", "LuaHost", "EventLoops"],
+            swiftSettings: safe),
+        .target(
+            name: "REPL", dependencies: ["ScriptHost", "LuaHost", "LineEditing"],
+            swiftSettings: safe),
+        .executableTarget(
+            name: "moonpool",
+            dependencies: [
+                "REPL", "ScriptHost",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: safe),
+        .executableTarget(
+            name: "benchmarks",
+            dependencies: ["ObjectStore", "ScriptHost", "CSQLite", "CLMDB"],
+            swiftSettings: unsafeZone),
+
+        .target(
+            name: "TestSupport",
+            dependencies: ["ObjectStore", "ScriptHost", "EventLoops", "LuaHost"],
+            path: "Tests/TestSupport", swiftSettings: unsafeZone),
+        .testTarget(
+            name: "LMDBStorageTests", dependencies: ["LMDBStorage"], swiftSettings: unsafeZone),
+        .testTarget(
+            name: "ColumnStorageTests", dependencies: ["ColumnStorage", "LMDBStorage"],
+            swiftSettings: unsafeZone),
+        .testTarget(
+            name: "ObjectStoreTests", dependencies: ["ObjectStore", "ColumnStorage"],
+            swiftSettings: unsafeZone),
+        .testTarget(
+            name: "EventLoopsTests", dependencies: ["EventLoops"], swiftSettings: unsafeZone),
+        .testTarget(name: "LuaHostTests", dependencies: ["LuaHost"], swiftSettings: unsafeZone),
+        .testTarget(
+            name: "StoreBindingsTests", dependencies: ["StoreBindings", "TestSupport"],
+            swiftSettings: unsafeZone),
+        .testTarget(
+            name: "ScriptHostTests", dependencies: ["ScriptHost", "TestSupport"],
+            swiftSettings: unsafeZone),
+        .testTarget(
+            name: "LineEditingTests", dependencies: ["LineEditing"], swiftSettings: unsafeZone),
+        .testTarget(
+            name: "REPLTests", dependencies: ["REPL", "TestSupport"], swiftSettings: unsafeZone),
+        .testTarget(
+            name: "ToolTests", dependencies: ["TestSupport", "moonpool"],
+            swiftSettings: unsafeZone),
+    ],
+    swiftLanguageModes: [.v6]
+)
