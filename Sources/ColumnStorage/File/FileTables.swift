@@ -1,0 +1,53 @@
+import LMDBStorage
+
+/// The tables of the file's own layout, opened once with the file.
+///
+/// Classes do not have tables of their own: LMDB's handles cannot be opened safely while other
+/// transactions run, and a transaction's begin would grow with the number of classes. Instead leaves
+/// and index blocks are spread over a fixed number of tables by table id (so that filling one
+/// class is a pure append as long as there are few classes), and the table id leads every key.
+/// All names fit on one page of LMDB's directory.
+package struct FileTables: Sendable {
+    /// How many tables leaves, and index blocks, are spread over.
+    package static let shards = 24
+
+    /// Small named blobs: the file's format, the schema.
+    package let meta: Table
+    /// One change set per version, by version.
+    package let history: Table
+    /// Row-shaped newest rows and the heads of tables.
+    package let tail: Table
+    /// Chunks of lists; keys are bytes.
+    package let lists: Table
+    /// Long values; keys are bytes.
+    package let values: Table
+    private let leafShards: [Table]
+    private let indexShards: [Table]
+
+    /// Where leaves of a table lie: key = table (16 bits) | cluster (32) | column + 1 (16).
+    package func leaves(of table: TableID) -> Table { leafShards[Self.shard(of: table)] }
+
+    /// Where index blocks of a table lie; keys are bytes and begin with the table's id.
+    package func indexes(of table: TableID) -> Table { indexShards[Self.shard(of: table)] }
+
+    package static func shard(of table: TableID) -> Int { Int(table.rawValue) % shards }
+
+    static var names: [TableName] {
+        [
+            TableName("meta", .bytes), TableName("history", .integers),
+            TableName("tail", .integers), TableName("lists", .bytes), TableName("values", .bytes),
+        ] + (0..<shards).map { TableName("t\($0)", .integers) }
+            + (0..<shards).map { TableName("i\($0)", .bytes) }
+    }
+
+    init(_ environment: Environment) {
+        let tables = environment.tables
+        meta = tables[0]
+        history = tables[1]
+        tail = tables[2]
+        lists = tables[3]
+        values = tables[4]
+        leafShards = Array(tables[5..<5 + Self.shards])
+        indexShards = Array(tables[5 + Self.shards..<5 + 2 * Self.shards])
+    }
+}

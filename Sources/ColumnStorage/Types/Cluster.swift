@@ -1,0 +1,74 @@
+/// The fixed size of a cluster: a run of consecutive keys whose values lie together.
+///
+/// 496 eight-byte values, a null bitmap and the header stay inside one overflow page of LMDB (4080
+/// bytes); 504 would not. A constant, so that the division is a multiplication.
+public enum Cluster {
+    /// Rows per cluster.
+    @inlinable public static var rows: Int { 496 }
+    /// 64-bit words of a bitmap over a cluster.
+    @inlinable public static var words: Int { 8 }
+    /// The bytes of a bitmap as leaves store it.
+    @inlinable static var bitmapBytes: Int { 62 }
+
+    /// All rows of a cluster.
+    @inlinable public static var all: ClusterBits {
+        var bits = ClusterBits(repeating: .max)
+        bits[7] = (1 << 48) - 1
+        return bits
+    }
+}
+
+/// One bit per row of a cluster: bit `i` is bit `i % 64` of word `i / 64`. Bits from 496 on are zero.
+public typealias ClusterBits = SIMD8<UInt64>
+
+extension SIMD8<UInt64> {
+    /// Whether no row is in the set.
+    @inlinable @inline(__always)
+    public var isEmpty: Bool { self == .zero }
+
+    /// How many rows are in the set.
+    @inlinable
+    public var rowCount: Int {
+        var count = 0
+        var word = 0
+        while word < 8 {
+            count &+= self[word].nonzeroBitCount
+            word &+= 1
+        }
+        return count
+    }
+
+    /// Whether row `index` of the cluster is in the set.
+    @inlinable @inline(__always)
+    public func contains(_ index: Int) -> Bool {
+        self[index &>> 6] &>> UInt64(truncatingIfNeeded: index & 63) & 1 != 0
+    }
+
+    /// Adds row `index` of the cluster.
+    @inlinable @inline(__always)
+    public mutating func insert(_ index: Int) {
+        self[index &>> 6] |= 1 &<< UInt64(truncatingIfNeeded: index & 63)
+    }
+
+    /// Removes row `index` of the cluster.
+    @inlinable @inline(__always)
+    public mutating func remove(_ index: Int) {
+        self[index &>> 6] &= ~(1 &<< UInt64(truncatingIfNeeded: index & 63))
+    }
+
+    /// Calls `body` with every row of the set, ascending.
+    @inlinable @inline(__always)
+    public func forEachRow<Failure: Error>(
+        _ body: (Int) throws(Failure) -> Void
+    ) throws(Failure) {
+        var word = 0
+        while word < 8 {
+            var rest = self[word]
+            while rest != 0 {
+                try body(word &<< 6 &+ rest.trailingZeroBitCount)
+                rest &= rest &- 1
+            }
+            word &+= 1
+        }
+    }
+}

@@ -1,0 +1,80 @@
+/// What a column holds. Dates are `int` (microseconds).
+public enum ColumnKind: UInt8, Sendable, Hashable, CaseIterable {
+    case bool = 1
+    case int
+    case float
+    case double
+    case string
+    case data
+    case bytes12
+    case bytes16
+    case link
+    case list
+}
+
+/// Which index a column has. Links and lists of links always have theirs.
+public enum IndexKind: UInt8, Sendable, Hashable {
+    case none
+    case ordered
+    case unique
+}
+
+/// How two values are compared.
+public enum Comparison: UInt8, Sendable, Hashable, CaseIterable {
+    case equal
+    case notEqual
+    case less
+    case lessOrEqual
+    case greater
+    case greaterOrEqual
+}
+
+/// One column of a table.
+public struct ColumnDefinition: Hashable, Sendable {
+    /// Its place in the table.
+    public var id: ColumnID
+    /// What it holds.
+    public var kind: ColumnKind
+    /// Whether it can be null. Links always can, and lists never.
+    public var isOptional: Bool
+    /// Which index it has.
+    public var index: IndexKind
+    /// What a list's elements are.
+    public var elementKind: ColumnKind?
+    /// Whether a list's elements can be null.
+    public var elementIsOptional: Bool
+    /// The table that a link, or a list of links, points to.
+    public var target: TableID?
+    /// A hole: the column existed once.
+    public var isDropped: Bool
+
+    /// Describes a column.
+    public init(
+        id: ColumnID, kind: ColumnKind, isOptional: Bool = false, index: IndexKind = .none,
+        elementKind: ColumnKind? = nil, elementIsOptional: Bool = false, target: TableID? = nil,
+        isDropped: Bool = false
+    ) {
+        self.id = id
+        self.kind = kind
+        self.isOptional = isOptional
+        self.index = index
+        self.elementKind = elementKind
+        self.elementIsOptional = elementIsOptional
+        self.target = target
+        self.isDropped = isDropped
+    }
+}
+
+/// A table as storage knows it. Names belong to the layer above.
+public struct TableDefinition: Hashable, Sendable {
+    /// Its number.
+    public var id: TableID
+    /// Its columns; `columns[i].id == ColumnID(i)`.
+    public var columns: [ColumnDefinition]
+
+    /// Describes a table.
+    public init(id: TableID, columns: [ColumnDefinition]) {
+        self.id = id
+        self.columns = columns
+    }
+}

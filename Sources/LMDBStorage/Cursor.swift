@@ -1,0 +1,129 @@
+import CLMDB
+
+/// A key and a value as a cursor sees them; valid as long as what a read returns.
+package struct Entry {
+    package let key: UnsafeRawBufferPointer
+    package let value: UnsafeRawBufferPointer
+
+    /// The key of a table with integer keys.
+    @inline(__always)
+    package var integerKey: UInt64 {
+        key.count == 8 ? key.loadUnaligned(as: UInt64.self) : 0
+    }
+}
+
+/// A position in a table. Closed when it goes out of scope, which must be before its transaction
+/// ends; commit frees the cursors of a write itself, and a second time would be once too often.
+package struct Cursor: ~Copyable {
+    private let pointer: OpaquePointer
+    private let environment: Unmanaged<Environment>
+
+    init(_ pointer: OpaquePointer, _ environment: Unmanaged<Environment>) {
+        self.pointer = pointer
+        self.environment = environment
+    }
+
+    deinit { mdb_cursor_close(pointer) }
+
+    private var file: String { environment._withUnsafeGuaranteedRef { $0.path } }
+
+    @inline(__always)
+    private func move(
+        _ operation: MDB_cursor_op, _ key: MDB_val = MDB_val()
+    ) throws(StorageError) -> Entry? {
+        var key = key
+        var value = MDB_val()
+        let code = mdb_cursor_get(pointer, &key, &value, operation)
+        if code == 0 {
+            return Entry(key: UnsafeRawBufferPointer(key), value: UnsafeRawBufferPointer(value))
+        }
+        if code == MDB_NOTFOUND { return nil }
+        throw StorageError(rawCode: code, call: "mdb_cursor_get", file: file)
+    }
+
+    @inline(__always)
+    private func move(
+        _ operation: MDB_cursor_op, integer key: UInt64
+    ) throws(StorageError) -> Entry? {
+        // The C side reads the key before it returns, and gives back an address of its own on a
+        // hit; on MDB_SET it leaves ours, so the entry is taken from MDB_GET_CURRENT then.
+        var key = key
+        var value = MDB_val()
+        var wrapped = MDB_val()
+        let code = withUnsafeMutablePointer(to: &key) { pointer in
+            wrapped = MDB_val(mv_size: 8, mv_data: pointer)
+            return mdb_cursor_get(self.pointer, &wrapped, &value, operation)
+        }
+        if code == 0 {
+            return Entry(
+                key: UnsafeRawBufferPointer(wrapped), value: UnsafeRawBufferPointer(value))
+        }
+        if code == MDB_NOTFOUND { return nil }
+        throw StorageError(rawCode: code, call: "mdb_cursor_get", file: file)
+    }
+
+    /// Goes to exactly this key.
+    package func set(_ key: UnsafeRawBufferPointer) throws(StorageError) -> Entry? {
+        try move(MDB_SET_KEY, MDB_val(key))
+    }
+
+    /// Goes to exactly this integer key.
+    package func set(_ key: UInt64) throws(StorageError) -> Entry? {
+        try move(MDB_SET_KEY, integer: key)
+    }
+
+    /// Goes to the first key that is not less.
+    package func setRange(_ key: UnsafeRawBufferPointer) throws(StorageError) -> Entry? {
+        try move(MDB_SET_RANGE, MDB_val(key))
+    }
+
+    /// Goes to the first integer key that is not less.
+    package func setRange(_ key: UInt64) throws(StorageError) -> Entry? {
+        try move(MDB_SET_RANGE, integer: key)
+    }
+
+    /// Goes to the first entry.
+    package func first() throws(StorageError) -> Entry? { try move(MDB_FIRST) }
+
+    /// Goes to the last entry.
+    package func last() throws(StorageError) -> Entry? { try move(MDB_LAST) }
+
+    /// Goes one further; nil at the end.
+    package func next() throws(StorageError) -> Entry? { try move(MDB_NEXT) }
+
+    /// Goes one back; nil at the start.
+    package func previous() throws(StorageError) -> Entry? { try move(MDB_PREV) }
+
+    /// The entry at the position.
+    package func current() throws(StorageError) -> Entry? { try move(MDB_GET_CURRENT) }
+
+    /// Stores an entry and stays on it; `append` when its key is known to be the greatest.
+    package func put(
+        _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, append: Bool = false
+    ) throws(StorageError) {
+        var wrappedKey = MDB_val(key)
+        var wrappedValue = MDB_val(value)
+        let flags = append ? UInt32(MDB_APPEND) : 0
+        try check(
+            mdb_cursor_put(pointer, &wrappedKey, &wrappedValue, flags), "mdb_cursor_put", file)
+    }
+
+    /// Stores an entry under an integer key and stays on it.
+    package func put(
+        _ key: UInt64, _ value: UnsafeRawBufferPointer, append: Bool = false
+    ) throws(StorageError) {
+        var key = key
+        let code = withUnsafeMutablePointer(to: &key) { pointer in
+            var wrappedKey = MDB_val(mv_size: 8, mv_data: pointer)
+            var wrappedValue = MDB_val(value)
+            let flags = append ? UInt32(MDB_APPEND) : 0
+            return mdb_cursor_put(self.pointer, &wrappedKey, &wrappedValue, flags)
+        }
+        try check(code, "mdb_cursor_put", file)
+    }
+
+    /// Removes the entry at the position; the cursor is then on the next one (``current()``).
+    package func delete() throws(StorageError) {
+        try check(mdb_cursor_del(pointer, 0), "mdb_cursor_del", file)
+    }
+}

@@ -1,0 +1,220 @@
+import CLMDB
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+// LMDBStorage: files, transactions, tables and cursors; bytes in, bytes out.
+//
+// It knows nothing of what the bytes mean. It exists to make LMDB's rules hard to break:
+//
+// * A file is opened once per process, however many times it is asked for (EnvironmentRegistry):
+//   POSIX locks of a process vanish when any descriptor of the locked file is closed.
+// * All tables are opened together with the file. LMDB forbids opening tables from two
+//   transactions at once, and a transaction cannot use a handle that is younger than itself.
+// * Read transactions belong to whoever holds them, on any thread, one thread at a time (MDB_NOTLS).
+//   Write transactions belong to the thread that began them, from begin to end.
+// * Addresses of committed data stay valid while the read transaction lives; addresses of data read
+//   through a write transaction only until the next change. Neither leaves this package.
+// * Cursors are closed before their transaction ends.
+//
+// Everything that a file, another process or the machine can cause is a thrown StorageError.
+
+/// When a commit reaches the device.
+public enum Durability: Sendable {
+    /// A commit that returned is on the device.
+    case full
+    /// Commits survive the process; the device follows shortly after on a background thread.
+    case async
+    /// Nothing is ever flushed on purpose.
+    case memory
+}
+
+/// How a file is opened.
+public struct EnvironmentOptions: Sendable {
+    /// The largest size that the file may reach. Reserves address space only.
+    public var mapSize: Int
+    /// How many read transactions may exist at once, over all processes.
+    public var maxReaders: Int
+    /// Refuse to write; the file may then lie on a read-only device.
+    public var readOnly: Bool
+
+    /// The defaults: 1 TiB, 4096 readers, writable.
+    public init(mapSize: Int = 1 << 40, maxReaders: Int = 4096, readOnly: Bool = false) {
+        self.mapSize = mapSize
+        self.maxReaders = maxReaders
+        self.readOnly = readOnly
+    }
+}
+
+/// How the keys of a table are compared.
+package enum KeyOrder: Sendable {
+    /// Bytes, first difference decides.
+    case bytes
+    /// Native 64-bit unsigned integers.
+    case integers
+}
+
+/// The name and order of a table that is opened with the file.
+package struct TableName: Sendable {
+    package var name: String
+    package var order: KeyOrder
+
+    package init(_ name: String, _ order: KeyOrder) {
+        self.name = name
+        self.order = order
+    }
+}
+
+/// An open file: LMDB's environment with all its tables. Obtained from ``EnvironmentRegistry``.
+///
+/// `Sendable`: LMDB synchronises the handle; the rest is immutable or atomic.
+public final class Environment: Sendable {
+    /// The path that the file was first opened with.
+    public let path: String
+    /// Whether the file cannot be written through this environment.
+    public let isReadOnly: Bool
+    // because: LMDB's environment may be used from all threads.
+    nonisolated(unsafe) package let pointer: OpaquePointer
+    package let tables: [Table]
+    let options: EnvironmentOptions
+    let writerThread = Atomic<UInt>(0)
+    let readers = Mutex<[ParkedReader]>([])
+    let flusher = BackgroundFlusher()
+
+    /// Opens or creates the file. Only the registry calls this, under its lock.
+    init(
+        path: String, options: EnvironmentOptions, tables names: [TableName]
+    ) throws(StorageError) {
+        self.path = path
+        self.options = options
+        self.isReadOnly = options.readOnly
+        pointer = try Self.openEnvironment(path, options, names.count)
+        do throws(StorageError) {
+            tables = try Self.openTables(pointer, names, path, options.readOnly)
+        } catch {
+            mdb_env_close(pointer)
+            throw error
+        }
+    }
+
+    private static func openEnvironment(
+        _ path: String, _ options: EnvironmentOptions, _ tableCount: Int
+    ) throws(StorageError) -> OpaquePointer {
+        var mapSize = options.mapSize
+        let least = min(options.mapSize, 1 << 30)
+        while true {
+            var created: OpaquePointer?
+            try check(mdb_env_create(&created), "mdb_env_create", path)
+            // because: mdb_env_create succeeded.
+            let pointer = created!
+            var code = mdb_env_set_mapsize(pointer, mapSize)
+            if code == 0 { code = mdb_env_set_maxdbs(pointer, UInt32(max(tableCount, 1))) }
+            if code == 0 { code = mdb_env_set_maxreaders(pointer, UInt32(options.maxReaders)) }
+            if code == 0 {
+                var flags = UInt32(MDB_NOSUBDIR | MDB_NOTLS)
+                if options.readOnly { flags |= UInt32(MDB_RDONLY) }
+                code = mdb_env_open(pointer, path, flags, 0o644)
+            }
+            if code == 0 { return pointer }
+            mdb_env_close(pointer)
+            // An address space limit may forbid the generous default; take what there is.
+            guard code == ENOMEM, mapSize / 2 >= least else {
+                throw StorageError(rawCode: code, call: "mdb_env_open", file: path)
+            }
+            mapSize /= 2
+        }
+    }
+
+    private static func openTables(
+        _ environment: OpaquePointer, _ names: [TableName], _ path: String, _ readOnly: Bool
+    ) throws(StorageError) -> [Table] {
+        // A read transaction first: opening an existing file then needs no write lock.
+        do throws(StorageError) {
+            return try openTables(environment, names, path, flags: 0, transaction: MDB_RDONLY)
+        } catch {
+            guard error.rawCode == MDB_NOTFOUND else { throw error }
+            guard !readOnly else {
+                throw StorageError(.notAStore, call: "mdb_dbi_open", file: path)
+            }
+        }
+        return try openTables(environment, names, path, flags: MDB_CREATE, transaction: 0)
+    }
+
+    private static func openTables(
+        _ environment: OpaquePointer, _ names: [TableName], _ path: String, flags: Int32,
+        transaction kind: Int32
+    ) throws(StorageError) -> [Table] {
+        var begun: OpaquePointer?
+        try check(mdb_txn_begin(environment, nil, UInt32(kind), &begun), "mdb_txn_begin", path)
+        var tables: [Table] = []
+        for name in names {
+            var dbi: UInt32 = 0
+            let order = name.order == .integers ? MDB_INTEGERKEY : 0
+            let code = mdb_dbi_open(begun, name.name, UInt32(flags | order), &dbi)
+            if code != 0 {
+                mdb_txn_abort(begun)
+                throw StorageError(rawCode: code, call: "mdb_dbi_open", file: path)
+            }
+            tables.append(Table(dbi: dbi))
+        }
+        try check(mdb_txn_commit(begun), "mdb_txn_commit", path)
+        return tables
+    }
+
+    /// The version of the newest commit of any process. A few loads from the map.
+    public func latestVersion() -> UInt64 {
+        var info = MDB_envinfo()
+        mdb_env_info(pointer, &info)
+        return UInt64(info.me_last_txnid)
+    }
+
+    /// How many bytes the pages in use take, and how many the file may reach.
+    public func size() -> (used: Int, limit: Int) {
+        var info = MDB_envinfo()
+        mdb_env_info(pointer, &info)
+        var stat = MDB_stat()
+        mdb_env_stat(pointer, &stat)
+        return ((Int(info.me_last_pgno) + 1) * Int(stat.ms_psize), Int(info.me_mapsize))
+    }
+
+    /// Waits until every commit so far is on the device.
+    public func sync() throws(StorageError) {
+        try check(mdb_env_sync(pointer, 1), "mdb_env_sync", path)
+    }
+
+    /// Frees the slots of readers whose process is gone. Returns how many.
+    @discardableResult  // because: most callers only want the slots back
+    public func clearStaleReaders() throws(StorageError) -> Int {
+        var dead: Int32 = 0
+        try check(mdb_reader_check(pointer, &dead), "mdb_reader_check", path)
+        return Int(dead)
+    }
+
+    /// Writes a compact copy of the newest version to `destination`, which must not exist.
+    public func copyCompacted(to destination: String) throws(StorageError) {
+        let code = mdb_env_copy2(pointer, destination, UInt32(MDB_CP_COMPACT))
+        try check(code, "mdb_env_copy2", destination)
+    }
+
+    /// Closes the file. Only the registry calls this, when the last lease is gone.
+    func close() {
+        flusher.stop()
+        readers.withLock { parked in
+            for reader in parked { mdb_txn_abort(reader.pointer) }
+            parked = []
+        }
+        mdb_env_close(pointer)
+    }
+}
+
+/// Throws unless `code` is 0.
+@inline(__always)
+func check(
+    _ code: Int32, _ call: @autoclosure () -> String, _ file: @autoclosure () -> String
+) throws(StorageError) {
+    if code != 0 { throw StorageError(rawCode: code, call: call(), file: file()) }
+}

@@ -1,0 +1,129 @@
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The open environments of this process: one per file, shared by everybody who opens it.
+///
+/// Files are told apart by device and inode, so that two paths to one file meet.
+public enum EnvironmentRegistry {
+    struct Identity: Hashable, Sendable {
+        var device: UInt64
+        var inode: UInt64
+    }
+
+    struct Entry: Sendable {
+        var environment: Environment
+        var leases: Int
+    }
+
+    static let entries = Mutex<[Identity: Entry]>([:])
+
+    /// Opens the file or shares the environment that is open already. Safe from every thread.
+    ///
+    /// The first one to open a file decides its map size. A file that is open for reading only
+    /// cannot be opened for writing as well, except where the first one could have written too.
+    package static func open(
+        path: String, options: EnvironmentOptions, tables: [TableName], unlinkAtOnce: Bool = false
+    ) throws(StorageError) -> EnvironmentLease {
+        let result = entries.withLock { entries -> Result<EnvironmentLease, StorageError> in
+            do throws(StorageError) {
+                return .success(try open(path, options, tables, unlinkAtOnce, &entries))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    private static func open(
+        _ path: String, _ options: EnvironmentOptions, _ tables: [TableName], _ unlinkAtOnce: Bool,
+        _ entries: inout [Identity: Entry]
+    ) throws(StorageError) -> EnvironmentLease {
+        var options = options
+        let exists = access(path, F_OK) == 0
+        // A writable file is opened writable even for a reader, so that a writer can join later.
+        if options.readOnly && exists && access(path, W_OK) == 0
+            && access(folder(of: path), W_OK) == 0
+        {
+            options.readOnly = false
+        }
+        let flags = options.readOnly || exists ? O_RDONLY : O_RDWR | O_CREAT | O_EXCL
+        var descriptor = Platform.openDescriptor(path, flags | O_CLOEXEC, 0o644)
+        if descriptor < 0 && errno == EEXIST {
+            descriptor = Platform.openDescriptor(path, O_RDONLY | O_CLOEXEC)
+        }
+        guard descriptor >= 0 else {
+            throw StorageError(rawCode: errno, call: "open", file: path)
+        }
+        // Closing this descriptor is harmless: LMDB's POSIX locks are on the lock file.
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else {
+            throw StorageError(rawCode: errno, call: "fstat", file: path)
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw StorageError(.notAStore, call: "not a regular file", file: path)
+        }
+        let identity = Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+        if let entry = entries[identity] {
+            entries[identity]?.leases += 1
+            return EnvironmentLease(entry.environment, identity)
+        }
+        if !options.readOnly && exists && access(path, W_OK) != 0 {
+            throw StorageError(rawCode: errno, call: "open", file: path)
+        }
+        do throws(StorageError) {
+            try FileHeader.check(descriptor, path: path)
+            let environment = try Environment(path: path, options: options, tables: tables)
+            entries[identity] = Entry(environment: environment, leases: 1)
+            if unlinkAtOnce {
+                unlink(path)
+                unlink(path + "-lock")
+            }
+            return EnvironmentLease(environment, identity)
+        } catch {
+            if !exists || unlinkAtOnce {
+                unlink(path)
+                unlink(path + "-lock")
+            }
+            throw error
+        }
+    }
+
+    private static func folder(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    fileprivate static func release(_ identity: Identity) {
+        entries.withLock { entries in
+            guard var entry = entries[identity] else { return }
+            entry.leases -= 1
+            if entry.leases > 0 {
+                entries[identity] = entry
+            } else {
+                // Closed under the lock: nobody may open the file a second time meanwhile.
+                entries[identity] = nil
+                entry.environment.close()
+            }
+        }
+    }
+}
+
+/// A share of an open environment. The last one that goes closes the file.
+public final class EnvironmentLease: Sendable {
+    /// The shared environment; valid while the lease lives.
+    public let environment: Environment
+    private let identity: EnvironmentRegistry.Identity
+
+    init(_ environment: Environment, _ identity: EnvironmentRegistry.Identity) {
+        self.environment = environment
+        self.identity = identity
+    }
+
+    deinit { EnvironmentRegistry.release(identity) }
+}

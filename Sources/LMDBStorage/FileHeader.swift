@@ -1,0 +1,68 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// LMDB's two meta pages, read before the file is mapped.
+///
+/// A page beyond the end of a mapped file is a bus error, not an error code, so a truncated file
+/// must be found before LMDB sees it.
+enum FileHeader {
+    static let magic: UInt32 = 0xBEEF_C0DE
+    static let formatVersion: UInt32 = 1
+    static let pageHeaderSize = 16
+    static let metaSize = 136
+
+    /// Throws unless the file is empty or a whole LMDB file of a known version.
+    static func check(_ descriptor: Int32, path: String) throws(StorageError) {
+        let size = Int(lseek(descriptor, 0, SEEK_END))
+        if size == 0 { return }
+        guard let first = meta(descriptor, at: 0) else {
+            throw StorageError(.notAStore, call: "file header", file: path)
+        }
+        guard first.magic == magic else {
+            throw StorageError(.notAStore, call: "file header", file: path)
+        }
+        guard first.version == formatVersion else {
+            throw StorageError(.newerFormat, call: "file header", file: path)
+        }
+        let page = first.pageSize
+        guard page >= 512, page <= 65536, page & (page - 1) == 0, size >= 2 * page,
+            let second = meta(descriptor, at: page), second.magic == magic
+        else { throw StorageError(.damaged, call: "file header", file: path) }
+        let newest = second.version_ > first.version_ ? second : first
+        if newest.lastPage >= UInt64(size / page) {
+            // Pages that a transaction took and gave back may lie beyond the end, unwritten.
+            let reachable = PageWalk(descriptor, pageSize: page, pageCount: UInt64(size / page))
+            guard reachable.isWhole(roots: newest.roots) else {
+                throw StorageError(.damaged, call: "shorter than its header says", file: path)
+            }
+        }
+    }
+
+    struct Meta {
+        var magic: UInt32
+        var version: UInt32
+        var pageSize: Int
+        var roots: [UInt64]
+        var lastPage: UInt64
+        var version_: UInt64
+    }
+
+    static func meta(_ descriptor: Int32, at offset: Int) -> Meta? {
+        var bytes = [UInt8](repeating: 0, count: pageHeaderSize + metaSize)
+        let wanted = bytes.count
+        guard pread(descriptor, &bytes, wanted, off_t(offset)) == wanted else { return nil }
+        return bytes.withUnsafeBytes { raw in
+            func load<T: BitwiseCopyable>(_ offset: Int, _: T.Type) -> T {
+                raw.loadUnaligned(fromByteOffset: pageHeaderSize + offset, as: T.self)
+            }
+            return Meta(
+                magic: load(0, UInt32.self), version: load(4, UInt32.self),
+                pageSize: Int(load(24, UInt32.self)),
+                roots: [load(24 + 40, UInt64.self), load(72 + 40, UInt64.self)],
+                lastPage: load(120, UInt64.self), version_: load(128, UInt64.self))
+        }
+    }
+}

@@ -1,0 +1,113 @@
+import CLMDB
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// What went wrong in the file: one raw code, the call that failed, the file it concerns.
+///
+/// LMDB's own codes are negative, the system's (`errno`) positive; ``Code`` names those that a
+/// caller can do something about.
+public struct StorageError: Error, Equatable, Sendable {
+    /// The kinds of failure that callers tell apart.
+    public struct Code: RawRepresentable, Hashable, Sendable {
+        /// A stable `snake_case` word.
+        public let rawValue: String
+
+        /// Makes a code from its word.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// The map has no room for another page: the configured maximum size is reached.
+        public static let mapFull = Code(rawValue: "map_full")
+        /// The device has no room.
+        public static let diskFull = Code(rawValue: "disk_full")
+        /// Every reader slot is taken.
+        public static let readersFull = Code(rawValue: "readers_full")
+        /// The file is not one of ours.
+        public static let notAStore = Code(rawValue: "not_a_store")
+        /// The file was written by a newer version.
+        public static let newerFormat = Code(rawValue: "newer_format")
+        /// The file is shorter than its own header says, or its content makes no sense.
+        public static let damaged = Code(rawValue: "damaged")
+        /// The process may not open or change the file.
+        public static let permission = Code(rawValue: "permission")
+        /// The file was opened for reading only.
+        public static let readOnly = Code(rawValue: "read_only")
+        /// The path, or a folder on it, does not exist.
+        public static let notFound = Code(rawValue: "not_found")
+        /// This thread already has a write open on this file.
+        public static let writeInProgress = Code(rawValue: "write_in_progress")
+        /// Another process has made the file larger than this process's map.
+        public static let mapResized = Code(rawValue: "map_resized")
+        /// The environment or snapshot is closed.
+        public static let closed = Code(rawValue: "closed")
+        /// Anything else the system reports.
+        public static let system = Code(rawValue: "system")
+    }
+
+    /// What kind of failure it is.
+    public let code: Code
+    /// The code as LMDB or the system reported it; 0 when the failure is found by us.
+    public let rawCode: Int32
+    /// The call or check that failed.
+    public let call: String
+    /// The file, as the caller named it.
+    public let file: String
+
+    /// Wraps a raw code of LMDB or the system.
+    public init(rawCode: Int32, call: String, file: String) {
+        self.code = Self.classify(rawCode)
+        self.rawCode = rawCode
+        self.call = call
+        self.file = file
+    }
+
+    /// An error found by our own checks.
+    public init(_ code: Code, call: String, file: String) {
+        self.code = code
+        self.rawCode = 0
+        self.call = call
+        self.file = file
+    }
+
+    /// A sentence that names the file.
+    public var message: String {
+        switch code {
+        case .mapFull: "'\(file)' has reached its maximum size"
+        case .diskFull: "no space left on the device of '\(file)'"
+        case .readersFull: "too many readers of '\(file)'"
+        case .notAStore: "'\(file)' is not a store"
+        case .newerFormat: "'\(file)' was written by a newer version"
+        case .damaged: "'\(file)' is damaged (\(call))"
+        case .permission: "no permission to open '\(file)'"
+        case .readOnly: "'\(file)' is open for reading only"
+        case .notFound: "'\(file)' cannot be opened: no such file or folder"
+        case .writeInProgress: "this thread is already writing to '\(file)'"
+        case .mapResized: "another process has made '\(file)' larger than this one has mapped"
+        case .closed: "'\(file)' is closed"
+        default: "\(call) failed for '\(file)': \(String(cString: mdb_strerror(rawCode)))"
+        }
+    }
+
+    private static func classify(_ raw: Int32) -> Code {
+        switch raw {
+        case MDB_MAP_FULL: .mapFull
+        case MDB_READERS_FULL: .readersFull
+        case MDB_INVALID: .notAStore
+        case MDB_VERSION_MISMATCH: .newerFormat
+        case MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_BAD_VALSIZE, MDB_INCOMPATIBLE: .damaged
+        case MDB_MAP_RESIZED: .mapResized
+        case ENOSPC, EDQUOT: .diskFull
+        case EACCES, EPERM, EROFS: .permission
+        case ENOENT, ENOTDIR: .notFound
+        default: .system
+        }
+    }
+}
+
+extension StorageError: CustomStringConvertible {
+    /// The same sentence as ``message``.
+    public var description: String { message }
+}

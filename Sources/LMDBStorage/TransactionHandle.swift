@@ -1,0 +1,154 @@
+import CLMDB
+
+/// A transaction of either kind as the table operations see it; a plain pair of pointers.
+///
+/// The transaction that lent it must outlive it. Reads work on both kinds; changes on a read
+/// transaction fail with EACCES. What a read returns is valid until the transaction ends or, in a
+/// write transaction, until its next change.
+package struct TransactionHandle {
+    package let pointer: OpaquePointer
+    let environment: Unmanaged<Environment>
+
+    /// The file, for error messages.
+    package var file: String { environment._withUnsafeGuaranteedRef { $0.path } }
+
+    /// The version that is read, or that a write is going to be.
+    package var version: UInt64 { UInt64(mdb_txn_id(pointer)) }
+
+    /// The value of an integer key.
+    @inline(__always)
+    package func get(_ table: Table, _ key: UInt64) throws(StorageError) -> UnsafeRawBufferPointer?
+    {
+        var key = key
+        var value = MDB_val()
+        let code = withUnsafeMutablePointer(to: &key) { pointer in
+            var wrapped = MDB_val(mv_size: 8, mv_data: pointer)
+            return mdb_get(self.pointer, table.dbi, &wrapped, &value)
+        }
+        return try found(code, value)
+    }
+
+    /// The value of a key of bytes.
+    package func get(
+        _ table: Table, _ key: UnsafeRawBufferPointer
+    ) throws(StorageError) -> UnsafeRawBufferPointer? {
+        var wrapped = MDB_val(key)
+        var value = MDB_val()
+        return try found(mdb_get(pointer, table.dbi, &wrapped, &value), value)
+    }
+
+    @inline(__always)
+    private func found(
+        _ code: Int32, _ value: MDB_val
+    ) throws(StorageError) -> UnsafeRawBufferPointer? {
+        if code == 0 { return UnsafeRawBufferPointer(value) }
+        if code == MDB_NOTFOUND { return nil }
+        throw StorageError(rawCode: code, call: "mdb_get", file: file)
+    }
+
+    /// Stores a value under an integer key; `append` when it is known to be the greatest.
+    package func put(
+        _ table: Table, _ key: UInt64, _ value: UnsafeRawBufferPointer, append: Bool = false
+    ) throws(StorageError) {
+        var key = key
+        let code = withUnsafeMutablePointer(to: &key) { pointer in
+            var wrappedKey = MDB_val(mv_size: 8, mv_data: pointer)
+            var wrappedValue = MDB_val(value)
+            return mdb_put(
+                self.pointer, table.dbi, &wrappedKey, &wrappedValue,
+                append ? UInt32(MDB_APPEND) : 0)
+        }
+        try check(code, "mdb_put", file)
+    }
+
+    /// Stores a value under a key of bytes; `append` when it is known to be the greatest.
+    package func put(
+        _ table: Table, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
+        append: Bool = false
+    ) throws(StorageError) {
+        var wrappedKey = MDB_val(key)
+        var wrappedValue = MDB_val(value)
+        let flags = append ? UInt32(MDB_APPEND) : 0
+        try check(mdb_put(pointer, table.dbi, &wrappedKey, &wrappedValue, flags), "mdb_put", file)
+    }
+
+    /// Makes room for a value under an integer key; the caller fills it before the next call.
+    package func reserve(
+        _ table: Table, _ key: UInt64, count: Int, append: Bool = false
+    ) throws(StorageError) -> UnsafeMutableRawBufferPointer {
+        var key = key
+        var wrappedValue = MDB_val(mv_size: count, mv_data: nil)
+        let code = withUnsafeMutablePointer(to: &key) { pointer in
+            var wrappedKey = MDB_val(mv_size: 8, mv_data: pointer)
+            return mdb_put(
+                self.pointer, table.dbi, &wrappedKey, &wrappedValue,
+                UInt32(MDB_RESERVE | (append ? MDB_APPEND : 0)))
+        }
+        try check(code, "mdb_put", file)
+        return UnsafeMutableRawBufferPointer(start: wrappedValue.mv_data, count: count)
+    }
+
+    /// Removes an integer key. False when it was not there.
+    @discardableResult  // because: removing what is absent is often fine
+    package func delete(_ table: Table, _ key: UInt64) throws(StorageError) -> Bool {
+        var key = key
+        let code = withUnsafeMutablePointer(to: &key) { pointer in
+            var wrapped = MDB_val(mv_size: 8, mv_data: pointer)
+            return mdb_del(self.pointer, table.dbi, &wrapped, nil)
+        }
+        return try removed(code)
+    }
+
+    /// Removes a key of bytes. False when it was not there.
+    @discardableResult  // because: removing what is absent is often fine
+    package func delete(
+        _ table: Table, _ key: UnsafeRawBufferPointer
+    ) throws(StorageError) -> Bool {
+        var wrapped = MDB_val(key)
+        return try removed(mdb_del(pointer, table.dbi, &wrapped, nil))
+    }
+
+    private func removed(_ code: Int32) throws(StorageError) -> Bool {
+        if code == MDB_NOTFOUND { return false }
+        try check(code, "mdb_del", file)
+        return true
+    }
+
+    /// Removes all entries of a table.
+    package func drop(_ table: Table) throws(StorageError) {
+        try check(mdb_drop(pointer, table.dbi, 0), "mdb_drop", file)
+    }
+
+    /// How much a table holds.
+    package func statistics(_ table: Table) throws(StorageError) -> TableStatistics {
+        var stat = MDB_stat()
+        try check(mdb_stat(pointer, table.dbi, &stat), "mdb_stat", file)
+        return TableStatistics(
+            entries: Int(stat.ms_entries),
+            pages: Int(stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages),
+            depth: Int(stat.ms_depth))
+    }
+
+    /// Opens a cursor. Close it (let it go out of scope) before the transaction ends.
+    package func cursor(_ table: Table) throws(StorageError) -> Cursor {
+        var opened: OpaquePointer?
+        try check(mdb_cursor_open(pointer, table.dbi, &opened), "mdb_cursor_open", file)
+        // because: mdb_cursor_open succeeded.
+        return Cursor(opened!, environment)
+    }
+}
+
+extension MDB_val {
+    @inline(__always)
+    init(_ bytes: UnsafeRawBufferPointer) {
+        self.init(
+            mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    @inline(__always)
+    init(_ value: MDB_val) {
+        self.init(start: value.mv_data, count: value.mv_size)
+    }
+}

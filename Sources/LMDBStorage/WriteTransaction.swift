@@ -1,0 +1,72 @@
+import CLMDB
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The one write that a file can have at a time, over all processes. Dropping it aborts it.
+///
+/// Belongs to the thread that began it until it has ended.
+package final class WriteTransaction {
+    package let environment: Environment
+    private let lease: EnvironmentLease
+    private let durability: Durability
+    private var pointer: OpaquePointer?
+
+    /// Waits for the file's write lock and begins. Throws `writeInProgress` when this thread has it.
+    package init(_ lease: EnvironmentLease, durability: Durability) throws(StorageError) {
+        self.lease = lease
+        self.durability = durability
+        let environment = lease.environment
+        self.environment = environment
+        guard !environment.isReadOnly else {
+            throw StorageError(.readOnly, call: "begin write", file: environment.path)
+        }
+        let this = Platform.currentThread
+        // LMDB's lock is not recursive: the same thread would wait for itself for ever.
+        guard environment.writerThread.load(ordering: .relaxed) != this else {
+            throw StorageError(.writeInProgress, call: "begin write", file: environment.path)
+        }
+        var begun: OpaquePointer?
+        let flags = durability == .full ? 0 : UInt32(MDB_NOSYNC)
+        try check(
+            mdb_txn_begin(environment.pointer, nil, flags, &begun), "mdb_txn_begin",
+            environment.path)
+        pointer = begun
+        environment.writerThread.store(this, ordering: .relaxed)
+    }
+
+    deinit { abort() }
+
+    /// Whether it can still be used.
+    package var isOpen: Bool { pointer != nil }
+
+    /// Access to the tables.
+    @inline(__always)
+    package var handle: TransactionHandle {
+        // because: nobody writes after the end; the owner drops its references first.
+        TransactionHandle(pointer: pointer!, environment: Unmanaged.passUnretained(environment))
+    }
+
+    /// Makes the changes the newest version. Cursors must be closed. On error nothing has changed.
+    package func commit() throws(StorageError) {
+        guard let ended = pointer else {
+            throw StorageError(.closed, call: "commit", file: environment.path)
+        }
+        pointer = nil
+        environment.writerThread.store(0, ordering: .relaxed)
+        try check(mdb_txn_commit(ended), "mdb_txn_commit", environment.path)
+        if durability == .async { environment.flusher.request(environment.pointer) }
+    }
+
+    /// Forgets the changes. Does nothing after the end.
+    package func abort() {
+        guard let ended = pointer else { return }
+        pointer = nil
+        environment.writerThread.store(0, ordering: .relaxed)
+        mdb_txn_abort(ended)
+    }
+}
