@@ -1,0 +1,58 @@
+import ColumnStorage
+
+/// One class: its name, its properties, and the table that stores its objects.
+public struct ClassSchema: Hashable, Sendable {
+    /// The class's name.
+    public let name: String
+    /// The properties in schema order.
+    public private(set) var properties: [Property]
+    /// The table of the objects; meaningless in a schema that no file has taken yet.
+    public var table: TableID
+    /// How many columns the table has ever had; dropped ones keep their number.
+    var columnCount: Int
+
+    private var positions: [String: Int]
+
+    /// Describes a class that is yet to be stored. Duplicate names are found by validation.
+    public init(_ name: String, _ properties: [Property]) {
+        self.init(name, properties, table: .unassigned, columnCount: 0)
+    }
+
+    init(_ name: String, _ properties: [Property], table: TableID, columnCount: Int) {
+        self.name = name
+        self.properties = properties
+        self.table = table
+        self.columnCount = columnCount
+        positions = Dictionary(
+            properties.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// The property of this name, or nil. Constant time.
+    public func property(named name: String) -> Property? {
+        positions[name].map { properties[$0] }
+    }
+
+    /// The position of the property of this name in schema order, or nil. Constant time.
+    public func position(of name: String) -> Int? {
+        positions[name]
+    }
+
+    /// The property that identifies objects, or nil.
+    public var primaryKey: Property? { properties.first(where: \.isPrimary) }
+
+    /// The property of this name.
+    ///
+    /// Throws `unknown_property` with the nearest name the class has.
+    public func requireProperty(_ name: String) throws -> Property {
+        if let property = property(named: name) { return property }
+        throw StoreError(
+            .unknownProperty,
+            "'\(self.name)' has no property '\(name)'"
+                + NearestName.hint(for: name, among: properties.map(\.name)))
+    }
+
+    /// The property that a column stores, or nil for a column that was dropped.
+    public func property(in column: ColumnID) -> Property? {
+        properties.first { $0.column == column && !$0.isBacklinks }
+    }
+}

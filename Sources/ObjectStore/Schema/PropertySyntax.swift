@@ -1,0 +1,83 @@
+/// Reads and writes the short form of a property: `int primary`, `string? indexed`, `Toy[]`,
+/// `backlinks Person.dogs`.
+public enum PropertySyntax {
+    /// Reads the short form.
+    ///
+    /// Throws `invalid_schema` with what was not understood. Whether target classes exist is found
+    /// when the whole schema is checked.
+    public static func parse(name: String, in className: String, _ text: String) throws -> Property
+    {
+        var words = text.split(whereSeparator: \.isWhitespace).map(String.init)
+        let place = "'\(className).\(name)'"
+        guard !words.isEmpty else {
+            throw StoreError(.invalidSchema, "\(place) has no type; write \"int\" or \"string?\"")
+        }
+        let type = words.removeFirst()
+        if type == "backlinks" {
+            return try backlinks(name, place, words)
+        }
+        var property = try parseType(name, place, type)
+        for word in words {
+            switch word {
+            case "primary": property.isPrimary = true
+            case "indexed": property.isIndexed = true
+            default:
+                throw StoreError(
+                    .invalidSchema,
+                    "\(place): '\(word)' is no modifier; the modifiers are primary and indexed")
+            }
+        }
+        return property
+    }
+
+    private static func backlinks(
+        _ name: String, _ place: String, _ words: [String]
+    ) throws -> Property {
+        let parts = words.joined(separator: " ").split(separator: ".")
+        guard words.count == 1, parts.count == 2 else {
+            throw StoreError(
+                .invalidSchema, "\(place): write \"backlinks Class.property\", as in Person.dogs")
+        }
+        let origin = Property.Origin(className: String(parts[0]), property: String(parts[1]))
+        return Property(name, .backlinks, origin: origin)
+    }
+
+    private static func parseType(
+        _ name: String, _ place: String, _ text: String
+    ) throws -> Property {
+        var base = text[...]
+        let isList = base.hasSuffix("[]")
+        if isList { base = base.dropLast(2) }
+        let isOptional = base.last == "?"
+        if isOptional { base = base.dropLast() }
+        for (suffix, kind) in [("<>", "sets"), ("{}", "maps")] where base.hasSuffix(suffix) {
+            throw StoreError(
+                .invalidSchema, "\(place): \(text): this version stores no \(kind)")
+        }
+        if base == "decimal" || base == "mixed" {
+            throw StoreError(
+                .invalidSchema, "\(place): this version stores no values of type \(base)")
+        }
+        let type = PropertyType(rawValue: String(base))
+        if let type, type != .object, type != .backlinks {
+            return Property(name, type, isOptional: isOptional, isList: isList)
+        }
+        guard let first = base.unicodeScalars.first, first.properties.isUppercase else {
+            let known = PropertyType.allCases.map(\.rawValue)
+            throw StoreError(
+                .invalidSchema,
+                "\(place): '\(text)' is no type"
+                    + (NearestName.find(String(base), among: known).map {
+                        "; did you mean '\($0)'?"
+                    } ?? "; class names begin with an upper-case letter"))
+        }
+        return Property(
+            name, .object, isOptional: isOptional && isList, isList: isList, target: String(base))
+    }
+
+    /// The short form of a property, without its default.
+    public static func text(of property: Property) -> String {
+        property.typeName + (property.isPrimary ? " primary" : "")
+            + (property.isIndexed && !property.isPrimary ? " indexed" : "")
+    }
+}

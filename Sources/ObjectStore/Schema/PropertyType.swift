@@ -1,0 +1,72 @@
+import ColumnStorage
+
+/// The type of a property's value, or of the elements of a list property.
+public enum PropertyType: String, Hashable, Sendable, CaseIterable {
+    /// A truth value.
+    case bool
+    /// A 64-bit integer.
+    case int
+    /// A single-precision number.
+    case float
+    /// A double-precision number.
+    case double
+    /// Text.
+    case string
+    /// Bytes.
+    case data
+    /// A moment in microseconds.
+    case date
+    /// A UUID.
+    case uuid
+    /// A 12-byte object id.
+    case objectID = "object_id"
+    /// A link to an object of the property's target class.
+    case object
+    /// The objects that link here through another property; read-only, without storage.
+    case backlinks
+
+    /// The kind of column that stores one value of the type; nil for backlinks.
+    var columnKind: ColumnKind? {
+        switch self {
+        case .bool: .bool
+        case .int, .date: .int
+        case .float: .float
+        case .double: .double
+        case .string: .string
+        case .data: .data
+        case .uuid: .bytes16
+        case .objectID: .bytes12
+        case .object: .link
+        case .backlinks: nil
+        }
+    }
+
+    /// Whether a property of the type may be a primary key.
+    var canBePrimary: Bool { [.int, .string, .uuid, .objectID].contains(self) }
+
+    /// Whether a property of the type may be indexed.
+    var canBeIndexed: Bool { [.bool, .int, .string, .date, .uuid, .objectID].contains(self) }
+
+    /// Whether `<` and `>` mean something for the type.
+    public var isOrdered: Bool { ![.object, .backlinks].contains(self) }
+
+    /// Whether the type is a number: int, float or double.
+    public var isNumeric: Bool { [.int, .float, .double].contains(self) }
+
+    /// What a required property of the type holds where it was given no value, as after the property
+    /// was added to a class that has objects; null for links.
+    var zero: Value {
+        switch self {
+        case .bool: .bool(false)
+        case .int: .int(0)
+        case .float: .float(0)
+        case .double: .double(0)
+        case .string: .string("")
+        case .data: .data([])
+        case .date: .date(Timestamp(microseconds: 0))
+        case .uuid: .uuid(UUIDValue(high: 0, low: 0))
+        case .objectID: .objectID(ObjectIDValue(high: 0, low: 0))
+        case .object, .backlinks: .null
+        }
+    }
+}

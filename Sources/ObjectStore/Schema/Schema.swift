@@ -1,0 +1,100 @@
+import ColumnStorage
+
+/// The classes of a store, as its file holds them. Immutable; a changed store has another one.
+public final class Schema: Sendable {
+    /// The classes in the order of their names.
+    public let classes: [ClassSchema]
+    /// The version number that migrations count; 0 unless somebody set it.
+    public let version: UInt64
+    /// The number that the next new table will get; those of removed classes are never used again.
+    let nextTable: UInt32
+
+    private let positions: [String: Int]
+    private let positionsByTable: [TableID: Int]
+    private let incoming: [TableID: [LinkSource]]
+
+    /// A property of some class whose links lead to the class that was asked about.
+    public struct LinkSource: Hashable, Sendable {
+        /// The linking class.
+        public let classSchema: ClassSchema
+        /// The to-one link or list of links.
+        public let property: Property
+    }
+
+    init(classes: [ClassSchema], version: UInt64, nextTable: UInt32) {
+        let sorted = classes.sorted { $0.name < $1.name }
+        self.classes = sorted
+        self.version = version
+        self.nextTable = nextTable
+        positions = Dictionary(
+            sorted.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+        positionsByTable = Dictionary(
+            sorted.enumerated().map { ($1.table, $0) }, uniquingKeysWith: { first, _ in first })
+        var incoming: [TableID: [LinkSource]] = [:]
+        let tables = Dictionary(sorted.map { ($0.name, $0.table) }, uniquingKeysWith: { a, _ in a })
+        for classSchema in sorted {
+            for property in classSchema.properties where property.type == .object {
+                guard let target = property.target, let table = tables[target] else { continue }
+                incoming[table, default: []].append(
+                    LinkSource(classSchema: classSchema, property: property))
+            }
+        }
+        self.incoming = incoming
+    }
+
+    /// The schema of a new, empty file.
+    public static let empty = Schema(classes: [], version: 0, nextTable: 0)
+
+    /// The class of this name, or nil. Constant time.
+    public func find(_ name: String) -> ClassSchema? {
+        positions[name].map { classes[$0] }
+    }
+
+    /// The class whose objects a table holds, or nil. Constant time.
+    public func find(table: TableID) -> ClassSchema? {
+        positionsByTable[table].map { classes[$0] }
+    }
+
+    /// Every to-one link and list of links that leads to the objects of a table.
+    public func links(to table: TableID) -> [LinkSource] {
+        incoming[table] ?? []
+    }
+
+    /// The class of this name.
+    ///
+    /// Throws `unknown_class` with the nearest name there is.
+    public func require(_ name: String) throws -> ClassSchema {
+        if let found = find(name) { return found }
+        let known = classes.map(\.name)
+        throw StoreError(
+            .unknownClass,
+            known.isEmpty
+                ? "there is no class '\(name)': the store has no classes yet"
+                : "there is no class '\(name)'" + NearestName.hint(for: name, among: known))
+    }
+
+    /// The class that a link, a list of links or a backlinks property leads to; nil for values.
+    public func target(of property: Property) -> ClassSchema? {
+        property.target.flatMap(find)
+    }
+
+    /// What storage must know of the tables.
+    var tableDefinitions: [TableDefinition] {
+        classes.map(tableDefinition)
+    }
+
+    func tableDefinition(of classSchema: ClassSchema) -> TableDefinition {
+        var columns = (0..<classSchema.columnCount).map {
+            ColumnDefinition(
+                id: ColumnID(rawValue: $0), kind: .bool, isOptional: false, index: .none,
+                elementKind: nil, elementIsOptional: false, target: nil, isDropped: true)
+        }
+        for property in classSchema.properties {
+            let target = property.target.flatMap(find)?.table
+            if let column = property.columnDefinition(target: target) {
+                columns[property.column.rawValue] = column
+            }
+        }
+        return TableDefinition(id: classSchema.table, columns: columns)
+    }
+}

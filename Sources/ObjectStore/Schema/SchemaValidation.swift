@@ -1,0 +1,106 @@
+/// Checks a schema before a file takes it, and tells every fault at once.
+struct SchemaValidation {
+    private let classes: [ClassSchema]
+    private let known: [String: ClassSchema]
+    private var faults: [String] = []
+
+    /// Throws `invalid_schema`, naming class, property, what is wrong and what would be right.
+    static func check(_ classes: [ClassSchema]) throws {
+        var validation = SchemaValidation(classes)
+        validation.checkClasses()
+        guard !validation.faults.isEmpty else { return }
+        throw StoreError(.invalidSchema, validation.faults.joined(separator: "\n"))
+    }
+
+    private init(_ classes: [ClassSchema]) {
+        self.classes = classes
+        known = Dictionary(classes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    private mutating func checkClasses() {
+        for (name, group) in Dictionary(grouping: classes, by: \.name) where group.count > 1 {
+            faults.append("class '\(name)' is declared \(group.count) times; declare it once")
+        }
+        for classSchema in classes {
+            checkName(classSchema.name, "class")
+            let properties = classSchema.properties
+            for (name, group) in Dictionary(grouping: properties, by: \.name) where group.count > 1
+            {
+                faults.append(
+                    "'\(classSchema.name).\(name)' is declared \(group.count) times; "
+                        + "declare it once")
+            }
+            let keys = properties.filter(\.isPrimary).map { "'\($0.name)'" }
+            if keys.count > 1 {
+                faults.append(
+                    "'\(classSchema.name)' has \(keys.count) primary keys "
+                        + "(\(keys.joined(separator: ", "))); keep one")
+            }
+            for property in properties { check(property, of: classSchema) }
+        }
+    }
+
+    private mutating func checkName(_ name: String, _ what: String) {
+        let first = name.unicodeScalars.first
+        let isFine =
+            name.unicodeScalars.allSatisfy {
+                $0 == "_" || $0.properties.isAlphabetic || isDigit($0)
+            }
+            && first.map { !isDigit($0) } == true && name.utf8.count <= 200
+        if !isFine {
+            faults.append(
+                "\(what) name '\(name)' cannot be used; names consist of letters, digits and '_', "
+                    + "do not begin with a digit and have at most 200 bytes")
+        }
+    }
+
+    private func isDigit(_ scalar: Unicode.Scalar) -> Bool { ("0"..."9").contains(scalar) }
+
+    private mutating func check(_ property: Property, of classSchema: ClassSchema) {
+        let place = "'\(classSchema.name).\(property.name)'"
+        checkName(property.name, "property")
+        if property.isPrimary, !property.type.canBePrimary || property.isList {
+            faults.append(
+                "\(place) is a primary key of type \(property.typeName); "
+                    + "a primary key is int, string, uuid or object_id")
+        }
+        if property.isIndexed, !property.type.canBeIndexed || property.isList {
+            faults.append(
+                "\(place) of type \(property.typeName) cannot be indexed; "
+                    + "bool, int, string, date, uuid and object_id can")
+        }
+        if property.type == .object, property.isList, property.isOptional {
+            faults.append("\(place) cannot hold nil links; write \(property.target ?? "Class")[]")
+        }
+        if let target = property.target, known[target] == nil {
+            let nearest = NearestName.hint(for: target, among: Array(known.keys))
+            faults.append("\(place) leads to class '\(target)', which is not declared\(nearest)")
+        }
+        if let origin = property.origin { check(origin, place, classSchema) }
+        if let value = property.defaultValue {
+            do {
+                _ = try ValueConversion.stored(value, property, classSchema)
+            } catch {
+                faults.append("\(place): the default \(value.summary) is no \(property.typeName)")
+            }
+        }
+    }
+
+    private mutating func check(
+        _ origin: Property.Origin, _ place: String, _ classSchema: ClassSchema
+    ) {
+        guard let source = known[origin.className] else { return }
+        guard let link = source.property(named: origin.property) else {
+            let names = source.properties.map(\.name)
+            faults.append(
+                "\(place) follows '\(origin.className).\(origin.property)', which does not exist"
+                    + NearestName.hint(for: origin.property, among: names))
+            return
+        }
+        if link.type != .object || link.target != classSchema.name {
+            faults.append(
+                "\(place) follows '\(origin.className).\(origin.property)', which is "
+                    + "\(link.typeName); it must link to \(classSchema.name)")
+        }
+    }
+}

@@ -1,0 +1,50 @@
+/// How a store is opened.
+public struct StoreConfiguration: Sendable {
+    /// Where the data lives.
+    public enum Location: Hashable, Sendable {
+        /// In a file.
+        case file(String)
+        /// In memory, shared by name among the stores of this process while one of them is open.
+        case memory(String)
+    }
+
+    /// When a commit counts as done.
+    public enum Durability: String, Sendable, CaseIterable {
+        /// When it is on disk: it survives a power failure.
+        case full
+        /// At once; it reaches the disk soon after. It survives a crash of the process at once.
+        case async
+        /// At once; the disk is never waited for.
+        case memory
+    }
+
+    /// Where the data lives.
+    public var location: Location
+    /// The classes the program expects; nil takes them as stored in the file.
+    public var schema: [ClassSchema]?
+    /// The version of that schema; meaningful only with one.
+    public var schemaVersion: UInt64
+    /// Whether changes are refused.
+    public var isReadOnly: Bool
+    /// When a commit counts as done.
+    public var durability: Durability
+    /// How many versions the change history keeps; 0 for none.
+    public var history: Int
+    /// The largest size of the file in bytes; nil for one that no disk of today reaches.
+    public var maximumSize: Int?
+
+    /// Makes a configuration with the usual settings.
+    public init(
+        _ location: Location, schema: [ClassSchema]? = nil, schemaVersion: UInt64 = 0,
+        isReadOnly: Bool = false, durability: Durability = .full, history: Int = 100,
+        maximumSize: Int? = nil
+    ) {
+        self.location = location
+        self.schema = schema
+        self.schemaVersion = schemaVersion
+        self.isReadOnly = isReadOnly
+        self.durability = durability
+        self.history = history
+        self.maximumSize = maximumSize
+    }
+}

@@ -1,0 +1,41 @@
+import ColumnStorage
+
+extension StoreError {
+    /// Runs a call into storage and says its errors in the store's words.
+    static func wrapping<Result>(
+        _ call: () throws(StorageError) -> Result
+    ) throws(StoreError) -> Result {
+        do {
+            return try call()
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// The store's words for a failure of storage; the message names the file.
+    public init(_ error: StorageError) {
+        let code: Code
+        var advice = ""
+        switch error.code {
+        case .mapFull:
+            code = .diskFull
+            advice = "; open it with a larger maximum size"
+        case .diskFull:
+            code = .diskFull
+            advice = "; free some room and try again, nothing was changed"
+        case .readersFull:
+            code = .tooManyVersions
+            advice = "; close stores that are not needed"
+        case .notAStore: code = .fileCorrupt
+        case .damaged: code = .fileCorrupt
+        case .newerFormat:
+            code = .fileFormatTooNew
+            advice = " of Moonpool; update to open it"
+        case .readOnly: code = .readOnly
+        case .writeInProgress: code = .alreadyInWrite
+        case .closed: code = .closed
+        default: code = .invalidArgument
+        }
+        self.init(code, error.message + advice)
+    }
+}

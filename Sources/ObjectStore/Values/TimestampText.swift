@@ -1,0 +1,112 @@
+extension Timestamp: CustomStringConvertible {
+    /// ISO 8601 in UTC, with as many digits of the second as are needed: `2026-11-20T10:00:00Z`.
+    public var description: String {
+        let moment = components
+        var text =
+            "\(Self.padded(moment.year, 4))-\(Self.padded(moment.month, 2))-"
+            + "\(Self.padded(moment.day, 2))T\(Self.padded(moment.hour, 2)):"
+            + "\(Self.padded(moment.minute, 2)):\(Self.padded(moment.second, 2))"
+        if moment.microsecond > 0 {
+            var digits = Self.padded(moment.microsecond, 6)
+            while digits.last == "0" { digits.removeLast() }
+            text += "." + digits
+        }
+        return text + "Z"
+    }
+
+    /// Reads ISO 8601: `2026-11-20`, `2026-11-20T10:00`, `2026-11-20 10:00:00.25+01:00`; nil for
+    /// anything else. A time without a zone is UTC.
+    public init?(_ text: some StringProtocol) {
+        var scanner = DigitScanner(text)
+        let isNegative = scanner.skip("-")
+        guard let year = scanner.number(digits: 4), scanner.skip("-"),
+            let month = scanner.number(digits: 2), scanner.skip("-"),
+            let day = scanner.number(digits: 2)
+        else { return nil }
+        var moment = Components(year: isNegative ? -year : year, month: month, day: day)
+        var offset: Int64 = 0
+        if scanner.skip("T") || scanner.skip("t") || scanner.skip(" ") {
+            guard let hour = scanner.number(digits: 2), scanner.skip(":"),
+                let minute = scanner.number(digits: 2)
+            else { return nil }
+            moment.hour = hour
+            moment.minute = minute
+            if scanner.skip(":") {
+                guard let second = scanner.number(digits: 2) else { return nil }
+                moment.second = second
+                if scanner.skip(".") {
+                    guard let fraction = scanner.fraction() else { return nil }
+                    moment.microsecond = fraction
+                }
+            }
+            guard let seconds = scanner.zone() else { return nil }
+            offset = seconds
+        }
+        guard scanner.isAtEnd, let local = Timestamp(moment) else { return nil }
+        microseconds = local.microseconds - offset * 1_000_000
+    }
+
+    private static func padded(_ number: Int, _ width: Int) -> String {
+        let digits = String(number.magnitude)
+        let zeros = String(repeating: "0", count: max(0, width - digits.count))
+        return (number < 0 ? "-" : "") + zeros + digits
+    }
+}
+
+/// Reads the fixed-width fields of a date.
+private struct DigitScanner {
+    private let bytes: [UInt8]
+    private var position = 0
+
+    init(_ text: some StringProtocol) {
+        bytes = Array(text.utf8)
+    }
+
+    var isAtEnd: Bool { position == bytes.count }
+
+    mutating func skip(_ character: Unicode.Scalar) -> Bool {
+        guard position < bytes.count, bytes[position] == UInt8(ascii: character) else {
+            return false
+        }
+        position += 1
+        return true
+    }
+
+    mutating func digit() -> Int? {
+        guard position < bytes.count, (48...57).contains(bytes[position]) else { return nil }
+        position += 1
+        return Int(bytes[position - 1]) - 48
+    }
+
+    mutating func number(digits: Int) -> Int? {
+        var value = 0
+        for _ in 0..<digits {
+            guard let next = digit() else { return nil }
+            value = value * 10 + next
+        }
+        return value
+    }
+
+    /// Digits after the point, as microseconds; further ones are dropped.
+    mutating func fraction() -> Int? {
+        guard var value = digit() else { return nil }
+        var count = 1
+        while let next = digit() {
+            if count < 6 { value = value * 10 + next }
+            count += 1
+        }
+        for _ in 0..<max(0, 6 - count) { value *= 10 }
+        return value
+    }
+
+    /// `Z`, `+01:00`, `-0530` or nothing, as seconds east of Greenwich.
+    mutating func zone() -> Int64? {
+        if isAtEnd || skip("Z") || skip("z") { return 0 }
+        let sign: Int64 = skip("-") ? -1 : 1
+        guard sign == -1 || skip("+"), let hours = number(digits: 2) else { return nil }
+        _ = skip(":")
+        let minutes = isAtEnd ? 0 : number(digits: 2)
+        guard let minutes, hours < 24, minutes < 60 else { return nil }
+        return sign * Int64(hours * 3600 + minutes * 60)
+    }
+}

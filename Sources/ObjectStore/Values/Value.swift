@@ -1,0 +1,86 @@
+import ColumnStorage
+
+/// An object of a store by its place: a class's table and a key that is never used again.
+public struct ObjectReference: Hashable, Sendable {
+    /// The table of the object's class.
+    public let table: TableID
+    /// The object's key in that table.
+    public let key: ObjectKey
+
+    /// Makes a reference.
+    @inlinable
+    public init(table: TableID, key: ObjectKey) {
+        self.table = table
+        self.key = key
+    }
+}
+
+/// What a property can hold, or be given.
+public enum Value: Hashable, Sendable {
+    /// No value.
+    case null
+    /// A truth value.
+    case bool(Bool)
+    /// A 64-bit integer.
+    case int(Int64)
+    /// A single-precision number.
+    case float(Float)
+    /// A double-precision number.
+    case double(Double)
+    /// Text.
+    case string(String)
+    /// Bytes.
+    case data([UInt8])
+    /// A moment.
+    case date(Timestamp)
+    /// A UUID.
+    case uuid(UUIDValue)
+    /// A 12-byte object id.
+    case objectID(ObjectIDValue)
+    /// An object of the same store.
+    case object(ObjectReference)
+    /// The values of a list; also an object's values in schema order where one is to be created.
+    case list([Value])
+    /// The values of an object that is to be created, by property name.
+    case dictionary([String: Value])
+}
+
+extension Value {
+    /// The name of the value's type as a schema spells it, for messages.
+    public var typeName: String {
+        switch self {
+        case .null: "nil"
+        case .bool: "bool"
+        case .int: "int"
+        case .float: "float"
+        case .double: "double"
+        case .string: "string"
+        case .data: "data"
+        case .date: "date"
+        case .uuid: "uuid"
+        case .objectID: "object_id"
+        case .object: "object"
+        case .list: "list"
+        case .dictionary: "table"
+        }
+    }
+
+    /// The value as short text for messages: strings quoted and cut, objects by their key.
+    public var summary: String {
+        switch self {
+        case .null: "nil"
+        case .bool(let value): String(value)
+        case .int(let value): String(value)
+        case .float(let value): String(value)
+        case .double(let value): String(value)
+        case .string(let value): value.count > 40 ? "\"\(value.prefix(37))…\"" : "\"\(value)\""
+        case .data(let bytes): "\(bytes.count) bytes"
+        case .date(let moment): moment.description
+        case .uuid(let value): value.description
+        case .objectID(let value): value.description
+        case .object(let reference): "object \(reference.key.rawValue)"
+        case .list(let values): "a list of \(values.count)"
+        case .dictionary(let values): "a table of \(values.count)"
+        }
+    }
+}

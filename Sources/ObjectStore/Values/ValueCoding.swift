@@ -1,0 +1,63 @@
+/// Values as bytes, for defaults in the schema catalog.
+enum ValueCoding {
+    static func encode(_ value: Value, _ writer: inout ByteWriter) {
+        switch value {
+        case .null, .object, .dictionary: writer.byte(0)
+        case .bool(let flag):
+            writer.byte(1)
+            writer.byte(flag ? 1 : 0)
+        case .int(let number):
+            writer.byte(2)
+            writer.number(UInt64(bitPattern: number))
+        case .float(let number):
+            writer.byte(3)
+            writer.number(UInt64(number.bitPattern))
+        case .double(let number):
+            writer.byte(4)
+            writer.number(number.bitPattern)
+        case .string(let text):
+            writer.byte(5)
+            writer.text(text)
+        case .data(let bytes):
+            writer.byte(6)
+            writer.data(bytes)
+        case .date(let moment):
+            writer.byte(7)
+            writer.number(UInt64(bitPattern: moment.microseconds))
+        case .uuid(let value):
+            writer.byte(8)
+            writer.data(value.bytes)
+        case .objectID(let value):
+            writer.byte(9)
+            writer.data(value.bytes)
+        case .list(let values):
+            writer.byte(10)
+            writer.number(UInt64(values.count))
+            for element in values { encode(element, &writer) }
+        }
+    }
+
+    static func decode(_ reader: inout ByteReader) throws -> Value {
+        switch try reader.byte() {
+        case 0: return .null
+        case 1: return .bool(try reader.byte() != 0)
+        case 2: return .int(Int64(bitPattern: try reader.number()))
+        case 3: return .float(Float(bitPattern: UInt32(truncatingIfNeeded: try reader.number())))
+        case 4: return .double(Double(bitPattern: try reader.number()))
+        case 5: return .string(try reader.text())
+        case 6: return .data(try reader.data())
+        case 7: return .date(Timestamp(microseconds: Int64(bitPattern: try reader.number())))
+        case 8: return .uuid(try UUIDValue(bytes: reader.data()).orDamaged())
+        case 9: return .objectID(try ObjectIDValue(bytes: reader.data()).orDamaged())
+        case 10:
+            // A default is a flat list: what claims to be nested deeper is damage.
+            return .list(
+                try (0..<(try reader.count())).map { _ in
+                    let element = try decode(&reader)
+                    if case .list = element { throw ByteReader.damaged }
+                    return element
+                })
+        default: throw ByteReader.damaged
+        }
+    }
+}

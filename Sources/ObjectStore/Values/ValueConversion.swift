@@ -1,0 +1,66 @@
+/// Turns what somebody gives for a property into what the property stores.
+enum ValueConversion {
+    /// The value as the property stores it: whole doubles become ints, ints become doubles, other
+    /// types must match. Links and nested tables pass unchanged; they are resolved by who creates.
+    ///
+    /// Throws `type_mismatch`, or `missing_value` for nil where nil cannot be.
+    static func stored(
+        _ value: Value, _ property: Property, _ classSchema: ClassSchema
+    ) throws -> Value {
+        guard property.isList else { return try single(value, property, classSchema) }
+        switch value {
+        case .null: return .list([])
+        case .list(let elements):
+            return .list(try elements.map { try single($0, property, classSchema) })
+        case .dictionary(let values) where values.isEmpty: return .list([])
+        default: throw mismatch(value, property, classSchema)
+        }
+    }
+
+    /// One value, or one element of a list.
+    static func single(
+        _ value: Value, _ property: Property, _ classSchema: ClassSchema
+    ) throws -> Value {
+        switch (property.type, value) {
+        case (_, .null):
+            guard property.isOptional else { throw missing(property, classSchema) }
+            return .null
+        case (.bool, .bool), (.int, .int), (.float, .float), (.double, .double),
+            (.string, .string), (.data, .data), (.date, .date), (.uuid, .uuid),
+            (.objectID, .objectID), (.object, .object), (.object, .dictionary), (.object, .list):
+            return value
+        case (.int, .double(let number)):
+            guard let whole = Int64(exactly: number) else { break }
+            return .int(whole)
+        case (.double, .int(let number)): return .double(Double(number))
+        case (.double, .float(let number)): return .double(Double(number))
+        case (.float, .int(let number)): return .float(Float(number))
+        case (.float, .double(let number)): return .float(Float(number))
+        default: break
+        }
+        throw mismatch(value, property, classSchema)
+    }
+
+    /// The error for a value of the wrong type.
+    static func mismatch(
+        _ value: Value, _ property: Property, _ classSchema: ClassSchema
+    ) -> StoreError {
+        let isElement: Bool
+        if case .list = value { isElement = false } else { isElement = property.isList }
+        let place = isElement ? "an element of" : "property"
+        var text =
+            "\(place) '\(property.name)' of '\(classSchema.name)' expects \(property.typeName), "
+            + "got \(value.typeName)"
+        if case .double(let number) = value, property.type == .int {
+            text += " \(number), which is not whole"
+        }
+        return StoreError(.typeMismatch, text)
+    }
+
+    private static func missing(_ property: Property, _ classSchema: ClassSchema) -> StoreError {
+        StoreError(
+            .missingValue,
+            "property '\(property.name)' of '\(classSchema.name)' is required and cannot be nil; "
+                + "declare it \"\(property.typeName)?\" to allow nil")
+    }
+}
