@@ -1,20 +1,21 @@
 import ColumnStorage
 
-/// One class: its name, its properties, and the table that stores its objects.
-public struct ClassSchema: Hashable, Sendable {
+/// One class: its name, its properties, and the table that stores its objects. Immutable; a class,
+/// not a struct, so that handles of objects carry one reference instead of the whole description.
+public final class ClassSchema: Sendable {
     /// The class's name.
     public let name: String
     /// The properties in schema order.
-    public private(set) var properties: [Property]
+    public let properties: [Property]
     /// The table of the objects; meaningless in a schema that no file has taken yet.
-    public var table: TableID
+    public let table: TableID
     /// How many columns the table has ever had; dropped ones keep their number.
-    var columnCount: Int
+    let columnCount: Int
 
-    private var positions: [String: Int]
+    private let positions: [String: Int]
 
     /// Describes a class that is yet to be stored. Duplicate names are found by validation.
-    public init(_ name: String, _ properties: [Property]) {
+    public convenience init(_ name: String, _ properties: [Property]) {
         self.init(name, properties, table: .unassigned, columnCount: 0)
     }
 
@@ -54,5 +55,20 @@ public struct ClassSchema: Hashable, Sendable {
     /// The property that a column stores, or nil for a column that was dropped.
     public func property(in column: ColumnID) -> Property? {
         properties.first { $0.column == column && !$0.isBacklinks }
+    }
+}
+
+extension ClassSchema: Hashable {
+    /// Whether both describe the same class stored in the same way.
+    public static func == (left: ClassSchema, right: ClassSchema) -> Bool {
+        left === right
+            || (left.name == right.name && left.table == right.table
+                && left.columnCount == right.columnCount && left.properties == right.properties)
+    }
+
+    /// Hashes the class's place.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(name)
+        hasher.combine(table)
     }
 }

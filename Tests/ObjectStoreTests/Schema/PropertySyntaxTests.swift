@@ -1,0 +1,40 @@
+import ObjectStore
+import Testing
+
+@Suite struct PropertySyntaxTests {
+    private func parse(_ text: String) throws -> Property {
+        try PropertySyntax.parse(name: "p", in: "Dog", text)
+    }
+
+    @Test(arguments: [
+        "int primary", "string", "int?", "string? indexed", "Person", "Toy[]", "int[]",
+        "string?[]", "backlinks Person.dogs", "object_id primary", "uuid indexed", "date?", "data",
+    ])
+    func `writes what it reads`(text: String) throws {
+        #expect(PropertySyntax.text(of: try parse(text)) == text)
+    }
+
+    @Test func `a to-one link is always optional`() throws {
+        #expect(try parse("Person").isOptional)
+        #expect(try parse("Person?").isOptional)
+        #expect(try !parse("Person[]").isOptional)
+    }
+
+    @Test(arguments: [
+        ("", "has no type"), ("itn", "did you mean 'int'?"), ("int primry", "no modifier"),
+        ("backlinks Person", "backlinks Class.property"), ("person", "upper-case"),
+        ("int<>", "no sets"), ("mixed", "no values of type mixed"),
+    ])
+    func `says what it does not understand`(text: String, part: String) {
+        let error = #expect(throws: StoreError.self) { try parse(text) }
+        #expect(error?.code == .invalidSchema)
+        #expect(error?.message.contains(part) == true, "\(error?.message ?? "")")
+        #expect(error?.message.contains("'Dog.p'") == true)
+    }
+
+    @Test func `the nearest name is one that somebody may have meant`() {
+        #expect(NearestName.find("nmae", among: ["name", "age"]) == "name")
+        #expect(NearestName.find("Naem", among: ["name", "age"]) == "name")
+        #expect(NearestName.find("weight", among: ["name", "age"]) == nil)
+    }
+}

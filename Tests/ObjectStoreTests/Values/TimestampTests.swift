@@ -1,0 +1,55 @@
+import ObjectStore
+import Testing
+
+@Suite struct TimestampTests {
+    @Test(arguments: [
+        ("1970-01-01", 0), ("2026-11-20T10:00:00Z", 1_795_168_800),
+        ("1969-12-31 23:59:59", -1), ("2000-02-29T12:00", 951_825_600),
+        ("2026-11-20T10:00:00+02:30", 1_795_159_800), ("0000-01-01", -62_167_219_200),
+    ])
+    func `reads ISO 8601`(text: String, seconds: Int64) throws {
+        let moment = try #require(Timestamp(text))
+        #expect(moment.microseconds == seconds * 1_000_000)
+    }
+
+    @Test(arguments: [
+        "", "2026", "2026-13-01", "2026-02-29", "2026-02-28T24:00", "2026-02-28T10:00:61Z",
+        "2026-02-28T10:00Zx", "2026-02-28 10", "x026-01-01", "2026-01-01T10:00:00.Z",
+    ])
+    func `refuses what is no moment`(text: String) {
+        #expect(Timestamp(text) == nil)
+    }
+
+    @Test func `prints what it reads, to the microsecond`() {
+        var generator = SplitMix(seed: 7)
+        for _ in 0..<2000 {
+            let moment = Timestamp(
+                microseconds: Int64.random(
+                    in: -62_167_219_200_000_000...253_402_300_799_999_999, using: &generator))
+            #expect(Timestamp(moment.description) == moment)
+        }
+        #expect(Timestamp(microseconds: 1_500_000).description == "1970-01-01T00:00:01.5Z")
+    }
+
+    @Test func `days follow each other through leap years`() throws {
+        var previous = try #require(Timestamp("1895-12-31"))
+        for year in 1896...2104 {
+            for month in 1...12 {
+                for day in 1...31 {
+                    guard
+                        let next = Timestamp(
+                            Timestamp.Components(year: year, month: month, day: day))
+                    else { continue }
+                    #expect(next.microseconds - previous.microseconds == 86_400_000_000)
+                    previous = next
+                }
+            }
+        }
+    }
+
+    @Test func `seconds outside the range are refused`() {
+        #expect(Timestamp(seconds: .nan) == nil)
+        #expect(Timestamp(seconds: 1e30) == nil)
+        #expect(Timestamp(seconds: 1.25)?.microseconds == 1_250_000)
+    }
+}
