@@ -1,0 +1,69 @@
+/// Bytes that cannot have been written by this library: a damaged file, or one of another format.
+struct DamagedEncoding: Error, Equatable {
+    /// What was being read, as part of a sentence: "a change set".
+    let what: String
+}
+
+/// Appends little-endian base-128 numbers to a byte array.
+struct ByteWriter {
+    private(set) var bytes: [UInt8] = []
+
+    init(capacity: Int = 64) {
+        bytes.reserveCapacity(capacity)
+    }
+
+    mutating func byte(_ value: UInt8) {
+        bytes.append(value)
+    }
+
+    mutating func number(_ value: UInt64) {
+        var rest = value
+        while rest >= 0x80 {
+            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        bytes.append(UInt8(truncatingIfNeeded: rest))
+    }
+}
+
+/// Takes apart what ``ByteWriter`` wrote; every read is checked, so any bytes at all are safe to read.
+struct ByteReader {
+    private let bytes: UnsafeRawBufferPointer
+    private var position = 0
+    private let what: String
+
+    init(_ bytes: UnsafeRawBufferPointer, of what: String) {
+        self.bytes = bytes
+        self.what = what
+    }
+
+    var remaining: Int { bytes.count - position }
+    var damaged: DamagedEncoding { DamagedEncoding(what: what) }
+
+    mutating func byte() throws(DamagedEncoding) -> UInt8 {
+        guard position < bytes.count else { throw damaged }
+        defer { position += 1 }
+        return bytes[position]
+    }
+
+    mutating func number() throws(DamagedEncoding) -> UInt64 {
+        var result: UInt64 = 0
+        var shift: UInt64 = 0
+        while true {
+            let next = try byte()
+            let payload = UInt64(next & 0x7F)
+            if shift == 63, payload > 1 { throw damaged }
+            result |= payload << shift
+            if next < 0x80 { return result }
+            shift += 7
+            if shift > 63 { throw damaged }
+        }
+    }
+
+    /// A number of things that follow, each at least one byte long.
+    mutating func count() throws(DamagedEncoding) -> Int {
+        let value = try number()
+        guard value <= UInt64(remaining) else { throw damaged }
+        return Int(value)
+    }
+}

@@ -1,0 +1,98 @@
+/// The stored form, version 1: a byte `1 | schemaChanged << 4`, the number of tables, and for each, by ascending
+/// id: the distance to the id before, a byte of flags (1 inserted, 2 deleted, 4 modified) and the parts flagged; `modified` is
+/// a number of columns and, by ascending id, the distance to the id before and the keys.
+extension ChangeSet {
+    private static let format: UInt8 = 1
+
+    /// The stored form of this change set; tables and columns without changes are left out.
+    public func encode() -> [UInt8] {
+        var writer = ByteWriter()
+        writer.byte(Self.format | (schemaChanged ? 0x10 : 0))
+        // The usual commit touches one table, and sorting even that costs more than writing it.
+        if tables.count == 1, let (table, changes) = tables.first, !changes.isEmpty {
+            writer.number(1)
+            writer.number(UInt64(table.rawValue))
+            changes.encode(into: &writer)
+            return writer.bytes
+        }
+        let named = tables.filter { !$0.value.isEmpty }
+            .sorted { $0.key.rawValue < $1.key.rawValue }
+        writer.number(UInt64(named.count))
+        var expected: UInt64 = 0
+        for (table, changes) in named {
+            writer.number(UInt64(table.rawValue) - expected)
+            changes.encode(into: &writer)
+            expected = UInt64(table.rawValue) + 1
+        }
+        return writer.bytes
+    }
+
+    /// Reads a stored change set; throws ``DamagedEncoding`` for bytes that ``encode()`` cannot have made.
+    init(decoding bytes: UnsafeRawBufferPointer) throws(DamagedEncoding) {
+        self.init()
+        var reader = ByteReader(bytes, of: "a change set")
+        let header = try reader.byte()
+        guard header & 0x0F == Self.format, header & 0xE0 == 0 else { throw reader.damaged }
+        schemaChanged = header & 0x10 != 0
+        var expected: UInt64 = 0
+        for _ in 0..<(try reader.count()) {
+            let distance = try reader.number()
+            guard distance <= UInt64(UInt32.max), expected + distance <= UInt64(UInt32.max) else {
+                throw reader.damaged
+            }
+            let table = TableID(rawValue: UInt32(expected + distance))
+            tables[table] = try TableChanges(from: &reader)
+            expected += distance + 1
+        }
+        guard reader.remaining == 0 else { throw reader.damaged }
+    }
+}
+
+extension TableChanges {
+    func encode(into writer: inout ByteWriter) {
+        var columns = 0
+        for keys in modified.values where !keys.isEmpty { columns += 1 }
+        writer.byte(
+            (inserted.isEmpty ? 0 : 1) | (deleted.isEmpty ? 0 : 2) | (columns == 0 ? 0 : 4))
+        if !inserted.isEmpty { inserted.encode(into: &writer) }
+        if !deleted.isEmpty { deleted.encode(into: &writer) }
+        guard columns > 0 else { return }
+        writer.number(UInt64(columns))
+        if modified.count == 1, let (column, keys) = modified.first {
+            writer.number(UInt64(column.rawValue))
+            keys.encode(into: &writer)
+            return
+        }
+        var expected = 0
+        for (column, keys) in modified.sorted(by: { $0.key.rawValue < $1.key.rawValue })
+        where !keys.isEmpty {
+            writer.number(UInt64(column.rawValue - expected))
+            keys.encode(into: &writer)
+            expected = column.rawValue + 1
+        }
+    }
+
+    init(from reader: inout ByteReader) throws(DamagedEncoding) {
+        self.init()
+        let flags = try reader.byte()
+        guard flags != 0, flags <= 7 else { throw reader.damaged }
+        if flags & 1 != 0 { inserted = try KeySet(from: &reader) }
+        if flags & 2 != 0 { deleted = try KeySet(from: &reader) }
+        guard !inserted.intersects(deleted) else { throw reader.damaged }
+        guard flags & 4 != 0 else { return }
+        var expected: UInt64 = 0
+        // Far above any real column, far below what could overflow.
+        let bound = UInt64(UInt32.max)
+        for _ in 0..<(try reader.count()) {
+            let distance = try reader.number()
+            guard distance <= bound, expected + distance <= bound else { throw reader.damaged }
+            let keys = try KeySet(from: &reader)
+            // Readers rely on the parts being disjoint, so damage must not break that either.
+            guard !keys.intersects(inserted), !keys.intersects(deleted) else {
+                throw reader.damaged
+            }
+            modified[ColumnID(rawValue: Int(expected + distance))] = keys
+            expected += distance + 1
+        }
+    }
+}

@@ -1,0 +1,89 @@
+/// What happened to one table between two versions.
+///
+/// The three parts are disjoint: a row that was inserted or deleted is never named as modified, and a row that was inserted
+/// and deleted between the two versions is not named at all (keys are never used again, so nothing can be confused).
+public struct TableChanges: Sendable, Hashable {
+    /// Rows that the newer version has and the older has not.
+    public var inserted: KeySet
+    /// Rows that the older version has and the newer has not.
+    public var deleted: KeySet
+    /// Rows that both versions have, by the column that was set; setting an equal value counts.
+    public var modified: [ColumnID: KeySet]
+
+    /// Changes of a table, by default none.
+    public init(
+        inserted: KeySet = KeySet(), deleted: KeySet = KeySet(), modified: [ColumnID: KeySet] = [:]
+    ) {
+        self.inserted = inserted
+        self.deleted = deleted
+        self.modified = modified
+    }
+
+    /// Whether nothing happened.
+    public var isEmpty: Bool {
+        inserted.isEmpty && deleted.isEmpty && modified.values.allSatisfy(\.isEmpty)
+    }
+
+    /// The rows with at least one modified column.
+    public var modifiedRows: KeySet {
+        var all = KeySet()
+        for keys in modified.values { all.formUnion(keys) }
+        return all
+    }
+
+    /// Adds what happened to the same table after this.
+    public mutating func merge(later: TableChanges) {
+        // Rows that were inserted in the earlier part stay insertions whatever was set in them later.
+        let earlierInserted = inserted
+        let earlierModified = modified
+        modified = [:]
+        for (column, keys) in earlierModified {
+            var keys = keys
+            keys.subtract(later.deleted)
+            if !keys.isEmpty { modified[column] = keys }
+        }
+        for (column, keys) in later.modified {
+            var keys = keys
+            keys.subtract(earlierInserted)
+            if !keys.isEmpty { modified[column, default: KeySet()].formUnion(keys) }
+        }
+        inserted.subtract(later.deleted)
+        inserted.formUnion(later.inserted)
+        deleted.formUnion(later.deleted.subtracting(earlierInserted))
+    }
+}
+
+/// What happened to a file between two versions: by table, which rows came, went and changed in which columns.
+///
+/// A value like any other: copy it, send it to another thread, merge it with what came after. Its size follows what happened,
+/// not the size of the tables.
+public struct ChangeSet: Sendable, Hashable {
+    /// The tables with changes; one without changes is not named.
+    public var tables: [TableID: TableChanges]
+    /// Whether the schema was changed, so that everything known about the tables must be read again.
+    public var schemaChanged: Bool
+
+    /// A change set, by default an empty one.
+    public init(tables: [TableID: TableChanges] = [:], schemaChanged: Bool = false) {
+        self.tables = tables
+        self.schemaChanged = schemaChanged
+    }
+
+    /// Whether nothing happened.
+    public var isEmpty: Bool { !schemaChanged && tables.values.allSatisfy(\.isEmpty) }
+
+    /// Adds what happened between the newer version of this change set and a still newer one.
+    ///
+    /// Insertion and deletion cancel out, insertion and modification are an insertion, modification and deletion are a deletion.
+    public mutating func merge(later: ChangeSet) {
+        schemaChanged = schemaChanged || later.schemaChanged
+        for (table, changes) in later.tables {
+            guard var earlier = tables.removeValue(forKey: table) else {
+                tables[table] = changes
+                continue
+            }
+            earlier.merge(later: changes)
+            if !earlier.isEmpty { tables[table] = earlier }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import LMDBStorage
+
+/// The change sets of the newest versions, one entry per version in the file's `history` table.
+///
+/// Every commit appends its own entry in its own write transaction, also when nothing changed, so a gap always means
+/// that older versions have been trimmed, never that something was forgotten. Works on whatever transaction it is given and keeps
+/// no state.
+package enum HistoryLog {
+    /// Writes the entry of the version that `transaction` is going to be.
+    package static func append(
+        _ changes: ChangeSet, to table: Table, in transaction: TransactionHandle
+    ) throws(StorageError) {
+        let bytes = changes.encode()
+        let failure = bytes.withUnsafeBytes { (buffer) -> StorageError? in
+            do throws(StorageError) {
+                try transaction.put(table, transaction.version, buffer, append: true)
+                return nil
+            } catch { return error }
+        }
+        if let failure { throw failure }
+    }
+
+    /// What happened after version `from`, up to and including version `to`, as one change set.
+    ///
+    /// Nil when the log does not reach back to `from`. Throws `damaged` when an entry cannot be read. Costs the size of
+    /// the entries times the logarithm of their number.
+    package static func changes(
+        after from: UInt64, through to: UInt64, in table: Table, _ transaction: TransactionHandle
+    ) throws(StorageError) -> ChangeSet? {
+        guard from < to else { return ChangeSet() }
+        let cursor = try transaction.cursor(table)
+        // Neighbours of like size are merged first, as in a binary counter: a long range of small entries is not merged
+        // into one growing set again and again.
+        var pending: [(changes: ChangeSet, versions: UInt64)] = []
+        var entry = try cursor.setRange(from + 1)
+        var expected = from + 1
+        while expected <= to {
+            guard let found = entry, found.integerKey == expected else { return nil }
+            pending.append((try decode(found.value, transaction), 1))
+            while pending.count > 1,
+                pending[pending.count - 2].versions <= pending[pending.count - 1].versions
+            {
+                mergeLastTwo(&pending)
+            }
+            expected += 1
+            if expected <= to { entry = try cursor.next() }
+        }
+        while pending.count > 1 { mergeLastTwo(&pending) }
+        return pending[0].changes
+    }
+
+    /// Removes old entries so that about `limit` remain, but none after version `needed`, which the oldest
+    /// live snapshot reads.
+    ///
+    /// Lets a few more than `limit` collect before it removes them together: removing one per commit would dirty another page
+    /// each time.
+    package static func trim(
+        _ table: Table, limit: Int, needed: UInt64, in transaction: TransactionHandle
+    ) throws(StorageError) {
+        let entries = try transaction.statistics(table).entries
+        guard entries > limit + Swift.max(16, limit / 4) else { return }
+        let newest = transaction.version
+        let bound = Swift.min(needed, newest - Swift.min(newest, UInt64(Swift.max(0, limit))))
+        let cursor = try transaction.cursor(table)
+        var entry = try cursor.first()
+        while let found = entry, found.integerKey <= bound {
+            try cursor.delete()
+            entry = try cursor.next()
+        }
+    }
+
+    private static func mergeLastTwo(_ pending: inout [(changes: ChangeSet, versions: UInt64)]) {
+        let later = pending.removeLast()
+        pending[pending.count - 1].changes.merge(later: later.changes)
+        pending[pending.count - 1].versions += later.versions
+    }
+
+    private static func decode(
+        _ bytes: UnsafeRawBufferPointer, _ transaction: TransactionHandle
+    ) throws(StorageError) -> ChangeSet {
+        do throws(DamagedEncoding) {
+            return try ChangeSet(decoding: bytes)
+        } catch {
+            throw StorageError(.damaged, call: "reading \(error.what)", file: transaction.file)
+        }
+    }
+}

@@ -1,0 +1,257 @@
+/// A set of object keys, held as sorted, disjoint, non-adjacent runs.
+///
+/// Change sets are made of these: what a commit touches is mostly a few single keys or a few long runs, and
+/// both are small here. Keys are the raw values of ``ObjectKey`` and lie in `0 ..< Int64.max`.
+///
+/// Every run carries the number of keys before it, so ``rank(of:)``, ``subscript(_:)`` and ``contains(_:)`` cost
+/// the logarithm of the number of runs, and ``count`` is one addition. Adding keys in ascending order is
+/// constant time; adding one in the middle moves the runs behind it, so a caller with unordered keys should use
+/// ``init(unordered:)``, which sorts once.
+public struct KeySet: Sendable, Hashable {
+    @usableFromInline
+    struct Run: Sendable, Hashable {
+        @usableFromInline var first: Int64
+        @usableFromInline var last: Int64
+        @usableFromInline var before: Int
+
+        @inlinable
+        init(first: Int64, last: Int64, before: Int) {
+            self.first = first
+            self.last = last
+            self.before = before
+        }
+
+        @inlinable var through: Int { before &+ Int(last &- first) &+ 1 }
+    }
+
+    @usableFromInline var runs: [Run]
+
+    /// An empty set; allocates nothing.
+    @inlinable
+    public init() {
+        runs = []
+    }
+
+    /// The set of one key.
+    @inlinable
+    public init(_ key: ObjectKey) {
+        runs = [Run(first: key.rawValue, last: key.rawValue, before: 0)]
+    }
+
+    /// The set of all keys of a range of raw values.
+    public init(rawRange: ClosedRange<Int64>) {
+        runs = [Run(first: rawRange.lowerBound, last: rawRange.upperBound, before: 0)]
+    }
+
+    /// The set of some keys in any order, repeats allowed; sorts them once.
+    public init(unordered keys: some Sequence<ObjectKey>) {
+        runs = []
+        for raw in keys.map(\.rawValue).sorted() { append(first: raw, last: raw) }
+    }
+
+    /// Whether the set has no keys.
+    @inlinable public var isEmpty: Bool { runs.isEmpty }
+
+    /// The number of keys.
+    @inlinable public var count: Int { runs.last?.through ?? 0 }
+
+    /// The smallest key.
+    public var first: ObjectKey? { runs.first.map { ObjectKey(rawValue: $0.first) } }
+
+    /// The largest key.
+    public var last: ObjectKey? { runs.last.map { ObjectKey(rawValue: $0.last) } }
+
+    /// The number of runs, which is what the costs of this type depend on.
+    @inlinable public var rangeCount: Int { runs.count }
+
+    /// The runs as ranges of raw keys, ascending.
+    public var ranges: [ClosedRange<Int64>] { runs.map { $0.first...$0.last } }
+
+    /// Whether a key is in the set.
+    @inlinable
+    public func contains(_ key: ObjectKey) -> Bool {
+        let index = runIndex(endingAtOrAfter: key.rawValue)
+        return index < runs.count && runs[index].first <= key.rawValue
+    }
+
+    /// How many keys of the set are smaller than `key`, which need not be in it.
+    @inlinable
+    public func rank(of key: ObjectKey) -> Int {
+        let index = runIndex(endingAtOrAfter: key.rawValue)
+        guard index < runs.count else { return count }
+        let run = runs[index]
+        return run.before &+ Int(Swift.max(0, key.rawValue &- run.first))
+    }
+
+    /// The key at a position in ascending order; the position must be in `0 ..< count`.
+    public subscript(_ position: Int) -> ObjectKey {
+        precondition(position >= 0 && position < count, "position outside of the key set")
+        var low = 0
+        var length = runs.count
+        while length > 1 {
+            let half = length / 2
+            if runs[low + half].before <= position { low += half }
+            length -= half
+        }
+        return ObjectKey(rawValue: runs[low].first + Int64(position - runs[low].before))
+    }
+
+    /// Adds a key. Constant time when it is larger than all others.
+    @inlinable
+    public mutating func insert(_ key: ObjectKey) {
+        if let last = runs.last, key.rawValue <= last.last {
+            insertRange(first: key.rawValue, last: key.rawValue)
+        } else {
+            append(first: key.rawValue, last: key.rawValue)
+        }
+    }
+
+    /// Adds all keys of a range of raw values.
+    public mutating func insert(rawRange: ClosedRange<Int64>) {
+        insertRange(first: rawRange.lowerBound, last: rawRange.upperBound)
+    }
+
+    /// Removes a key if it is there.
+    public mutating func remove(_ key: ObjectKey) {
+        let raw = key.rawValue
+        let index = runIndex(endingAtOrAfter: raw)
+        guard index < runs.count, runs[index].first <= raw else { return }
+        let run = runs[index]
+        if run.first == run.last {
+            runs.remove(at: index)
+        } else if raw == run.first {
+            runs[index].first += 1
+        } else if raw == run.last {
+            runs[index].last -= 1
+        } else {
+            runs[index].last = raw - 1
+            runs.insert(Run(first: raw + 1, last: run.last, before: 0), at: index + 1)
+        }
+        recount(from: index)
+    }
+
+    /// Adds the keys of one cluster: bit `i` of `bits` stands for the key `base + i`.
+    ///
+    /// Made for commits, which have their changes as bitmaps; constant time per run when clusters come in ascending order.
+    public mutating func insert(base: Int64, bits: SIMD8<UInt64>) {
+        for word in 0..<8 {
+            var rest = bits[word]
+            var offset = base + Int64(word * 64)
+            while rest != 0 {
+                let zeros = rest.trailingZeroBitCount
+                offset += Int64(zeros)
+                rest >>= UInt64(zeros)
+                let ones = (~rest).trailingZeroBitCount
+                insertRange(first: offset, last: offset + Int64(ones) - 1)
+                offset += Int64(ones)
+                // A shift by 64 gives zero in Swift, which is what a whole word of ones needs.
+                rest = ones == 64 ? 0 : rest >> UInt64(ones)
+            }
+        }
+    }
+
+    /// Adds a run that starts after the first of the last run.
+    @inlinable
+    mutating func append(first: Int64, last: Int64) {
+        guard let end = runs.last else {
+            runs.append(Run(first: first, last: last, before: 0))
+            return
+        }
+        if first <= end.last &+ 1 {
+            if last > end.last { runs[runs.count &- 1].last = last }
+        } else {
+            runs.append(Run(first: first, last: last, before: end.through))
+        }
+    }
+
+    @usableFromInline
+    mutating func insertRange(first: Int64, last: Int64) {
+        if let end = runs.last, first < end.first {
+            let low = runIndex(endingAtOrAfter: first - 1)
+            if runs[low].first <= first, last <= runs[low].last { return }
+            var high = low
+            while high < runs.count, runs[high].first <= last + 1 { high += 1 }
+            if low == high {
+                runs.insert(Run(first: first, last: last, before: 0), at: low)
+            } else {
+                let joined = Run(
+                    first: Swift.min(first, runs[low].first),
+                    last: Swift.max(last, runs[high - 1].last),
+                    before: 0)
+                if high == low + 1 {
+                    runs[low] = joined
+                } else {
+                    runs.replaceSubrange(low..<high, with: CollectionOfOne(joined))
+                }
+            }
+            recount(from: low)
+        } else {
+            append(first: first, last: last)
+        }
+    }
+
+    /// The first run whose last key is not below `raw`, or the number of runs.
+    @inlinable
+    func runIndex(endingAtOrAfter raw: Int64, from start: Int = 0) -> Int {
+        var low = start
+        var high = runs.count
+        while low < high {
+            let middle = (low &+ high) / 2
+            if runs[middle].last < raw { low = middle &+ 1 } else { high = middle }
+        }
+        return low
+    }
+
+    private mutating func recount(from index: Int) {
+        var before = index == 0 ? 0 : runs[index - 1].through
+        var index = index
+        while index < runs.count {
+            runs[index].before = before
+            before = runs[index].through
+            index += 1
+        }
+    }
+}
+
+extension KeySet: Sequence {
+    /// Walks the keys in ascending order.
+    public struct Iterator: IteratorProtocol {
+        @usableFromInline let runs: [Run]
+        @usableFromInline var index = 0
+        @usableFromInline var upcoming: Int64 = 0
+
+        @inlinable
+        init(_ runs: [Run]) {
+            self.runs = runs
+            upcoming = runs.first?.first ?? 0
+        }
+
+        /// The next key, or nil after the last.
+        @inlinable
+        public mutating func next() -> ObjectKey? {
+            guard index < runs.count else { return nil }
+            let raw = upcoming
+            if raw == runs[index].last {
+                index &+= 1
+                if index < runs.count { upcoming = runs[index].first }
+            } else {
+                upcoming = raw &+ 1
+            }
+            return ObjectKey(rawValue: raw)
+        }
+    }
+
+    /// An iterator over the keys in ascending order.
+    @inlinable
+    public func makeIterator() -> Iterator { Iterator(runs) }
+
+    /// The number of keys, so that collecting them reserves once.
+    @inlinable public var underestimatedCount: Int { count }
+}
+
+extension KeySet: ExpressibleByArrayLiteral {
+    /// The set of the given keys.
+    public init(arrayLiteral elements: ObjectKey...) {
+        self.init(unordered: elements)
+    }
+}
