@@ -1,1 +1,46 @@
-print("benchmarks")
+import Glibc
+
+/// The contestants in the table's order.
+func makeContestants() -> [any Contestant] {
+    [SQLiteContestant(), LMDBContestant()]
+}
+
+do {
+    let arguments = CommandLine.arguments.dropFirst()
+    if arguments.contains("--help") {
+        print(Options.help)
+        exit(0)
+    }
+    let options = try Options(Array(arguments))
+    if let name = options.insertsAs {
+        guard let contestant = makeContestants().first(where: { $0.name == name }) else {
+            throw BenchmarkError("no contestant is called \(name)")
+        }
+        try InsertWorkload.insertAlone(contestant, options)
+        exit(0)
+    }
+
+    let bench = try Bench(options, makeContestants())
+    try InsertWorkload.run(bench)
+    if options.includes("W2") { try CommitWorkload.run(bench) }
+    try bench.withMainData {
+        try ReadWorkload.run(bench)
+        try QueryWorkload.run(bench)
+    }
+    if options.includes("W7") { try DeleteWorkload.run(bench) }
+    if options.includes("W8") { try ObserverWorkload.run(bench) }
+    if options.includes("W9") { try InsertWorkload.measureSize(bench) }
+
+    print(
+        "\(options.size) objects, medians; × is how many times better Moonpool is than the peer\n")
+    for line in bench.report.table() { print(line) }
+    Files.remove(bench.folder)
+    guard bench.report.disagreements.isEmpty else {
+        print("\nThe contestants disagree:")
+        for line in bench.report.disagreements { print("  \(line)") }
+        exit(1)
+    }
+} catch {
+    printError("benchmarks: \(error)")
+    exit(1)
+}

@@ -1,0 +1,57 @@
+/// What the command line says.
+struct Options {
+    var size = 1_000_000
+    var repetitions = 5
+    var isQuick = false
+    var only: Set<String> = []
+    var folder = "/var/tmp"
+    /// Set in the child process whose peak memory is measured.
+    var insertsAs: String?
+
+    static let help = """
+        Measures Moonpool beside SQLite and plain LMDB, in one run and one table.
+
+            scripts/bench [--quick] [--size N] [--repeat N] [--only W1,W4] [--folder PATH]
+
+        --size N        objects, 1,000,000 unless told
+        --repeat N      repetitions of each step, 5 unless told; medians are shown
+        --quick         100,000 objects and 3 repetitions: under a minute
+        --only W1,W4    only these workloads
+        --folder PATH   where the files go, /var/tmp unless told; must be on a real disk for W2
+
+        "Swift ×" and "Lua ×" after a peer: how many times better Moonpool is than that peer.
+        """
+
+    init(_ arguments: [String]) throws {
+        var rest = arguments[...]
+        func value(_ option: String) throws -> String {
+            guard let value = rest.popFirst() else {
+                throw BenchmarkError("\(option) needs a value")
+            }
+            return value
+        }
+        func number(_ option: String) throws -> Int {
+            guard let number = Int(try value(option)), number > 0 else {
+                throw BenchmarkError("\(option) needs a number above 0")
+            }
+            return number
+        }
+        while let option = rest.popFirst() {
+            switch option {
+            case "--size": size = try number(option)
+            case "--repeat": repetitions = try number(option)
+            case "--quick":
+                isQuick = true
+                size = 100_000
+                repetitions = 3
+            case "--only":
+                only = Set(try value(option).split(separator: ",").map { $0.uppercased() })
+            case "--folder": folder = try value(option)
+            case "--insert-as": insertsAs = try value(option)
+            default: throw BenchmarkError("unknown option \(option)\n\n\(Self.help)")
+            }
+        }
+    }
+
+    func includes(_ workload: String) -> Bool { only.isEmpty || only.contains(workload) }
+}

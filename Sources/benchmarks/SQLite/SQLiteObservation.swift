@@ -1,0 +1,70 @@
+import CSQLite
+import Synchronization
+
+/// What an application over SQLite does to learn what changed in a query's result: run it again on its
+/// own connection when told of a commit, and compare with the rows that it had before.
+final class SQLiteObservation: Observation, Sendable {
+    private let signal = Signal()
+    private let thread: Thread
+
+    init(path: String, age: Int64, called: @escaping @Sendable (Int) -> Void) {
+        let ready = Signal()
+        thread = Thread { [signal] in
+            guard let database = try? SQLiteDatabase(path: path, .never),
+                let query = try? database.prepare(
+                    "SELECT id, age, score FROM person WHERE age > \(age) ORDER BY id")
+            else { fatalError("sqlite: the observer cannot open \(path)") }
+            var rows = Self.rows(query)
+            ready.raise()
+            while signal.wait() {
+                let newer = Self.rows(query)
+                called(Self.differences(rows, newer))
+                rows = newer
+            }
+        }
+        _ = ready.wait()
+    }
+
+    func wake() { signal.raise() }
+
+    func end() {
+        signal.close()
+        thread.join()
+    }
+
+    private struct Row: Equatable {
+        var id: Int64
+        var age: Int64
+        var score: Double
+    }
+
+    private static func rows(_ query: SQLiteStatement) -> [Row] {
+        var rows: [Row] = []
+        while (try? query.next()) == true {
+            rows.append(
+                Row(
+                    id: sqlite3_column_int64(query.handle, 0),
+                    age: sqlite3_column_int64(query.handle, 1),
+                    score: sqlite3_column_double(query.handle, 2)))
+        }
+        return rows
+    }
+
+    /// Merges two row lists in key order; counts rows that came, went or changed.
+    private static func differences(_ old: [Row], _ new: [Row]) -> Int {
+        var differences = 0
+        var before = 0
+        var after = 0
+        while before < old.count && after < new.count {
+            if old[before].id == new[after].id {
+                if old[before] != new[after] { differences += 1 }
+                before += 1
+                after += 1
+            } else {
+                differences += 1
+                if old[before].id < new[after].id { before += 1 } else { after += 1 }
+            }
+        }
+        return differences + (old.count - before) + (new.count - after)
+    }
+}

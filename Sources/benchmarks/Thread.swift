@@ -1,0 +1,65 @@
+import Glibc
+import Synchronization
+
+/// A thread of the operating system, for the observers of the peers.
+final class Thread: Sendable {
+    private let handle: pthread_t
+
+    init(_ body: @escaping @Sendable () -> Void) {
+        final class Box {
+            let body: @Sendable () -> Void
+            init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+        }
+        var handle = pthread_t()
+        let box = Unmanaged.passRetained(Box(body)).toOpaque()
+        let code = pthread_create(
+            &handle, nil,
+            { argument in
+                Unmanaged<Box>.fromOpaque(argument!).takeRetainedValue().body()
+                return nil
+            }, box)
+        precondition(code == 0, "no thread")
+        self.handle = handle
+    }
+
+    func join() { pthread_join(handle, nil) }
+}
+
+/// Wakes a waiting thread, once for any number of raises before it looks.
+final class Signal: @unchecked Sendable {  // because all state is guarded by the POSIX mutex
+    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    private var raised = false
+    private var closed = false
+
+    init() {
+        pthread_mutex_init(mutex, nil)
+        pthread_cond_init(condition, nil)
+    }
+
+    deinit {
+        pthread_cond_destroy(condition)
+        pthread_mutex_destroy(mutex)
+        condition.deallocate()
+        mutex.deallocate()
+    }
+
+    func raise() { change { raised = true } }
+    func close() { change { closed = true } }
+
+    private func change(_ body: () -> Void) {
+        pthread_mutex_lock(mutex)
+        body()
+        pthread_cond_signal(condition)
+        pthread_mutex_unlock(mutex)
+    }
+
+    /// Waits for a raise; false once closed.
+    func wait() -> Bool {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        while !raised && !closed { pthread_cond_wait(condition, mutex) }
+        raised = false
+        return !closed
+    }
+}

@@ -1,0 +1,60 @@
+/// W2: many small transactions.
+enum CommitWorkload {
+    private static let durable = Row(
+        title: "W2 one property per commit, durable", unit: .perSecond, swift: .ofSQLite(1),
+        lua: .ofSQLite(0.9))
+    private static let soonAfter = Row(
+        title: "W2 one property per commit, async", unit: .perSecond, swift: .atLeast(60_000),
+        lua: .atLeast(50_000))
+    private static let unflushed = Row(
+        title: "W2 one property per commit, no flush", unit: .perSecond, swift: .atLeast(60_000),
+        lua: .atLeast(50_000))
+    private static let insertion = Row(
+        title: "W2 one insert per commit, no flush", unit: .perSecond, swift: .atLeast(80_000),
+        lua: .atLeast(60_000))
+
+    static func run(_ bench: Bench) throws {
+        for contestant in bench.contestants {
+            try Files.copy(bench.mainFolder(contestant), to: bench.folder(contestant, "commits"))
+        }
+        let many = bench.options.isQuick ? 10_000 : 50_000
+        try update(bench, durable, .full, commits: bench.options.isQuick ? 500 : 2000)
+        try update(bench, soonAfter, .soonAfter, commits: many)
+        try update(bench, unflushed, .never, commits: many)
+        try insert(bench, commits: many)
+        for contestant in bench.contestants { Files.remove(bench.folder(contestant, "commits")) }
+    }
+
+    private static func update(
+        _ bench: Bench, _ row: Row, _ durability: Durability, commits: Int
+    ) throws {
+        let keys = bench.people.randomKeys(commits, seed: 2)
+        // Other values each time: SQLite writes nothing where a row stays equal.
+        var updated: [String: Int] = [:]
+        let able = bench.contestants.filter { $0.supports(durability) }
+        try bench.repeatEach(row, among: able) { contestant in
+            try contestant.open(folder: bench.folder(contestant, "commits"), durability)
+            let base = updated[contestant.name, default: 0]
+            updated[contestant.name] = base + commits
+            let seconds = try contestant.updateScores(of: keys, from: base)
+            let sum = try contestant.sumOfScores(of: keys)
+            try contestant.close()
+            return (row.unit.value(seconds, count: commits), [sum])
+        }
+    }
+
+    private static func insert(_ bench: Bench, commits: Int) throws {
+        var inserted: [String: Int] = [:]
+        try bench.repeatEach(insertion) { contestant in
+            let next = bench.options.size + inserted[contestant.name, default: 0]
+            inserted[contestant.name, default: 0] += commits
+            let people = People(indices: next..<next + commits)
+            try contestant.open(folder: bench.folder(contestant, "commits"), .never)
+            let seconds = try contestant.insertEach(people)
+            let sum = try contestant.sumOfAges(of: people.indices.map(people.key))
+            try contestant.close()
+            let expected = people.indices.reduce(Int64(0)) { $0 + people.person($1).age }
+            return (insertion.unit.value(seconds, count: commits), [Double(sum - expected)])
+        }
+    }
+}
