@@ -1,0 +1,59 @@
+/// Which of the rows that two sequences share keep their place: a longest common subsequence.
+///
+/// Rows are given in runs that stay together. A run keeps its place if it is chosen; the others
+/// are reported as deleted and inserted. Among equally long choices the one with the most
+/// untouched rows wins, so that the rows a commit modified are the ones that appear to move.
+enum KeptSubsequence {
+    /// Rows that lie next to each other in both sequences.
+    struct Run {
+        /// Orders the runs as the old sequence does; unique.
+        var old: Int
+        /// How many rows there are.
+        var length: Int
+        /// Whether the commit modified them.
+        var isTouched: Bool
+    }
+
+    /// For runs in the order of the new sequence: whether each keeps its place.
+    ///
+    /// Costs the logarithm of the number of runs for each, and linear time if nothing has moved.
+    static func choose(_ runs: [Run]) -> [Bool] {
+        guard zip(runs, runs.dropFirst()).contains(where: { $0.old > $1.old }) else {
+            return [Bool](repeating: true, count: runs.count)
+        }
+        // Ranks among the old positions: best(r) is the best score of a chain that ends at or
+        // before rank r, kept in a tree of prefix maxima.
+        let byOld = runs.indices.sorted { runs[$0].old < runs[$1].old }
+        var rank = [Int](repeating: 0, count: runs.count)
+        for (position, index) in byOld.enumerated() { rank[index] = position + 1 }
+
+        var best = [(score: Int, run: Int)](repeating: (0, -1), count: runs.count + 1)
+        var previous = [Int](repeating: -1, count: runs.count)
+        var winner = (score: 0, run: -1)
+        for index in runs.indices {
+            var chain = (score: 0, run: -1)
+            var node = rank[index] - 1
+            while node > 0 {
+                if best[node].score > chain.score { chain = best[node] }
+                node -= node & -node
+            }
+            previous[index] = chain.run
+            let run = runs[index]
+            // Length decides, untouched rows break ties; both fit beside each other.
+            let score = chain.score + run.length << 32 + (run.isTouched ? 0 : run.length)
+            if score > winner.score { winner = (score, index) }
+            node = rank[index]
+            while node < best.count {
+                if score > best[node].score { best[node] = (score, index) }
+                node += node & -node
+            }
+        }
+        var isKept = [Bool](repeating: false, count: runs.count)
+        var index = winner.run
+        while index >= 0 {
+            isKept[index] = true
+            index = previous[index]
+        }
+        return isKept
+    }
+}

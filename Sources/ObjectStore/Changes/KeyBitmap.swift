@@ -1,0 +1,136 @@
+import ColumnStorage
+
+/// The keys of an unsorted observed query: a set of object keys in ascending order that knows its
+/// positions.
+///
+/// One bit for each key, in groups as large as the storage's clusters so that the result of a scan
+/// is taken over as it is, and a tree of counts over the groups. Membership is one load; rank,
+/// insertion and removal cost the logarithm of the number of groups. An empty group costs twelve
+/// bytes, so a few matches in a large table stay small.
+struct KeyBitmap {
+    private var slots: [Int32] = []
+    private var groups: [ClusterBits] = []
+    private var freeSlots: [Int32] = []
+    private var counts = FenwickTree()
+
+    var count: Int { counts.total }
+
+    init() {}
+
+    /// Takes ascending keys.
+    init(ascending keys: some Sequence<ObjectKey>) {
+        var bucketCounts: [Int] = []
+        for key in keys {
+            let (cluster, bit) = Self.address(key)
+            while slots.count <= cluster {
+                slots.append(-1)
+                bucketCounts.append(0)
+            }
+            if slots[cluster] < 0 {
+                slots[cluster] = Int32(groups.count)
+                groups.append(ClusterBits())
+            }
+            groups[Int(slots[cluster])][bit >> 6] |= 1 << UInt64(bit & 63)
+            bucketCounts[cluster] += 1
+        }
+        counts = FenwickTree(bucketCounts)
+    }
+
+    func contains(_ key: ObjectKey) -> Bool {
+        let (cluster, bit) = Self.address(key)
+        guard cluster < slots.count, slots[cluster] >= 0 else { return false }
+        return groups[Int(slots[cluster])][bit >> 6] & (1 << UInt64(bit & 63)) != 0
+    }
+
+    /// How many smaller keys there are: the position of the key if it is a member.
+    func rank(_ key: ObjectKey) -> Int {
+        let (cluster, bit) = Self.address(key)
+        guard cluster < slots.count else { return count }
+        var rank = counts.sum(before: cluster)
+        guard slots[cluster] >= 0 else { return rank }
+        let group = groups[Int(slots[cluster])]
+        let word = bit >> 6
+        for index in 0..<word { rank += group[index].nonzeroBitCount }
+        return rank + (group[word] & ((1 << UInt64(bit & 63)) - 1)).nonzeroBitCount
+    }
+
+    /// The key at a position below `count`.
+    func key(at position: Int) -> ObjectKey {
+        var (cluster, rest) = counts.locate(position)
+        let group = groups[Int(slots[cluster])]
+        var word = 0
+        while rest >= group[word].nonzeroBitCount {
+            rest -= group[word].nonzeroBitCount
+            word += 1
+        }
+        var bits = group[word]
+        while rest > 0 {
+            bits &= bits - 1
+            rest -= 1
+        }
+        return ObjectKey(
+            rawValue: Int64(cluster * Cluster.rows + word * 64 + bits.trailingZeroBitCount))
+    }
+
+    /// Adds a key; false if it was there.
+    @discardableResult  // most callers have asked `contains` before
+    mutating func insert(_ key: ObjectKey) -> Bool {
+        let (cluster, bit) = Self.address(key)
+        while slots.count <= cluster {
+            slots.append(-1)
+            counts.append(0)
+        }
+        if slots[cluster] < 0 {
+            if let slot = freeSlots.popLast() {
+                slots[cluster] = slot
+            } else {
+                slots[cluster] = Int32(groups.count)
+                groups.append(ClusterBits())
+            }
+        }
+        let slot = Int(slots[cluster])
+        let mask: UInt64 = 1 << UInt64(bit & 63)
+        guard groups[slot][bit >> 6] & mask == 0 else { return false }
+        groups[slot][bit >> 6] |= mask
+        counts.add(1, to: cluster)
+        return true
+    }
+
+    /// Removes a key; false if it was not there.
+    @discardableResult  // most callers have asked `contains` before
+    mutating func remove(_ key: ObjectKey) -> Bool {
+        guard contains(key) else { return false }
+        let (cluster, bit) = Self.address(key)
+        let slot = Int(slots[cluster])
+        groups[slot][bit >> 6] &= ~(1 << UInt64(bit & 63))
+        counts.add(-1, to: cluster)
+        if groups[slot] == ClusterBits() {
+            freeSlots.append(slots[cluster])
+            slots[cluster] = -1
+        }
+        return true
+    }
+
+    /// All keys, ascending.
+    func keys() -> [ObjectKey] {
+        var keys: [ObjectKey] = []
+        keys.reserveCapacity(count)
+        for (cluster, slot) in slots.enumerated() where slot >= 0 {
+            let group = groups[Int(slot)]
+            for word in 0..<group.scalarCount {
+                var bits = group[word]
+                while bits != 0 {
+                    let row = cluster * Cluster.rows + word * 64 + bits.trailingZeroBitCount
+                    keys.append(ObjectKey(rawValue: Int64(row)))
+                    bits &= bits - 1
+                }
+            }
+        }
+        return keys
+    }
+
+    private static func address(_ key: ObjectKey) -> (cluster: Int, bit: Int) {
+        let row = Int(key.rawValue)
+        return (row / Cluster.rows, row % Cluster.rows)
+    }
+}

@@ -1,0 +1,177 @@
+import ColumnStorage
+
+/// What became of an observed sequence of rows, in positions and keys.
+///
+/// Applied to the old sequence in this order - deletions, insertions, modifications - it gives the
+/// new one. All lists ascend, and each list of keys runs beside its positions.
+struct PositionChanges: Equatable {
+    /// Old positions of the rows that left or moved.
+    var deletions: [Int] = []
+    /// Their keys.
+    var deletedKeys: [ObjectKey] = []
+    /// New positions of the rows that entered or moved.
+    var insertions: [Int] = []
+    /// Their keys.
+    var insertedKeys: [ObjectKey] = []
+    /// Old positions of the rows that kept their place and were modified.
+    var modifications: [Int] = []
+    /// The new positions of the same rows.
+    var modificationsNew: [Int] = []
+    /// Their keys.
+    var modifiedKeys: [ObjectKey] = []
+
+    var isEmpty: Bool { deletions.isEmpty && insertions.isEmpty && modifications.isEmpty }
+}
+
+/// Builds the changes of a sequence from the rows that a commit has touched, without looking at
+/// the others.
+///
+/// The untouched rows between touched ones form runs; old and new positions of the touched rows
+/// tell where each run lies. Costs the number of touched rows times its logarithm.
+struct TouchedPositions {
+    /// A touched row that is in both sequences.
+    struct Staying {
+        var key: ObjectKey
+        var old: Int
+        var new: Int
+        /// Whether the observer wants to hear of the change itself.
+        var isModified: Bool
+    }
+
+    /// Touched rows that left, with old positions.
+    var leaving: [(key: ObjectKey, old: Int)] = []
+    /// Rows that entered, with new positions.
+    var entering: [(key: ObjectKey, new: Int)] = []
+    /// Touched rows that stayed.
+    var staying: [Staying] = []
+
+    /// The changes. `oldCount` is the length of the old sequence; `keyAtNew` finds an untouched row
+    /// and is asked only where untouched rows count as moved.
+    func changes(oldCount: Int, keyAtNew: (Int) -> ObjectKey) -> PositionChanges {
+        var deletions = leaving.map { (position: $0.old, key: $0.key) }
+        var insertions = entering.map { (position: $0.new, key: $0.key) }
+        var kept: [Staying] = []
+        let byNew = staying.sorted { $0.new < $1.new }
+
+        let oldTouched = (leaving.map(\.old) + staying.map(\.old)).sorted()
+        let newTouched = (entering.map(\.new) + staying.map(\.new)).sorted()
+        let oldGaps = Gaps(touched: oldTouched)
+        let newGaps = Gaps(touched: newTouched)
+        let gaps = byNew.map { (old: oldGaps.gap(at: $0.old), new: newGaps.gap(at: $0.new)) }
+
+        if Self.keepOrder(byNew, gaps) {
+            kept = byNew
+        } else {
+            let untouchedCount = oldCount - oldTouched.count
+            let (runs, members) = Self.runs(byNew, gaps: gaps, untouchedCount: untouchedCount)
+            for (isKept, member) in zip(KeptSubsequence.choose(runs), members) {
+                switch member {
+                case .touched(let index) where isKept:
+                    kept.append(byNew[index])
+                case .touched(let index):
+                    deletions.append((byNew[index].old, byNew[index].key))
+                    insertions.append((byNew[index].new, byNew[index].key))
+                case .untouched(let range) where !isKept:
+                    for untouched in range {
+                        let new = newGaps.position(ofUntouched: untouched)
+                        let key = keyAtNew(new)
+                        deletions.append((oldGaps.position(ofUntouched: untouched), key))
+                        insertions.append((new, key))
+                    }
+                case .untouched:
+                    break
+                }
+            }
+        }
+        deletions.sort { $0.position < $1.position }
+        insertions.sort { $0.position < $1.position }
+        let modified = kept.filter(\.isModified)
+        return PositionChanges(
+            deletions: deletions.map(\.position), deletedKeys: deletions.map(\.key),
+            insertions: insertions.map(\.position), insertedKeys: insertions.map(\.key),
+            modifications: modified.map(\.old), modificationsNew: modified.map(\.new),
+            modifiedKeys: modified.map(\.key))
+    }
+
+    /// Whether every staying row is in the gap between untouched rows where it was, in order.
+    private static func keepOrder(_ rows: [Staying], _ gaps: [(old: Int, new: Int)]) -> Bool {
+        !gaps.contains { $0.old != $0.new }
+            && !zip(rows, rows.dropFirst()).contains { $0.old > $1.old }
+    }
+
+    private enum Member {
+        case touched(Int)
+        case untouched(Range<Int>)
+    }
+
+    /// Cuts the untouched rows wherever a staying row lay or lies now, and orders the pieces and
+    /// the staying rows as the new sequence does.
+    private static func runs(
+        _ rows: [Staying], gaps: [(old: Int, new: Int)], untouchedCount: Int
+    ) -> (runs: [KeptSubsequence.Run], members: [Member]) {
+        var cuts = Set(gaps.flatMap { [$0.old, $0.new] })
+        cuts.insert(0)
+        cuts.insert(untouchedCount)
+        let sortedCuts = cuts.sorted()
+        let pieces = zip(sortedCuts, sortedCuts.dropFirst()).map { $0..<$1 }
+
+        // Places in the old order: rows of a gap stand before the piece that begins at it.
+        struct Place {
+            var gap: Int
+            var order: Int
+            var member: Int
+        }
+        func places(_ position: (Int) -> (gap: Int, order: Int)) -> [Place] {
+            let all =
+                rows.indices.map {
+                    let place = position($0)
+                    return Place(gap: place.gap, order: place.order, member: $0)
+                }
+                + pieces.indices.map {
+                    Place(gap: pieces[$0].lowerBound, order: .max, member: rows.count + $0)
+                }
+            return all.sorted { ($0.gap, $0.order) < ($1.gap, $1.order) }
+        }
+        var oldRank = [Int](repeating: 0, count: rows.count + pieces.count)
+        for (rank, place) in places({ (gaps[$0].old, rows[$0].old) }).enumerated() {
+            oldRank[place.member] = rank
+        }
+        var runs: [KeptSubsequence.Run] = []
+        var members: [Member] = []
+        for place in places({ (gaps[$0].new, rows[$0].new) }) {
+            let isTouched = place.member < rows.count
+            let piece = isTouched ? 0..<1 : pieces[place.member - rows.count]
+            runs.append(
+                KeptSubsequence.Run(
+                    old: oldRank[place.member], length: piece.count, isTouched: isTouched))
+            members.append(isTouched ? .touched(place.member) : .untouched(piece))
+        }
+        return (runs, members)
+    }
+}
+
+/// Numbers the untouched rows of a sequence from the positions of its touched rows.
+private struct Gaps {
+    let touched: [Int]
+
+    /// How many untouched rows stand before a touched row's position.
+    func gap(at position: Int) -> Int {
+        position - Self.partition(touched.count) { touched[$0] < position }
+    }
+
+    /// The position of the untouched row of this number.
+    func position(ofUntouched number: Int) -> Int {
+        number + Self.partition(touched.count) { touched[$0] - $0 <= number }
+    }
+
+    /// How many leading indices fulfil a condition that, once false, stays false.
+    private static func partition(_ count: Int, _ condition: (Int) -> Bool) -> Int {
+        var low = 0
+        var high = count
+        while low < high {
+            let middle = (low + high) / 2
+            if condition(middle) { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}

@@ -1,0 +1,102 @@
+import ColumnStorage
+
+/// The keys of a sorted observed query: a sequence under an order given with each call.
+///
+/// The order is an argument because it reads values: rows that a commit has touched are looked up
+/// with the old version's values and put back with the new version's. Rows that were not touched
+/// compare alike in both. Keys lie in chunks with a tree of counts over them; search, rank,
+/// insertion and removal cost the logarithm of the length and one shift inside a chunk.
+struct SortedKeys {
+    /// Whether one key stands before another; a total order, ties included.
+    typealias Order = (ObjectKey, ObjectKey) -> Bool
+
+    private static let chunkLimit = 512
+    private var chunks: [[ObjectKey]] = []
+    private var counts = FenwickTree()
+
+    var count: Int { counts.total }
+
+    init() {}
+
+    /// Takes keys that are in order already.
+    init(inOrder keys: [ObjectKey]) {
+        let size = Self.chunkLimit / 2
+        chunks = stride(from: 0, to: keys.count, by: size).map {
+            Array(keys[$0..<min($0 + size, keys.count)])
+        }
+        counts = FenwickTree(chunks.map(\.count))
+    }
+
+    /// The position of a member; nil if the key is not in the sequence.
+    func position(of key: ObjectKey, by precedes: Order) -> Int? {
+        let place = place(of: key, by: precedes)
+        guard place.chunk < chunks.count, place.offset < chunks[place.chunk].count,
+            chunks[place.chunk][place.offset] == key
+        else { return nil }
+        return counts.sum(before: place.chunk) + place.offset
+    }
+
+    /// The key at a position below `count`.
+    func key(at position: Int) -> ObjectKey {
+        let (chunk, offset) = counts.locate(position)
+        return chunks[chunk][offset]
+    }
+
+    mutating func insert(_ key: ObjectKey, by precedes: Order) {
+        guard !chunks.isEmpty else {
+            chunks = [[key]]
+            counts = FenwickTree([1])
+            return
+        }
+        var place = place(of: key, by: precedes)
+        if place.chunk == chunks.count {
+            place = (chunks.count - 1, chunks[chunks.count - 1].count)
+        }
+        chunks[place.chunk].insert(key, at: place.offset)
+        if chunks[place.chunk].count <= Self.chunkLimit {
+            counts.add(1, to: place.chunk)
+        } else {
+            let half = chunks[place.chunk].count / 2
+            let upper = Array(chunks[place.chunk][half...])
+            chunks[place.chunk].removeSubrange(half...)
+            chunks.insert(upper, at: place.chunk + 1)
+            counts = FenwickTree(chunks.map(\.count))
+        }
+    }
+
+    mutating func remove(at position: Int) {
+        let (chunk, offset) = counts.locate(position)
+        chunks[chunk].remove(at: offset)
+        if chunks[chunk].isEmpty {
+            chunks.remove(at: chunk)
+            counts = FenwickTree(chunks.map(\.count))
+        } else {
+            counts.add(-1, to: chunk)
+        }
+    }
+
+    /// All keys in order.
+    func keys() -> [ObjectKey] { Array(chunks.joined()) }
+
+    /// Where the first key is that does not stand before `key`.
+    private func place(of key: ObjectKey, by precedes: Order) -> (chunk: Int, offset: Int) {
+        var low = 0
+        var high = chunks.count
+        while low < high {
+            let middle = (low + high) / 2
+            if precedes(chunks[middle][chunks[middle].count - 1], key) {
+                low = middle + 1
+            } else {
+                high = middle
+            }
+        }
+        guard low < chunks.count else { return (low, 0) }
+        var first = 0
+        var last = chunks[low].count
+        while first < last {
+            let middle = (first + last) / 2
+            if precedes(chunks[low][middle], key) { first = middle + 1 } else { last = middle }
+        }
+        return (low, first)
+    }
+}
