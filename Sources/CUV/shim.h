@@ -1,1 +1,16 @@
+#include <pthread.h>
 #include <uv.h>
+
+#ifdef __linux__
+/* glibc declares it under _GNU_SOURCE only, which an importer cannot set for a header that is already read. */
+extern int pthread_setname_np(pthread_t thread, const char *name);
+extern int pthread_getname_np(pthread_t thread, char *name, size_t size);
+
+static inline int shim_name_current_thread(const char *name) { return pthread_setname_np(pthread_self(), name); }
+#else
+static inline int shim_name_current_thread(const char *name) { return pthread_setname_np(name); }
+#endif
+
+static inline int shim_current_thread_name(char *name, size_t size) {
+    return pthread_getname_np(pthread_self(), name, size);
+}

@@ -1,0 +1,260 @@
+import CUV
+import Synchronization
+
+// One thread's event loop over libuv.
+//
+// What it is for: a script, its stores and its observers live on one thread; whatever happens elsewhere (a commit of
+// another thread or process, a job of the prompt, a timer) becomes a call on that thread, one at a time.
+//
+// What it does not do: it knows neither Lua nor stores, and it never runs two calls at once.
+//
+// Threads: `post`, `stop`, `LoopWakeup.wake` and `LoopHold.release` may be called anywhere. Everything else belongs to
+// the loop's thread, which is the first thread that calls `attach()` or `run()`, and traps elsewhere.
+//
+// A turn, in this order: jobs posted before the turn began (first come, first served), wake-ups (in the order they were
+// made), timers that are due (by time, then by age). Then the loop waits for the kernel. libuv's callbacks only take
+// notes; every handler is called from `turn`, outside of `uv_run`, which is what makes `wait(until:)` legal inside a
+// handler (`uv_run` itself may not be nested).
+//
+// Caveats:
+// * `run` returns when nothing keeps the loop alive: no queued job, no active timer made with `keepsAlive`, no
+//   `LoopHold`, no referenced libuv handle of somebody else. Wake-ups and file watches never keep it alive.
+// * A timer's handler that waits inside is not called again before it has returned; others are.
+// * `close` must be the last call, on the loop's thread. Jobs posted later are dropped.
+
+/// One thread's jobs, timers and wake-ups, run one at a time.
+public final class EventLoop: @unchecked Sendable {
+    // Unchecked because: `shared` is guarded by its mutex, `signal` and `owner` are atomic, and all else is touched on
+    // the loop's thread alone, which `preconditionOnLoop` checks at every way in.
+
+    struct Shared {
+        var jobs = JobQueue()
+        var holds = 0
+        var isClosed = false
+    }
+
+    let shared = Mutex(Shared())
+    let signal: LoopSignal
+    private let owner = Atomic<UInt>(0)
+    private let isStopping = Atomic<Bool>(false)
+
+    /// The clock that timers and deadlines read.
+    public let clock: any LoopClock
+
+    let handle: UnsafeMutablePointer<uv_loop_t>
+    private let alarm: UnsafeMutablePointer<uv_timer_t>
+    var wakeups: [LoopWakeup] = []
+    var timers = TimerQueue()
+    var owned: Set<UnsafeMutableRawPointer> = []
+    private var depth = 0
+    private var isPolling = false
+
+    /// Makes a loop that belongs to no thread yet; jobs may be posted at once.
+    ///
+    /// Fails with `resources` when the system has no file descriptors left.
+    public init(clock: any LoopClock = SystemClock()) throws(LoopError) {
+        self.clock = clock
+        handle = .allocate(capacity: 1)
+        try LoopError.check(uv_loop_init(handle), "uv_loop_init")
+        do {
+            signal = try LoopSignal(loop: handle)
+        } catch {
+            uv_loop_close(handle)
+            handle.deallocate()
+            throw error
+        }
+        alarm = .allocate(capacity: 1)
+        uv_timer_init(handle, alarm)
+        clock.whenAdvanced { [signal] in signal.send() }
+    }
+
+    deinit {
+        // Nobody else can see the loop any more, so this thread may do what only the loop's thread may.
+        releaseHandles()
+    }
+
+    // MARK: - Threads
+
+    /// Makes the calling thread the loop's thread; does nothing when it already is.
+    public func attach() {
+        let me = currentThreadIdentity()
+        let (exchanged, original) = owner.compareExchange(
+            expected: 0, desired: me, ordering: .acquiringAndReleasing)
+        precondition(exchanged || original == me, "an event loop belongs to one thread")
+    }
+
+    /// Whether the caller is on the loop's thread.
+    public var isOnLoop: Bool { owner.load(ordering: .acquiring) == currentThreadIdentity() }
+
+    /// Traps when the caller is not on the loop's thread.
+    public func preconditionOnLoop(_ what: StaticString = #function) {
+        precondition(isOnLoop, "\(what) belongs to the event loop's thread")
+    }
+
+    /// Runs the job on the loop's thread in its next turn. Any thread; returns false when the loop is closed.
+    @discardableResult  // because a job for a loop that has ended has nobody left to serve
+    public func post(_ job: sending @escaping () -> Void) -> Bool {
+        let job = Job(run: job)
+        let accepted = shared.withLock { shared in
+            if shared.isClosed { return false }
+            shared.jobs.append(job)
+            return true
+        }
+        if accepted { signal.send() }
+        return accepted
+    }
+
+    /// Ends `run` and every `wait` after the handler that is running now. Any thread.
+    public func stop() {
+        isStopping.store(true, ordering: .releasing)
+        signal.send()
+    }
+
+    /// Whether a stop was asked for that no `run` has obeyed yet.
+    public var isStopped: Bool { isStopping.load(ordering: .acquiring) }
+
+    // MARK: - Running
+
+    /// Runs turns until nothing keeps the loop alive, or `stop`. Attaches the calling thread.
+    ///
+    /// A `stop` from before ends this run at once; when the outermost run has returned, the stop is used up.
+    public func run() {
+        attach()
+        depth += 1
+        defer {
+            depth -= 1
+            if depth == 0 { isStopping.store(false, ordering: .releasing) }
+        }
+        while !isStopped {
+            turn()
+            if isStopped || !isAlive { return }
+            poll(until: nil)
+        }
+    }
+
+    /// Runs turns inside a handler until the condition holds, the time is over, or `stop`; says whether it held.
+    ///
+    /// The condition is looked at before the first turn, after each, and at least every `recheck`, because it may depend
+    /// on things that wake no loop. It may throw: the error passes through, and the loop is as before.
+    public func wait<Failure: Error>(
+        for timeout: Duration? = nil, recheck: Duration? = nil,
+        until condition: () throws(Failure) -> Bool
+    ) throws(Failure) -> Bool {
+        preconditionOnLoop()
+        let deadline = timeout.map { clock.now() + $0 }
+        depth += 1
+        defer { depth -= 1 }
+        while true {
+            if try condition() { return true }
+            if isStopped { return false }
+            let now = clock.now()
+            if let deadline, now >= deadline { return false }
+            turn()
+            if isStopped { return try condition() }
+            if try condition() { return true }
+            var limit = deadline
+            if let recheck { limit = min(limit ?? (now + recheck), now + recheck) }
+            poll(until: limit)
+        }
+    }
+
+    /// Runs one turn without waiting: for tests on a manual clock, and for hosts that must not block.
+    public func runOnce() {
+        attach()
+        poll(waiting: false, until: nil)
+        turn()
+    }
+
+    /// Whether something would make `run` go on.
+    public var isAlive: Bool { ownsWork || uv_loop_alive(handle) != 0 }
+
+    /// How many `run`, `wait` calls are on the stack: 0 outside of the loop.
+    public var nesting: Int { depth }
+
+    private var ownsWork: Bool {
+        timers.keepingAlive > 0 || shared.withLock { $0.holds > 0 || !$0.jobs.isEmpty }
+    }
+
+    private func turn() {
+        var remaining = shared.withLock { $0.jobs.count }
+        while remaining > 0, let job = shared.withLock({ $0.jobs.popFirst() }) {
+            remaining -= 1
+            job.run()
+            if isStopped { return }
+        }
+        for wakeup in wakeups where wakeup.takePending() {
+            wakeup.call()
+            if isStopped { return }
+        }
+        let now = clock.now()
+        let last = timers.newestAge
+        while !isStopped, let timer = timers.takeDue(at: now, notAfter: last) {
+            timer.fire(at: now)
+        }
+    }
+
+    private func poll(waiting: Bool = true, until limit: Duration?) {
+        // A libuv callback of somebody else (a C module) may be what called us: then the kernel waits its turn.
+        if isPolling { return }
+        isPolling = true
+        defer { isPolling = false }
+        var mode = UV_RUN_ONCE
+        let hasJobs = shared.withLock { !$0.jobs.isEmpty }
+        if !waiting || hasJobs { mode = UV_RUN_NOWAIT }
+        signal.reference(true)
+        if mode == UV_RUN_ONCE, clock.isReal {
+            let deadline = [timers.nextDeadline, limit].compactMap { $0 }.min()
+            if let deadline { arm(after: deadline - clock.now()) }
+        }
+        uv_run(handle, mode)
+        uv_timer_stop(alarm)
+        signal.reference(false)
+    }
+
+    private func arm(after delay: Duration) {
+        // libuv counts whole milliseconds from the loop's cached time: refresh it, and round up so that a timer is due.
+        uv_update_time(handle)
+        let (seconds, attoseconds) = max(delay, .zero).components
+        let milliseconds = UInt64(clamping: seconds).multipliedReportingOverflow(by: 1000)
+        let rest = UInt64((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+        let total = milliseconds.overflow ? UInt64(Int64.max) : milliseconds.partialValue + rest
+        uv_timer_start(alarm, { _ in }, total, 0)
+    }
+
+    // MARK: - The end
+
+    /// Ends the loop: drops jobs, timers and wake-ups and gives the system its handles back. Nothing runs afterwards.
+    public func close() {
+        attach()
+        precondition(depth == 0, "an event loop cannot be closed while it runs")
+        releaseHandles()
+    }
+
+    private func releaseHandles() {
+        let (alreadyClosed, dropped) = shared.withLock { shared in
+            defer {
+                shared.isClosed = true
+                shared.jobs = JobQueue()
+            }
+            return (shared.isClosed, shared.jobs)
+        }
+        if alreadyClosed { return }
+        _ = dropped  // released here, outside of the lock, because a closure's captures may post in their deinit
+        timers.removeAll()
+        wakeups = []
+        signal.close()
+        uv_walk(
+            handle,
+            { handle, _ in
+                guard let handle, uv_is_closing(handle) == 0 else { return }
+                uv_close(handle, nil)
+            }, nil)
+        while uv_run(handle, UV_RUN_DEFAULT) != 0 {}
+        uv_loop_close(handle)
+        alarm.deallocate()
+        signal.free()
+        for handle in owned { handle.deallocate() }
+        owned = []
+        handle.deallocate()
+    }
+}

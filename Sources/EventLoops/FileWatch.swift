@@ -1,0 +1,49 @@
+import CUV
+
+/// Tells the loop that somebody wrote to a file: how commits of other processes are noticed.
+///
+/// Many writes before the next turn make one call. The calls come for this process's own writes as well, and a call
+/// means "look", not "changed". Does not keep the loop alive. On the loop's thread.
+public final class FileWatch {
+    private weak var loop: EventLoop?
+    private var handle: UnsafeMutablePointer<uv_fs_event_t>?
+    private let wakeup: LoopWakeup
+
+    /// The watched file.
+    public let path: String
+
+    /// Starts watching; fails when the file does not exist or the system has no watches left.
+    public init(path: String, on loop: EventLoop, _ handler: @escaping () -> Void) throws(LoopError)
+    {
+        loop.preconditionOnLoop()
+        self.loop = loop
+        self.path = path
+        let handle = UnsafeMutablePointer<uv_fs_event_t>.allocate(capacity: 1)
+        uv_fs_event_init(loop.handle, handle)
+        loop.own(handle)
+        wakeup = loop.makeWakeup(handler)
+        self.handle = handle
+        handle.pointee.data = Unmanaged.passUnretained(wakeup).toOpaque()
+        let status = uv_fs_event_start(
+            handle,
+            { handle, _, _, _ in
+                // Because: `cancel` clears the field before the wake-up, which the watch owns, can go.
+                guard let data = handle?.pointee.data else { return }
+                Unmanaged<LoopWakeup>.fromOpaque(data).takeUnretainedValue().wake()
+            }, path, 0)
+        UnsafeMutableRawPointer(handle).assumingMemoryBound(to: uv_handle_t.self).unreference()
+        if status != 0 { cancel() }
+        try LoopError.check(status, "uv_fs_event_start", path: path)
+    }
+
+    deinit { cancel() }
+
+    /// Stops watching; does nothing the second time or after the loop's end.
+    public func cancel() {
+        guard let handle else { return }
+        self.handle = nil
+        wakeup.cancel()
+        handle.pointee.data = nil
+        loop?.closeHandle(handle)
+    }
+}

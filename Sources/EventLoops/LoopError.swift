@@ -1,0 +1,21 @@
+import CUV
+
+/// What the system refused to an event loop.
+public struct LoopError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The system's error number (`errno`).
+    public let number: Int32
+    /// The call that failed.
+    public let call: String
+    /// The file it was about, if any.
+    public let path: String?
+
+    /// A sentence with the call, the file and the system's own words.
+    public var description: String {
+        let reason = String(cString: uv_strerror(-number))
+        return "\(call)\(path.map { " '\($0)'" } ?? ""): \(reason)"
+    }
+
+    static func check(_ status: Int32, _ call: String, path: String? = nil) throws(LoopError) {
+        if status < 0 { throw LoopError(number: -status, call: call, path: path) }
+    }
+}

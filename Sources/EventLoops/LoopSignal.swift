@@ -1,0 +1,51 @@
+import CUV
+import Synchronization
+
+/// The one libuv handle that other threads, and signal handlers, may touch.
+///
+/// Outlives the loop: a wake-up that is kept somewhere else may still be sent after the loop has ended, which then does
+/// nothing. `send` takes no lock and allocates nothing, so it may be called in a signal handler.
+final class LoopSignal: @unchecked Sendable {
+    // Unchecked because: `uv_async_send` is libuv's one thread-safe call, and the two atomics see to it that no call is
+    // under way when the handle goes.
+    private let handle: UnsafeMutablePointer<uv_async_t>
+    private let senders = Atomic<Int>(0)
+    private let isOpen = Atomic<Bool>(true)
+    private let isFreed = Atomic<Bool>(false)
+
+    init(loop: UnsafeMutablePointer<uv_loop_t>) throws(LoopError) {
+        handle = .allocate(capacity: 1)
+        let status = uv_async_init(loop, handle, { _ in })
+        if status != 0 { handle.deallocate() }
+        try LoopError.check(status, "uv_async_init")
+        uv_unref(UnsafeMutableRawPointer(handle).assumingMemoryBound(to: uv_handle_t.self))
+    }
+
+    /// Makes the loop's thread look at its queues. Any thread, signal handlers included.
+    func send() {
+        senders.add(1, ordering: .sequentiallyConsistent)
+        if isOpen.load(ordering: .sequentiallyConsistent) { uv_async_send(handle) }
+        senders.subtract(1, ordering: .sequentiallyConsistent)
+    }
+
+    func reference(_ keepsAlive: Bool) {
+        let handle = UnsafeMutableRawPointer(handle).assumingMemoryBound(to: uv_handle_t.self)
+        if keepsAlive { uv_ref(handle) } else { uv_unref(handle) }
+    }
+
+    /// Waits for the last sender on its way; after that no call reaches libuv. The loop closes the handle itself.
+    func close() {
+        isOpen.store(false, ordering: .sequentiallyConsistent)
+        while senders.load(ordering: .sequentiallyConsistent) != 0 { yieldThread() }
+    }
+
+    /// Gives the memory back, once, after libuv has let go of the handle.
+    func free() {
+        if !isFreed.exchange(true, ordering: .acquiringAndReleasing) { handle.deallocate() }
+    }
+}
+
+extension UnsafeMutablePointer<uv_handle_t> {
+    /// Takes the handle out of libuv's count of what keeps `uv_run` going.
+    func unreference() { uv_unref(self) }
+}

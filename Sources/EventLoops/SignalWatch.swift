@@ -1,0 +1,47 @@
+import CUV
+
+/// Calls a handler on the loop's thread when the process gets a signal.
+///
+/// The signal's default effect is off while a watch of it lives. Does not keep the loop alive.
+public final class SignalWatch {
+    private weak var loop: EventLoop?
+    private var handle: UnsafeMutablePointer<uv_signal_t>?
+    private let wakeup: LoopWakeup
+
+    /// Starts watching a signal by its number. On the loop's thread.
+    public init(_ signal: Int32, on loop: EventLoop, _ handler: @escaping () -> Void)
+        throws(LoopError)
+    {
+        loop.preconditionOnLoop()
+        self.loop = loop
+        let handle = UnsafeMutablePointer<uv_signal_t>.allocate(capacity: 1)
+        let status = uv_signal_init(loop.handle, handle)
+        if status != 0 { handle.deallocate() }
+        try LoopError.check(status, "uv_signal_init")
+        loop.own(handle)
+        wakeup = loop.makeWakeup(handler)
+        self.handle = handle
+        handle.pointee.data = Unmanaged.passUnretained(wakeup).toOpaque()
+        let started = uv_signal_start(
+            handle,
+            { handle, _ in
+                // Because: `cancel` clears the field before the wake-up, which the watch owns, can go.
+                guard let data = handle?.pointee.data else { return }
+                Unmanaged<LoopWakeup>.fromOpaque(data).takeUnretainedValue().wake()
+            }, signal)
+        UnsafeMutableRawPointer(handle).assumingMemoryBound(to: uv_handle_t.self).unreference()
+        if started != 0 { cancel() }
+        try LoopError.check(started, "uv_signal_start")
+    }
+
+    deinit { cancel() }
+
+    /// Gives the signal its earlier effect back; does nothing the second time.
+    public func cancel() {
+        guard let handle else { return }
+        self.handle = nil
+        wakeup.cancel()
+        handle.pointee.data = nil
+        loop?.closeHandle(handle)
+    }
+}

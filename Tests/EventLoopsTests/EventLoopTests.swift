@@ -1,0 +1,146 @@
+import EventLoops
+import Synchronization
+import Testing
+
+@Suite struct EventLoopTests {
+    let clock = ManualClock()
+    let loop: EventLoop
+
+    init() throws {
+        loop = try EventLoop(clock: clock)
+        loop.attach()
+    }
+
+    @Test func `returns at once when nothing keeps it alive`() {
+        loop.run()
+        #expect(!loop.isAlive)
+    }
+
+    @Test func `runs jobs in the order they were posted`() {
+        let log = Log()
+        for number in 1...5 { loop.post { log.add("\(number)") } }
+        loop.run()
+        #expect(log.lines == ["1", "2", "3", "4", "5"])
+    }
+
+    @Test func `runs a job that a job posts in the next turn, after wake-ups and timers`() {
+        let log = Log()
+        let wakeup = loop.makeWakeup { log.add("wake-up") }
+        let loop = loop
+        loop.timer(after: .zero) { log.add("timer") }
+        loop.post {
+            log.add("first")
+            loop.post { log.add("second") }
+            wakeup.wake()
+        }
+        loop.run()
+        #expect(log.lines == ["first", "wake-up", "timer", "second"])
+    }
+
+    @Test func `makes one call of many wake-ups`() {
+        let log = Log()
+        let wakeup = loop.makeWakeup { log.add("called") }
+        for _ in 1...10 { wakeup.wake() }
+        loop.run()
+        #expect(log.lines == ["called"])
+        wakeup.cancel()
+        wakeup.wake()
+        loop.run()
+        #expect(log.lines == ["called"])
+    }
+
+    @Test func `is kept alive by a hold until its release, once`() {
+        let hold = loop.hold()
+        let second = loop.hold()
+        #expect(loop.isAlive)
+        hold.release()
+        hold.release()
+        #expect(loop.isAlive)
+        second.release()
+        #expect(!loop.isAlive)
+    }
+
+    @Test func `lets go when a hold is dropped`() {
+        var hold: LoopHold? = loop.hold()
+        #expect(loop.isAlive)
+        _ = hold
+        hold = nil
+        #expect(!loop.isAlive)
+    }
+
+    @Test func `stops after the job that asked for it and keeps the rest`() {
+        let log = Log()
+        let loop = loop
+        loop.post {
+            log.add("first")
+            loop.stop()
+        }
+        loop.post { log.add("second") }
+        loop.run()
+        #expect(log.lines == ["first"])
+        loop.run()
+        #expect(log.lines == ["first", "second"])
+    }
+
+    @Test func `obeys a stop from before the run`() {
+        let log = Log()
+        loop.stop()
+        loop.post { log.add("job") }
+        loop.run()
+        #expect(log.lines.count <= 1)
+        #expect(!loop.isStopped)
+    }
+
+    @Test func `waits inside a job while other jobs run`() {
+        let log = Log()
+        let loop = loop
+        loop.post {
+            loop.post { log.add("inner") }
+            let held = loop.wait { log.lines.contains("inner") }
+            log.add("waited \(held) at depth \(loop.nesting)")
+        }
+        loop.post { log.add("later") }
+        loop.run()
+        #expect(log.lines == ["later", "inner", "waited true at depth 1"])
+    }
+
+    @Test func `gives up waiting at the deadline`() {
+        let loop = loop
+        let clock = clock
+        let outcome = Log()
+        loop.post {
+            loop.post { clock.advance(by: .seconds(2)) }
+            outcome.add("\(loop.wait(for: .seconds(1)) { false })")
+        }
+        loop.run()
+        #expect(outcome.lines == ["false"])
+    }
+
+    @Test func `drops jobs when it is closed and takes no more`() throws {
+        let other = try EventLoop()
+        let log = Log()
+        other.post { log.add("never") }
+        other.close()
+        #expect(!other.post { log.add("never") })
+        #expect(log.lines.isEmpty)
+    }
+
+    @Test func `survives wake-ups and releases after its end`() throws {
+        let other = try EventLoop()
+        let wakeup = other.makeWakeup {}
+        let hold = other.hold()
+        other.close()
+        wakeup.wake()
+        wakeup.cancel()
+        hold.release()
+    }
+
+    @Test func `refuses a second thread`() async {
+        await #expect(processExitsWith: .failure) {
+            let loop = try EventLoop()
+            let thread = try LoopThread(name: "second") { _ in loop.attach() }
+            loop.attach()
+            thread.join()
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import EventLoops
+import Testing
+
+@Suite struct LoopTimerTests {
+    let clock = ManualClock()
+    let loop: EventLoop
+    let log = Log()
+
+    init() throws {
+        loop = try EventLoop(clock: clock)
+        loop.attach()
+    }
+
+    func advance(_ step: Duration) {
+        clock.advance(by: step)
+        loop.runOnce()
+    }
+
+    @Test func `calls a timer once when it is due`() {
+        let log = log
+        let timer = loop.timer(after: .seconds(1)) { log.add("due") }
+        advance(.milliseconds(999))
+        #expect(log.lines.isEmpty)
+        #expect(timer.isActive)
+        advance(.milliseconds(1))
+        #expect(log.lines == ["due"])
+        #expect(!timer.isActive)
+        advance(.seconds(5))
+        #expect(log.lines == ["due"])
+        #expect(!loop.isAlive)
+    }
+
+    @Test func `calls timers by time, then by age`() {
+        let log = log
+        loop.timer(after: .seconds(2)) { log.add("late") }
+        loop.timer(after: .seconds(1)) { log.add("older") }
+        loop.timer(after: .seconds(1)) { log.add("younger") }
+        advance(.seconds(3))
+        #expect(log.lines == ["older", "younger", "late"])
+    }
+
+    @Test func `repeats until cancelled, keeps its rhythm and skips missed beats`() {
+        let log = log
+        let clock = clock
+        let timer = loop.timer(after: .seconds(1), every: .seconds(1)) {
+            log.add("\(clock.now().components.seconds)")
+        }
+        for _ in 1...3 { advance(.seconds(1)) }
+        advance(.seconds(10))
+        advance(.seconds(1))
+        #expect(log.lines == ["1", "2", "3", "13", "14"])
+        timer.cancel()
+        timer.cancel()
+        advance(.seconds(1))
+        #expect(log.lines.count == 5)
+        #expect(!loop.isAlive)
+    }
+
+    @Test func `ends inside its own handler`() {
+        let log = log
+        var timer: LoopTimer?
+        timer = loop.timer(after: .zero, every: .seconds(1)) {
+            log.add("once")
+            timer?.cancel()
+        }
+        for _ in 1...3 { advance(.seconds(1)) }
+        #expect(log.lines == ["once"])
+    }
+
+    @Test func `is not called while its own handler waits`() {
+        let log = log
+        let loop = loop
+        let clock = clock
+        loop.timer(after: .seconds(1), every: .seconds(1)) {
+            log.add("in")
+            loop.post { clock.advance(by: .seconds(5)) }
+            _ = loop.wait(for: .seconds(3)) { false }
+            log.add("out")
+        }
+        advance(.seconds(1))
+        #expect(log.lines == ["in", "out"])
+    }
+
+    @Test func `does not keep the loop alive when told so`() {
+        loop.timer(after: .seconds(1), keepsAlive: false) {}
+        #expect(!loop.isAlive)
+        loop.run()
+    }
+
+    @Test func `does not call a timer that was made in the same turn`() {
+        let log = log
+        let loop = loop
+        loop.timer(after: .zero) {
+            log.add("first")
+            loop.timer(after: .zero) { log.add("second") }
+        }
+        loop.runOnce()
+        #expect(log.lines == ["first"])
+        loop.runOnce()
+        #expect(log.lines == ["first", "second"])
+    }
+
+    @Test func `agrees with a plain list of times over random timers`() {
+        var generator = SeededGenerator(seed: 7)
+        for _ in 0..<200 {
+            var expected: [(time: Int, age: Int)] = []
+            let log = Log()
+            for age in 0..<Int.random(in: 1...20, using: &generator) {
+                let time = Int.random(in: 0...9, using: &generator)
+                let timer = loop.timer(after: .seconds(time)) { log.add("\(time) \(age)") }
+                if Bool.random(using: &generator), Bool.random(using: &generator) {
+                    timer.cancel()
+                } else {
+                    expected.append((time, age))
+                }
+            }
+            loop.runOnce()
+            for _ in 0..<10 { advance(.seconds(1)) }
+            expected.sort { ($0.time, $0.age) < ($1.time, $1.age) }
+            #expect(log.lines == expected.map { "\($0.time) \($0.age)" })
+        }
+    }
+}
+
+/// The same numbers for the same seed (SplitMix64).
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}
