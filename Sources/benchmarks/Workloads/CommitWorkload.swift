@@ -39,7 +39,7 @@ enum CommitWorkload {
             let seconds = try contestant.updateScores(of: keys, from: base)
             let sum = try contestant.sumOfScores(of: keys)
             try contestant.close()
-            return (row.unit.value(seconds, count: commits), [sum])
+            return (row.unit.value(seconds, count: commits), [sum - Double(base * commits)])
         }
     }
 
