@@ -137,7 +137,10 @@ public final class Environment: Sendable {
             return try openTables(environment, names, path, flags: 0, transaction: MDB_RDONLY)
         } catch {
             guard error.rawCode == MDB_NOTFOUND else { throw error }
-            guard !readOnly else {
+            // Tables are only made in an empty file: somebody else's is left as it is.
+            var stat = MDB_stat()
+            mdb_env_stat(environment, &stat)
+            guard !readOnly, stat.ms_entries == 0 else {
                 throw StorageError(.notAStore, call: "mdb_dbi_open", file: path)
             }
         }

@@ -1,0 +1,167 @@
+import LMDBStorage
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+// ColumnStorage: tables of typed columns in clusters on LMDB.
+//
+// A ColumnFile is one open file, shared by all threads. A Snapshot is one version of it as one thread
+// sees it; it lends a TableReader per table and, between beginWrite and commit, a WriteSession.
+// The layout of the file is described at FileTables and LeafFormat.
+//
+// Reads go straight to the map through a directory of leaf addresses per table. Rules that keep those
+// addresses right:
+//
+// * An address is of a committed page, protected by the snapshot's read transaction, or of memory of
+//   the open write. Addresses of pages that the write has made itself are never kept: they move.
+// * Pages move when a neighbour on them is rewritten, so a commit voids every address of all tables
+//   that share the shard. The file records the version that last touched each shard; moving to another
+//   version bumps the epoch of a table whose shard is younger, which voids its directory at once.
+// * Reads inside a write look at committed pages of the version before the write, at heap leaves and at
+//   copies of what the write has put away already.
+//
+// Nothing here crashes on what a file contains: leaves are checked when their address is taken; what
+// is damaged reads as empty and is noted in `Snapshot.damage`.
+
+/// How a file of columns is opened.
+public struct FileOptions: Sendable {
+    /// When commits reach the device.
+    public var durability: Durability
+    /// Refuse writes.
+    public var isReadOnly: Bool
+    /// The largest size of the file; address space only.
+    public var mapSize: Int
+    /// Snapshots that may exist at once, over all processes.
+    public var maxReaders: Int
+    /// For how many versions the change sets are kept at least.
+    public var historyLimit: Int
+
+    /// The defaults: durable, writable, 1 TiB, 4096 readers, 100 versions.
+    public init(
+        durability: Durability = .full, isReadOnly: Bool = false, mapSize: Int = 1 << 40,
+        maxReaders: Int = 4096, historyLimit: Int = 100
+    ) {
+        self.durability = durability
+        self.isReadOnly = isReadOnly
+        self.mapSize = mapSize
+        self.maxReaders = maxReaders
+        self.historyLimit = historyLimit
+    }
+}
+
+/// One open file. Safe to share between threads; closed when the last reference is gone.
+public final class ColumnFile: Sendable {
+    /// The path, or the name of an in-memory file.
+    public let path: String
+    /// Whether it lives in memory only.
+    public let isInMemory: Bool
+    /// How it was opened.
+    public let options: FileOptions
+    package let lease: EnvironmentLease
+    package let tables: FileTables
+    private let liveVersions = Mutex<[UInt64: Int]>([:])
+
+    private init(
+        _ path: String, _ options: FileOptions, _ lease: EnvironmentLease, isInMemory: Bool
+    ) throws(StorageError) {
+        self.path = path
+        self.options = options
+        self.lease = lease
+        self.isInMemory = isInMemory
+        tables = FileTables(lease.environment)
+        try FileFormat.check(self)
+    }
+
+    /// Opens a file, or creates it. A file that is open already in this process is shared.
+    ///
+    /// Throws `notAStore`, `newerFormat`, `damaged`, `permission`, `notFound`.
+    public static func open(
+        path: String, options: FileOptions = FileOptions()
+    ) throws(StorageError) -> ColumnFile {
+        let lease = try EnvironmentRegistry.open(
+            path: path, options: options.environment, tables: FileTables.names)
+        return try ColumnFile(path, options, lease, isInMemory: false)
+    }
+
+    /// Opens a file that no path leads to: it exists while somebody in this process has it open.
+    /// The same name means the same file.
+    public static func openInMemory(named name: String) throws(StorageError) -> ColumnFile {
+        try InMemoryFiles.open(name)
+    }
+
+    static func makeInMemory(_ name: String, _ path: String) throws(StorageError) -> ColumnFile {
+        let options = FileOptions(durability: .memory)
+        let lease = try EnvironmentRegistry.open(
+            path: path, options: options.environment, tables: FileTables.names, unlinkAtOnce: true)
+        return try ColumnFile(name, options, lease, isInMemory: true)
+    }
+
+    /// The version of the newest commit of any process. A few loads from the map.
+    public func latestVersion() -> UInt64 { lease.environment.latestVersion() }
+
+    /// How many bytes the file uses, and how many it may.
+    public func size() -> (used: Int, limit: Int) { lease.environment.size() }
+
+    /// Waits until every commit so far is on the device.
+    public func sync() throws(StorageError) { try lease.environment.sync() }
+
+    /// Writes a compact copy of the newest version to a path where nothing is yet.
+    public func copyCompacted(to destination: String) throws(StorageError) {
+        try lease.environment.copyCompacted(to: destination)
+    }
+
+    /// Whether this process cannot write to the file.
+    public var isReadOnly: Bool { options.isReadOnly || lease.environment.isReadOnly }
+
+    func retainVersion(_ version: UInt64) {
+        liveVersions.withLock { $0[version, default: 0] += 1 }
+    }
+
+    func releaseVersion(_ version: UInt64) {
+        liveVersions.withLock { versions in
+            let count = (versions[version] ?? 0) - 1
+            versions[version] = count > 0 ? count : nil
+        }
+    }
+
+    /// The oldest version that a snapshot of this process reads.
+    func oldestVersion() -> UInt64? { liveVersions.withLock { $0.keys.min() } }
+}
+
+extension FileOptions {
+    var environment: EnvironmentOptions {
+        EnvironmentOptions(mapSize: mapSize, maxReaders: maxReaders, readOnly: isReadOnly)
+    }
+}
+
+/// The in-memory files of this process by name.
+enum InMemoryFiles {
+    struct Reference: Sendable {
+        weak let file: ColumnFile?
+    }
+
+    static let files = Mutex<(byName: [String: Reference], made: Int)>(([:], 0))
+
+    static func open(_ name: String) throws(StorageError) -> ColumnFile {
+        let result = files.withLock { files -> Result<ColumnFile, StorageError> in
+            if let file = files.byName[name]?.file { return .success(file) }
+            files.byName = files.byName.filter { $0.value.file != nil }
+            files.made += 1
+            // Shared memory where there is some: never written to a device.
+            let folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
+            let path = "\(folder)/moonpool-\(getpid())-\(files.made)"
+            do throws(StorageError) {
+                let file = try ColumnFile.makeInMemory(name, path)
+                files.byName[name] = Reference(file: file)
+                return .success(file)
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+}

@@ -1,0 +1,83 @@
+import LMDBStorage
+
+/// The number of the layout that a file was written with.
+enum FileFormat {
+    /// What this version writes, and the newest that it reads.
+    static let current: UInt32 = 1
+    static let name = "format"
+    static let magic: UInt32 = 0x4C4F_4F50
+
+    /// Throws unless the file has this layout; marks a new file as having it.
+    static func check(_ file: ColumnFile) throws(StorageError) {
+        let reader = try ReadTransaction(file.lease)
+        let bytes = try Metadata.read(name, in: reader.handle, file.tables.meta)
+        let historyEntries = try reader.handle.statistics(file.tables.history).entries
+        reader.end()
+        guard let bytes else {
+            guard historyEntries == 0, !file.isReadOnly else {
+                throw StorageError(.notAStore, call: "format number", file: file.path)
+            }
+            return try mark(file)
+        }
+        guard bytes.count >= 8, number(bytes, at: 0) == magic else {
+            throw StorageError(.notAStore, call: "format number", file: file.path)
+        }
+        guard number(bytes, at: 4) == current else {
+            throw StorageError(.newerFormat, call: "format number", file: file.path)
+        }
+    }
+
+    private static func mark(_ file: ColumnFile) throws(StorageError) {
+        let writer = try WriteTransaction(file.lease, durability: file.options.durability)
+        let handle = writer.handle
+        // Somebody else may have been faster.
+        if try Metadata.read(name, in: handle, file.tables.meta) != nil {
+            writer.abort()
+            return try check(file)
+        }
+        var bytes: [UInt8] = []
+        for word in [magic, current] {
+            for shift in stride(from: 0, to: 32, by: 8) {
+                bytes.append(UInt8(truncatingIfNeeded: word >> UInt32(shift)))
+            }
+        }
+        try Metadata.write(name, bytes, in: handle, file.tables.meta)
+        try writer.commit()
+    }
+
+    private static func number(_ bytes: [UInt8], at offset: Int) -> UInt32 {
+        bytes[offset..<offset + 4].reversed().reduce(0) { $0 << 8 | UInt32($1) }
+    }
+}
+
+/// Small named blobs.
+enum Metadata {
+    static func read(
+        _ name: String, in transaction: TransactionHandle, _ table: Table
+    ) throws(StorageError) -> [UInt8]? {
+        let key = [UInt8](name.utf8)
+        let result = key.withUnsafeBytes { key -> Result<[UInt8]?, StorageError> in
+            do throws(StorageError) {
+                return .success(try transaction.get(table, key).map { [UInt8]($0) })
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    static func write(
+        _ name: String, _ value: [UInt8], in transaction: TransactionHandle, _ table: Table
+    ) throws(StorageError) {
+        let key = [UInt8](name.utf8)
+        let failure = key.withUnsafeBytes { key in
+            value.withUnsafeBytes { value -> StorageError? in
+                do throws(StorageError) {
+                    try transaction.put(table, key, value)
+                    return nil
+                } catch { return error }
+            }
+        }
+        if let failure { throw failure }
+    }
+}

@@ -1,0 +1,332 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Packs wide leaves into the form that lies in the file. Owns the memory it packs into.
+final class LeafPacker {
+    private var buffer: UnsafeMutableRawPointer
+    private var capacity: Int
+    private let slots: UnsafeMutablePointer<UInt16>
+    private let representatives: UnsafeMutablePointer<Int>
+    private let codes: UnsafeMutablePointer<UInt8>
+
+    /// Dictionaries are for columns with few distinct values.
+    static let dictionaryLimit = 128
+    private static let slotCount = 512
+
+    init() {
+        capacity = 1 << 16
+        buffer = .allocate(byteCount: capacity, alignment: 16)
+        slots = .allocate(capacity: Self.slotCount)
+        representatives = .allocate(capacity: Self.dictionaryLimit)
+        codes = .allocate(capacity: Cluster.rows)
+    }
+
+    deinit {
+        buffer.deallocate()
+        slots.deallocate()
+        representatives.deallocate()
+        codes.deallocate()
+    }
+
+    /// The packed form; valid until the next call. Rows that are not `present` may be forgotten.
+    func pack(
+        _ leaf: HeapLeaf, _ kind: ColumnKind, present: ClusterBits, long: ClusterBits
+    ) -> UnsafeRawBufferPointer {
+        let nulls = Leaf.bitmap(at: leaf.address + LeafFormat.headerSize)
+        switch kind {
+        case .bool, .int, .link, .list: return packIntegers(leaf, nulls)
+        case .double: return packDoubles(leaf, nulls)
+        case .float: return packFloats(leaf, nulls)
+        case .bytes12: return packFixed(leaf, nulls, 12, LeafEncoding.fixed12)
+        case .bytes16: return packFixed(leaf, nulls, 16, LeafEncoding.fixed16)
+        case .string, .data: return packText(leaf, nulls, present, long)
+        }
+    }
+
+    /// Writes the header and the bitmaps; returns where the payload goes.
+    private func begin(
+        _ encoding: UInt8, _ nulls: ClusterBits, _ long: ClusterBits, payload: Int
+    ) -> (start: UnsafeMutableRawPointer, size: Int) {
+        let hasNulls = !nulls.isEmpty
+        let hasLong = !long.isEmpty
+        let bitmaps = (hasNulls ? 1 : 0) + (hasLong ? 1 : 0)
+        let head = LeafFormat.headerSize + bitmaps * Cluster.bitmapBytes
+        if head + payload > capacity {
+            buffer.deallocate()
+            capacity = 2 * (head + payload)
+            buffer = .allocate(byteCount: capacity, alignment: 16)
+        }
+        let flags = (hasNulls ? LeafFormat.hasNulls : 0) | (hasLong ? LeafFormat.hasLong : 0)
+        buffer.storeBytes(of: encoding, as: UInt8.self)
+        buffer.storeBytes(of: flags, toByteOffset: 1, as: UInt8.self)
+        buffer.storeBytes(of: UInt16(Cluster.rows), toByteOffset: 2, as: UInt16.self)
+        buffer.storeBytes(of: 0, toByteOffset: 4, as: UInt64.self)
+        buffer.storeBytes(of: 0, toByteOffset: 12, as: UInt64.self)
+        var next = buffer + LeafFormat.headerSize
+        if hasNulls {
+            next.copyMemory(from: withUnsafeBytesOf(nulls), byteCount: Cluster.bitmapBytes)
+            next += Cluster.bitmapBytes
+        }
+        if hasLong {
+            next.copyMemory(from: withUnsafeBytesOf(long), byteCount: Cluster.bitmapBytes)
+            next += Cluster.bitmapBytes
+        }
+        return (next, head + payload)
+    }
+
+    private var bitmapScratch = ClusterBits.zero
+
+    private func withUnsafeBytesOf(_ bits: ClusterBits) -> UnsafeRawPointer {
+        // because: the scratch lives in this object, and the copy follows at once.
+        bitmapScratch = bits
+        return withUnsafePointer(to: &bitmapScratch) { UnsafeRawPointer($0) }
+    }
+
+    private func finish(_ size: Int) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: buffer, count: size)
+    }
+
+    private func setRange(_ least: UInt64, _ greatest: UInt64) {
+        buffer.storeBytes(of: least, toByteOffset: 4, as: UInt64.self)
+        buffer.storeBytes(of: greatest, toByteOffset: 12, as: UInt64.self)
+    }
+
+    private func packIntegers(_ leaf: HeapLeaf, _ nulls: ClusterBits) -> UnsafeRawBufferPointer {
+        let source = UnsafeRawPointer(leaf.payload)
+        @inline(__always)
+        func value(_ row: Int) -> Int64 {
+            source.loadUnaligned(fromByteOffset: 8 &* row, as: Int64.self)
+        }
+        var least = value(0)
+        var greatest = least
+        var row = 1
+        while row < Cluster.rows {
+            let next = value(row)
+            least = min(least, next)
+            greatest = max(greatest, next)
+            row &+= 1
+        }
+        let span = UInt64(bitPattern: greatest &- least)
+        @inline(__always)
+        func store<T: FixedWidthInteger & UnsignedInteger>(
+            _ encoding: UInt8, _: T.Type
+        ) -> UnsafeRawBufferPointer {
+            let width = MemoryLayout<T>.size
+            let (start, size) = begin(encoding, nulls, .zero, payload: width * Cluster.rows)
+            setRange(UInt64(bitPattern: least), UInt64(bitPattern: greatest))
+            var row = 0
+            while row < Cluster.rows {
+                let offset = UInt64(bitPattern: value(row) &- least)
+                start.storeBytes(
+                    of: T(truncatingIfNeeded: offset), toByteOffset: width &* row, as: T.self)
+                row &+= 1
+            }
+            return finish(size)
+        }
+        if span == 0 {
+            let (_, size) = begin(LeafEncoding.constant, nulls, .zero, payload: 0)
+            setRange(UInt64(bitPattern: least), UInt64(bitPattern: greatest))
+            return finish(size)
+        }
+        if span == 1 {
+            let (start, size) = begin(
+                LeafEncoding.bits1, nulls, .zero, payload: Cluster.bitmapBytes)
+            setRange(UInt64(bitPattern: least), UInt64(bitPattern: greatest))
+            var bits = ClusterBits.zero
+            for row in 0..<Cluster.rows where value(row) != least { bits.insert(row) }
+            start.copyMemory(from: withUnsafeBytesOf(bits), byteCount: Cluster.bitmapBytes)
+            return finish(size)
+        }
+        if span <= UInt64(UInt8.max) { return store(LeafEncoding.bits8, UInt8.self) }
+        if span <= UInt64(UInt16.max) { return store(LeafEncoding.bits16, UInt16.self) }
+        if span <= UInt64(UInt32.max) { return store(LeafEncoding.bits32, UInt32.self) }
+        return store(LeafEncoding.bits64, UInt64.self)
+    }
+
+    private func packDoubles(_ leaf: HeapLeaf, _ nulls: ClusterBits) -> UnsafeRawBufferPointer {
+        let source = UnsafeRawPointer(leaf.payload)
+        let first = source.loadUnaligned(as: UInt64.self)
+        var isConstant = true
+        var least = Double.infinity
+        var greatest = -Double.infinity
+        var hasNaN = false
+        for row in 0..<Cluster.rows {
+            let bits = source.loadUnaligned(fromByteOffset: 8 &* row, as: UInt64.self)
+            isConstant = isConstant && bits == first
+            let value = Double(bitPattern: bits)
+            hasNaN = hasNaN || value != value
+            least = value < least ? value : least
+            greatest = value > greatest ? value : greatest
+        }
+        // A constant keeps its very bits in both bounds, NaN included.
+        if isConstant {
+            let (_, size) = begin(LeafEncoding.constant, nulls, .zero, payload: 0)
+            setRange(first, first)
+            return finish(size)
+        }
+        let (start, size) = begin(LeafEncoding.double, nulls, .zero, payload: 8 * Cluster.rows)
+        setRange(
+            (hasNaN ? -Double.infinity : least).bitPattern,
+            (hasNaN ? Double.infinity : greatest).bitPattern)
+        start.copyMemory(from: source, byteCount: 8 * Cluster.rows)
+        return finish(size)
+    }
+
+    private func packFloats(_ leaf: HeapLeaf, _ nulls: ClusterBits) -> UnsafeRawBufferPointer {
+        let source = UnsafeRawPointer(leaf.payload)
+        let first = source.loadUnaligned(as: UInt32.self)
+        var isConstant = Float(bitPattern: first) == Float(bitPattern: first)
+        var least = Double.infinity
+        var greatest = -Double.infinity
+        var hasNaN = false
+        for row in 0..<Cluster.rows {
+            let bits = source.loadUnaligned(fromByteOffset: 4 &* row, as: UInt32.self)
+            isConstant = isConstant && bits == first
+            let value = Double(Float(bitPattern: bits))
+            hasNaN = hasNaN || value != value
+            least = value < least ? value : least
+            greatest = value > greatest ? value : greatest
+        }
+        if isConstant {
+            let bits = Double(Float(bitPattern: first)).bitPattern
+            let (_, size) = begin(LeafEncoding.constant, nulls, .zero, payload: 0)
+            setRange(bits, bits)
+            return finish(size)
+        }
+        let (start, size) = begin(LeafEncoding.float, nulls, .zero, payload: 4 * Cluster.rows)
+        setRange(
+            (hasNaN ? -Double.infinity : least).bitPattern,
+            (hasNaN ? Double.infinity : greatest).bitPattern)
+        start.copyMemory(from: source, byteCount: 4 * Cluster.rows)
+        return finish(size)
+    }
+
+    private func packFixed(
+        _ leaf: HeapLeaf, _ nulls: ClusterBits, _ width: Int, _ encoding: UInt8
+    ) -> UnsafeRawBufferPointer {
+        let (start, size) = begin(encoding, nulls, .zero, payload: width * Cluster.rows)
+        start.copyMemory(from: leaf.payload, byteCount: width * Cluster.rows)
+        return finish(size)
+    }
+
+    private func packText(
+        _ leaf: HeapLeaf, _ nulls: ClusterBits, _ present: ClusterBits, _ long: ClusterBits
+    ) -> UnsafeRawBufferPointer {
+        if long.isEmpty, let packed = packDictionary(leaf, nulls, present) { return packed }
+        var total = 0
+        for row in 0..<Cluster.rows where present.contains(row) {
+            total += long.contains(row) ? LeafFormat.longMarkSize : leaf.pointer(row).count
+        }
+        let width = total <= Int(UInt16.max) ? 2 : 4
+        let encoding = width == 2 ? LeafEncoding.text16 : LeafEncoding.text32
+        let (start, size) = begin(encoding, nulls, long, payload: width * Cluster.rows + total)
+        buffer.storeBytes(of: UInt32(total), toByteOffset: 4, as: UInt32.self)
+        let text = start + width * Cluster.rows
+        var end = 0
+        for row in 0..<Cluster.rows {
+            if present.contains(row) {
+                let (address, count) = leaf.pointer(row)
+                if long.contains(row) {
+                    (text + end).storeBytes(of: count, as: Int.self)
+                    end += LeafFormat.longMarkSize
+                } else if count > 0, let address {
+                    (text + end).copyMemory(from: address, byteCount: count)
+                    end += count
+                }
+            }
+            if width == 2 {
+                start.storeBytes(
+                    of: UInt16(truncatingIfNeeded: end), toByteOffset: 2 &* row, as: UInt16.self)
+            } else {
+                start.storeBytes(
+                    of: UInt32(truncatingIfNeeded: end), toByteOffset: 4 &* row, as: UInt32.self)
+            }
+        }
+        return finish(size)
+    }
+
+    /// One-byte codes when few values are distinct; nil when there are too many. Gives up early: most
+    /// columns with many distinct values show it within the first rows.
+    private func packDictionary(
+        _ leaf: HeapLeaf, _ nulls: ClusterBits, _ present: ClusterBits
+    ) -> UnsafeRawBufferPointer? {
+        memset(slots, 0xFF, 2 * Self.slotCount)
+        var entries = 0
+        var total = 0
+        for row in 0..<Cluster.rows {
+            let (address, count) = present.contains(row) ? leaf.pointer(row) : (nil, 0)
+            var slot = Self.hash(address, count) & (Self.slotCount - 1)
+            while true {
+                let code = Int(slots[slot])
+                if code == 0xFFFF {
+                    let limit = row < 128 ? 8 + row / 2 : Self.dictionaryLimit
+                    if entries >= min(limit, Self.dictionaryLimit) { return nil }
+                    slots[slot] = UInt16(entries)
+                    representatives[entries] = row
+                    codes[row] = UInt8(entries)
+                    entries += 1
+                    total += count
+                    break
+                }
+                let other = representatives[code]
+                let (theirs, length) =
+                    present.contains(other) ? leaf.pointer(other) : (nil, 0)
+                if length == count && Self.isEqual(theirs, address, count) {
+                    codes[row] = UInt8(code)
+                    break
+                }
+                slot = (slot + 1) & (Self.slotCount - 1)
+            }
+        }
+        if total == 0 {
+            let (_, size) = begin(LeafEncoding.constant, nulls, .zero, payload: 0)
+            return finish(size)
+        }
+        guard total <= Int(UInt16.max) else { return nil }
+        let (start, size) = begin(
+            LeafEncoding.dictionary, nulls, .zero, payload: Cluster.rows + 2 * entries + total)
+        buffer.storeBytes(of: UInt32(total), toByteOffset: 4, as: UInt32.self)
+        buffer.storeBytes(of: UInt32(entries), toByteOffset: 8, as: UInt32.self)
+        start.copyMemory(from: codes, byteCount: Cluster.rows)
+        let ends = start + Cluster.rows
+        let text = ends + 2 * entries
+        var end = 0
+        for code in 0..<entries {
+            let row = representatives[code]
+            let (address, count) = present.contains(row) ? leaf.pointer(row) : (nil, 0)
+            if count > 0, let address { (text + end).copyMemory(from: address, byteCount: count) }
+            end += count
+            ends.storeBytes(of: UInt16(end), toByteOffset: 2 * code, as: UInt16.self)
+        }
+        return finish(size)
+    }
+
+    private static func isEqual(
+        _ left: UnsafeRawPointer?, _ right: UnsafeRawPointer?, _ count: Int
+    ) -> Bool {
+        if count == 0 { return true }
+        guard let left, let right else { return left == right }
+        return memcmp(left, right, count) == 0
+    }
+
+    private static func hash(_ address: UnsafeRawPointer?, _ count: Int) -> Int {
+        guard let address, count > 0 else { return 0 }
+        var hash = UInt64(truncatingIfNeeded: count) &* 0x9E37_79B9_7F4A_7C15
+        if count >= 8 {
+            hash ^= address.loadUnaligned(as: UInt64.self)
+            hash = hash &* 0xFF51_AFD7_ED55_8CCD
+            hash ^= address.loadUnaligned(fromByteOffset: count - 8, as: UInt64.self) &>> 1
+        } else {
+            for index in 0..<count {
+                hash =
+                    (hash ^ UInt64(address.load(fromByteOffset: index, as: UInt8.self)))
+                    &* 0x0000_0100_0000_01B3
+            }
+        }
+        hash = hash &* 0xC4CE_B9FE_1A85_EC53
+        return Int(truncatingIfNeeded: hash &>> 40)
+    }
+}

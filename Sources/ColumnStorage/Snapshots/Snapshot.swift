@@ -1,0 +1,200 @@
+import LMDBStorage
+
+/// One version of the whole file as one thread sees it.
+///
+/// A live snapshot moves with ``advance()`` and can write; a frozen one stays. Both hold their version in
+/// place in the file while they live. Not `Sendable`: one thread at a time, and writes on the thread that
+/// began them.
+public final class Snapshot {
+    package let source: SnapshotSource
+    /// Whether it stays at its version.
+    public let isFrozen: Bool
+    private var tables: [TableID: TableReader] = [:]
+
+    /// A live snapshot at the newest version.
+    public init(_ file: ColumnFile) throws(StorageError) {
+        source = SnapshotSource(file, try ReadTransaction(file.lease))
+        isFrozen = false
+    }
+
+    private init(
+        _ file: ColumnFile, _ reader: ReadTransaction, _ definitions: [TableID: TableDefinition]
+    ) {
+        source = SnapshotSource(file, reader)
+        source.definitions = definitions
+        isFrozen = true
+    }
+
+    deinit { close() }
+
+    /// The file.
+    public var file: ColumnFile { source.file }
+
+    /// The version that is read; inside a write, the version before it. 0 once closed.
+    public var version: UInt64 { source.version }
+
+    /// The first thing in the file that made no sense, if anything did. It was read as empty.
+    public var damage: StorageError? { source.damage }
+
+    /// Tells what tables look like, after the schema has been read or has changed. Tables that are not
+    /// named stay as they are.
+    public func configure(_ definitions: [TableDefinition]) {
+        for definition in definitions {
+            source.definitions[definition.id] = definition
+            tables[definition.id]?.configure(definition)
+        }
+    }
+
+    /// The reader of a table; the same one each time.
+    public func table(_ id: TableID) -> TableReader {
+        if let known = tables[id] { return known }
+        let reader = TableReader(id, source)
+        tables[id] = reader
+        return reader
+    }
+
+    /// A small named blob; inside a write, as the write has left it.
+    public func metadata(_ name: String) throws(StorageError) -> [UInt8]? {
+        if let write { return try write.metadata(name) }
+        return try Metadata.read("user." + name, in: reader().handle, file.tables.meta)
+    }
+
+    private func reader() throws(StorageError) -> ReadTransaction {
+        guard let reader = source.reader else {
+            throw StorageError(.closed, call: "read", file: file.path)
+        }
+        return reader
+    }
+
+    // MARK: Versions
+
+    /// Moves to the newest version. Returns the version that was left, frozen; nil when there is no
+    /// newer one. Table readers follow; cost: a few microseconds, whatever the size.
+    ///
+    /// Not inside a write.
+    public func advance() throws(StorageError) -> Snapshot? {
+        precondition(!isFrozen && write == nil, "only a live snapshot outside a write advances")
+        let old = try reader()
+        guard file.latestVersion() != old.version else { return nil }
+        let next = try ReadTransaction(file.lease)
+        guard next.version != old.version else { return nil }
+        return try move(from: old, to: next)
+    }
+
+    private func move(
+        from old: ReadTransaction, to next: ReadTransaction
+    ) throws(StorageError) -> Snapshot {
+        let left = Snapshot(file, old, source.definitions)
+        let bytes = try next.handle.get(file.tables.tail, ShardVersions.key)
+        let shards = ShardVersions(bytes).versions
+        source.move(to: next)
+        for reader in tables.values where shards[FileTables.shard(of: reader.id)] > old.version {
+            reader.refresh()
+        }
+        return left
+    }
+
+    /// A second, immutable view of the same version. Inside a write: of the version before it.
+    public func frozen() throws(StorageError) -> Snapshot {
+        Snapshot(file, try reader(), write?.definitionsBefore ?? source.definitions)
+    }
+
+    /// What happened after version `from`, up to `to`, which is at most this snapshot's. Nil when
+    /// the history does not reach back that far.
+    public func changes(from: UInt64, to: UInt64) throws(StorageError) -> ChangeSet? {
+        try HistoryLog.changes(
+            after: from, through: to, in: file.tables.history, reader().handle)
+    }
+
+    /// Lets the version go. Table readers read as empty tables from now on. An open write is cancelled.
+    public func close() {
+        if write != nil { cancelWrite() }
+        for reader in tables.values { reader.close() }
+        tables = [:]
+        source.close()
+    }
+
+    // MARK: Writing
+
+    /// The open write, between begin and commit or cancel.
+    public var write: WriteSession? { source.write }
+
+    /// Waits for the file's write lock, then moves to the newest version inside it. Returns the version
+    /// that was left, if it moved.
+    ///
+    /// Throws `readOnly`, and `writeInProgress` when this thread has another write open on the file.
+    public func beginWrite() throws(StorageError) -> Snapshot? {
+        precondition(!isFrozen && write == nil, "only a live snapshot outside a write begins one")
+        guard !file.isReadOnly else {
+            throw StorageError(.readOnly, call: "begin write", file: file.path)
+        }
+        let transaction = try WriteTransaction(file.lease, durability: file.options.durability)
+        let left = try advance()
+        source.write = WriteSession(self, transaction)
+        return left
+    }
+
+    /// Makes the write the newest version and moves there. Returns the version before it, frozen.
+    ///
+    /// A write that changed nothing makes no version. On an error (`mapFull`, `diskFull`, …) nothing of
+    /// the write remains and the snapshot is where it was.
+    public func commit() throws(StorageError) -> Snapshot {
+        guard let session = write else {
+            preconditionFailure("commit without a write")
+        }
+        let old = try reader()
+        let before = session.definitionsBefore
+        if session.isEmpty {
+            cancelWrite()
+            return Snapshot(file, old, before)
+        }
+        let next: ReadTransaction
+        let committed: UInt64
+        do throws(StorageError) {
+            try session.prepare()
+            // The reader's slot is taken while the write can still fail.
+            next = try ReadTransaction(file.lease)
+            committed = session.transaction.handle.version
+            try session.transaction.commit()
+        } catch {
+            cancelWrite()
+            throw error
+        }
+        do throws(StorageError) {
+            try next.renew()
+        } catch {
+            // The write is in the file; only this snapshot could not follow.
+            cancelWrite()
+            throw error
+        }
+        let shards = session.touchedShards()
+        session.end()
+        source.write = nil
+        let left = Snapshot(file, old, before)
+        if next.version == committed {
+            source.move(to: next)
+            for reader in tables.values where shards[FileTables.shard(of: reader.id)] {
+                reader.state.pointee.advanceEpoch()
+            }
+            return left
+        }
+        // Somebody has committed again already.
+        _ = try move(from: old, to: next)
+        return left
+    }
+
+    /// Forgets everything that the write has done.
+    public func cancelWrite() {
+        guard let session = write else { return }
+        source.write = nil
+        let touched = session.overlays.values.map(\.reader)
+        session.end()
+        session.transaction.abort()
+        source.definitions = session.definitionsBefore
+        for reader in touched {
+            reader.configure(
+                source.definitions[reader.id] ?? TableDefinition(id: reader.id, columns: []))
+            reader.refresh()
+        }
+    }
+}

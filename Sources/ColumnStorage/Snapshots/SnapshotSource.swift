@@ -1,0 +1,55 @@
+import LMDBStorage
+
+/// What the table readers of one snapshot share: the transaction they read and the write, if one is open.
+///
+/// Table readers outlive nothing they need by holding this instead of the snapshot.
+package final class SnapshotSource {
+    package let file: ColumnFile
+    /// The version that is read; nil once closed.
+    package private(set) var reader: ReadTransaction?
+    /// The write that this snapshot has open.
+    package var write: WriteSession?
+    /// What tables look like.
+    var definitions: [TableID: TableDefinition] = [:]
+    /// The first thing in the file that made no sense.
+    var damage: StorageError?
+
+    init(_ file: ColumnFile, _ reader: ReadTransaction) {
+        self.file = file
+        self.reader = reader
+        file.retainVersion(reader.version)
+    }
+
+    deinit { if let reader { file.releaseVersion(reader.version) } }
+
+    var version: UInt64 { reader?.version ?? 0 }
+
+    /// Reads another version from now on. The old one lives as long as somebody else holds it.
+    func move(to next: ReadTransaction) {
+        file.retainVersion(next.version)
+        if let reader { file.releaseVersion(reader.version) }
+        reader = next
+    }
+
+    func close() {
+        if let reader { file.releaseVersion(reader.version) }
+        reader = nil
+    }
+
+    /// Reads the committed version; nil when absent, damaged or closed.
+    func get(_ table: Table, _ key: UInt64) -> UnsafeRawBufferPointer? {
+        guard let reader else { return nil }
+        do throws(StorageError) {
+            return try reader.handle.get(table, key)
+        } catch {
+            note(error)
+            return nil
+        }
+    }
+
+    func note(_ error: StorageError) { if damage == nil { damage = error } }
+
+    func noteDamage(_ what: String) {
+        note(StorageError(.damaged, call: what, file: file.path))
+    }
+}

@@ -1,0 +1,236 @@
+import LMDBStorage
+
+// Reads of single values. A row is found by a division by a constant, its presence and its value by one
+// entry of the directory each. Nil stands for null, a dead row, an unknown column and another kind alike:
+// the caller finds out which, off the fast path.
+extension TableReader {
+    @usableFromInline
+    struct Place {
+        @usableFromInline let leaf: Leaf
+        @usableFromInline let row: Int
+
+        @inlinable @inline(__always)
+        init(leaf: Leaf, row: Int) {
+            self.leaf = leaf
+            self.row = row
+        }
+    }
+
+    /// Whether the row exists.
+    @inlinable
+    public func isPresent(_ key: ObjectKey) -> Bool {
+        let cluster = UInt(bitPattern: Int(key.rawValue)) / UInt(Cluster.rows)
+        guard cluster < UInt(bitPattern: state.pointee.clusterCount) else { return false }
+        let row = Int(key.rawValue) &- Int(bitPattern: cluster) &* Cluster.rows
+        return isPresent(Int(bitPattern: cluster), row)
+    }
+
+    @inlinable @inline(__always)
+    func isPresent(_ cluster: Int, _ row: Int) -> Bool {
+        leaf(0, cluster).load(fromByteOffset: row &>> 3, as: UInt8.self)
+            &>> UInt8(truncatingIfNeeded: row & 7) & 1 != 0
+    }
+
+    @inlinable @inline(__always)
+    func place(_ column: ColumnID, _ key: ObjectKey, _ kind: ColumnKind) -> Place? {
+        let cluster = UInt(bitPattern: Int(key.rawValue)) / UInt(Cluster.rows)
+        guard UInt(bitPattern: column.rawValue) < UInt(bitPattern: state.pointee.columnCount),
+            cluster < UInt(bitPattern: state.pointee.clusterCount),
+            state.pointee.kinds[column.rawValue] == kind.rawValue
+        else { return nil }
+        let row = Int(key.rawValue) &- Int(bitPattern: cluster) &* Cluster.rows
+        guard isPresent(Int(bitPattern: cluster), row) else { return nil }
+        return Place(
+            leaf: Leaf(leaf(column.rawValue &+ 1, Int(bitPattern: cluster))), row: row)
+    }
+
+    /// The kind of a column; nil for a hole or an unknown column.
+    @inlinable
+    public func kind(of column: ColumnID) -> ColumnKind? {
+        guard UInt(bitPattern: column.rawValue) < UInt(bitPattern: state.pointee.columnCount)
+        else { return nil }
+        return ColumnKind(rawValue: state.pointee.kinds[column.rawValue])
+    }
+
+    /// Whether the value is null. False for a dead row and an unknown column.
+    public func isNull(_ column: ColumnID, _ key: ObjectKey) -> Bool {
+        guard let kind = kind(of: column), let place = place(column, key, kind) else {
+            return false
+        }
+        return kind == .link ? place.leaf.int(place.row) == 0 : place.leaf.isNull(place.row)
+    }
+
+    /// An integer, or nil.
+    @inlinable
+    public func int(_ column: ColumnID, _ key: ObjectKey) -> Int64? {
+        guard let place = place(column, key, .int), !place.leaf.isNull(place.row) else {
+            return nil
+        }
+        return place.leaf.int(place.row)
+    }
+
+    /// A boolean, or nil.
+    @inlinable
+    public func bool(_ column: ColumnID, _ key: ObjectKey) -> Bool? {
+        guard let place = place(column, key, .bool), !place.leaf.isNull(place.row) else {
+            return nil
+        }
+        return place.leaf.int(place.row) != 0
+    }
+
+    /// A double, or nil.
+    @inlinable
+    public func double(_ column: ColumnID, _ key: ObjectKey) -> Double? {
+        guard let place = place(column, key, .double), !place.leaf.isNull(place.row) else {
+            return nil
+        }
+        return place.leaf.double(place.row)
+    }
+
+    /// A float, or nil.
+    @inlinable
+    public func float(_ column: ColumnID, _ key: ObjectKey) -> Float? {
+        guard let place = place(column, key, .float), !place.leaf.isNull(place.row) else {
+            return nil
+        }
+        return place.leaf.float(place.row)
+    }
+
+    /// The key that a link holds, or nil. The target may be of any age: links are nullified when
+    /// their target is deleted.
+    @inlinable
+    public func link(_ column: ColumnID, _ key: ObjectKey) -> ObjectKey? {
+        guard let place = place(column, key, .link) else { return nil }
+        let stored = place.leaf.int(place.row)
+        return stored > 0 ? ObjectKey(rawValue: stored &- 1) : nil
+    }
+
+    /// The number of elements of a list; 0 for a dead row and an unknown column.
+    @inlinable
+    public func listCount(_ column: ColumnID, _ key: ObjectKey) -> Int {
+        guard let place = place(column, key, .list) else { return 0 }
+        return Int(max(place.leaf.int(place.row), 0))
+    }
+
+    /// Lends the bytes of a string, of data or of a fixed-size value; nil as for ``int(_:_:)``.
+    ///
+    /// The bytes are the file's own or the open write's: do not write while they are lent.
+    @inlinable
+    public func withBytes<R, Failure: Error>(
+        _ column: ColumnID, _ key: ObjectKey, _ body: (RawSpan) throws(Failure) -> R
+    ) throws(Failure) -> R? {
+        guard let kind = kind(of: column),
+            kind == .string || kind == .data || kind == .bytes12 || kind == .bytes16,
+            let place = place(column, key, kind), !place.leaf.isNull(place.row)
+        else { return nil }
+        return try body(bytes(column, key, place).bytes)
+    }
+
+    /// The bytes at a place, wherever they lie.
+    @inlinable @inline(__always)
+    func bytes(_ column: ColumnID, _ key: ObjectKey, _ place: Place) -> UnsafeRawBufferPointer {
+        if place.leaf.encoding == LeafEncoding.constant {
+            return constantBytes(place.leaf, kind(of: column))
+        }
+        if place.leaf.encoding == LeafEncoding.pointers || place.leaf.hasLong {
+            return distantBytes(column, key, place)
+        }
+        return place.leaf.bytes(place.row)
+    }
+
+    /// A leaf that does not exist holds empty text, and fixed-size values of zeros.
+    @usableFromInline @inline(never)
+    func constantBytes(_ leaf: Leaf, _ kind: ColumnKind?) -> UnsafeRawBufferPointer {
+        switch kind {
+        case .bytes12: UnsafeRawBufferPointer(start: LeafDefaults.absent, count: 12)
+        case .bytes16: UnsafeRawBufferPointer(start: LeafDefaults.absent, count: 16)
+        default: UnsafeRawBufferPointer(start: LeafDefaults.absent, count: 0)
+        }
+    }
+
+    /// Bytes of a heap leaf, or of a long value in its own table.
+    @usableFromInline @inline(never)
+    func distantBytes(
+        _ column: ColumnID, _ key: ObjectKey, _ place: Place
+    ) -> UnsafeRawBufferPointer {
+        if place.leaf.encoding == LeafEncoding.pointers {
+            let entry = place.leaf.payload + 16 * place.row
+            if entry.loadUnaligned(as: UInt.self) != 0
+                || entry.loadUnaligned(fromByteOffset: 8, as: Int.self) == 0
+            {
+                return place.leaf.bytes(place.row)
+            }
+        } else if !place.leaf.isLong(place.row) {
+            return place.leaf.bytes(place.row)
+        }
+        return longBytes(column, key)
+    }
+
+    func longBytes(_ column: ColumnID, _ key: ObjectKey) -> UnsafeRawBufferPointer {
+        let empty = UnsafeRawBufferPointer(start: LeafDefaults.absent, count: 0)
+        let longKey = LongValueKey(id, column, key)
+        do throws(StorageError) {
+            if let write = source.write, overlay?.hasFlushed == true {
+                return try longKey.get(write.transaction.handle, source.file.tables.values) ?? empty
+            }
+            guard let reader = source.reader else { return empty }
+            if let found = try longKey.get(reader.handle, source.file.tables.values) {
+                return found
+            }
+            source.noteDamage("a long value is missing")
+        } catch {
+            source.note(error)
+        }
+        return empty
+    }
+}
+
+/// The key of a long value: table, column, row, in this order.
+struct LongValueKey {
+    private let table: UInt32
+    private let column: UInt32
+    private let key: UInt64
+
+    init(_ table: TableID, _ column: ColumnID, _ key: ObjectKey) {
+        self.table = table.rawValue.bigEndian
+        self.column = UInt32(truncatingIfNeeded: column.rawValue).bigEndian
+        self.key = UInt64(bitPattern: key.rawValue).bigEndian
+    }
+
+    private func withKey<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R {
+        withUnsafeBytes(of: (table, column, key)) { body($0) }
+    }
+
+    func get(
+        _ transaction: TransactionHandle, _ table: Table
+    ) throws(StorageError) -> UnsafeRawBufferPointer? {
+        let result = withKey { key -> Result<UnsafeRawBufferPointer?, StorageError> in
+            do throws(StorageError) {
+                return .success(try transaction.get(table, key))
+            } catch { return .failure(error) }
+        }
+        return try result.get()
+    }
+
+    func put(
+        _ value: UnsafeRawBufferPointer, _ transaction: TransactionHandle, _ table: Table
+    ) throws(StorageError) {
+        let failure = withKey { key -> StorageError? in
+            do throws(StorageError) {
+                try transaction.put(table, key, value)
+                return nil
+            } catch { return error }
+        }
+        if let failure { throw failure }
+    }
+
+    func delete(_ transaction: TransactionHandle, _ table: Table) throws(StorageError) {
+        let failure = withKey { key -> StorageError? in
+            do throws(StorageError) {
+                try transaction.delete(table, key)
+                return nil
+            } catch { return error }
+        }
+        if let failure { throw failure }
+    }
+}

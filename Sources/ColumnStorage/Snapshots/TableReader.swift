@@ -1,0 +1,170 @@
+import LMDBStorage
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// One table as a snapshot sees it. The reader of a live snapshot follows it, writes included.
+///
+/// Belongs to the snapshot's thread. After the snapshot is closed it reads as an empty table.
+public final class TableReader {
+    /// The table's number.
+    public let id: TableID
+    /// What the columns are.
+    public internal(set) var definition: TableDefinition
+    @usableFromInline let state: UnsafeMutablePointer<TableState>
+    package let source: SnapshotSource
+    let leaves: Table
+    /// What the open write has done to this table.
+    var overlay: TableOverlay?
+
+    init(_ id: TableID, _ source: SnapshotSource) {
+        self.id = id
+        self.source = source
+        leaves = source.file.tables.leaves(of: id)
+        definition = TableDefinition(id: id, columns: [])
+        state = TableState.make()
+        if let known = source.definitions[id] { configure(known) }
+        refresh()
+    }
+
+    deinit { TableState.destroy(state) }
+
+    /// Rows that are present.
+    @inlinable public var count: Int { state.pointee.count }
+
+    /// All keys are below this.
+    @inlinable public var keyBound: Int64 { state.pointee.keyBound }
+
+    /// Clusters that keys lie in.
+    @inlinable public var clusterCount: Int { state.pointee.clusterCount }
+
+    /// Takes over what the columns are. Addresses stay, except of columns that changed.
+    func configure(_ next: TableDefinition) {
+        let columns = next.columns.count
+        guard state.pointee.resize(columns: columns, clusters: state.pointee.capacity) else {
+            source.noteDamage("no memory for the directory of a table")
+            return
+        }
+        state.pointee.kinds.deallocate()
+        state.pointee.kinds = .allocate(capacity: max(columns, 1))
+        for (index, column) in next.columns.enumerated() {
+            state.pointee.kinds[index] = column.isDropped ? 0 : column.kind.rawValue
+        }
+        if definition != next {
+            definition = next
+            state.pointee.advanceEpoch()
+            overlay?.restoreAddresses()
+        }
+    }
+
+    /// Reads the head again and forgets every address.
+    func refresh() {
+        var head = TableHead()
+        if let bytes = source.get(source.file.tables.tail, TableHead.key(id)) {
+            if let known = TableHead(bytes) {
+                head = known
+            } else {
+                source.noteDamage("head of a table")
+            }
+        }
+        state.pointee.advanceEpoch()
+        if !setBounds(head) {
+            source.noteDamage("no memory for the directory of a table")
+            _ = setBounds(TableHead())
+        }
+    }
+
+    func setBounds(_ head: TableHead) -> Bool {
+        guard state.pointee.resize(columns: state.pointee.columnCount, clusters: head.clusterCount)
+        else { return false }
+        state.pointee.keyBound = head.keyBound
+        state.pointee.count = Int(head.count)
+        state.pointee.clusterCount = head.clusterCount
+        return true
+    }
+
+    /// Reads as an empty table from now on.
+    func close() {
+        state.pointee.advanceEpoch()
+        state.pointee.keyBound = 0
+        state.pointee.count = 0
+        state.pointee.clusterCount = 0
+    }
+
+    /// The leaf of a slot, from the directory or the file. Both numbers are inside the bounds.
+    @inlinable @inline(__always)
+    func leaf(_ slot: Int, _ cluster: Int) -> UnsafeRawPointer {
+        let entry = state.pointee.directory[slot &* state.pointee.capacity &+ cluster]
+        if (entry ^ state.pointee.epoch) &>> 48 == 0 {
+            // because: a valid entry is never address 0.
+            return UnsafeRawPointer(
+                bitPattern: UInt(truncatingIfNeeded: entry & TableState.addressMask)
+            )
+            .unsafelyUnwrapped
+        }
+        return load(slot, cluster)
+    }
+
+    /// Finds a leaf in the file, checks it and enters it in the directory.
+    @usableFromInline @inline(never)
+    func load(_ slot: Int, _ cluster: Int) -> UnsafeRawPointer {
+        let address = find(slot, cluster)
+        enter(slot, cluster, address)
+        return address
+    }
+
+    func enter(_ slot: Int, _ cluster: Int, _ address: UnsafeRawPointer) {
+        let word = UInt64(UInt(bitPattern: address))
+        // An address beyond 48 bits cannot be entered; it is then found again each time.
+        guard word & ~TableState.addressMask == 0 else { return }
+        let index = slot * state.pointee.capacity + cluster
+        state.pointee.directory[index] = word | state.pointee.epoch
+    }
+
+    func forget(_ slot: Int, _ cluster: Int) {
+        state.pointee.directory[slot * state.pointee.capacity + cluster] = 0
+    }
+
+    private func find(_ slot: Int, _ cluster: Int) -> UnsafeRawPointer {
+        let key = LeafKey(id, cluster: cluster, slot: slot)
+        let bytes: UnsafeRawBufferPointer?
+        if let overlay, let copied = overlay.copyOfFlushed(key) {
+            bytes = copied
+        } else {
+            bytes = source.get(leaves, key.rawValue)
+        }
+        guard let bytes, let address = bytes.baseAddress else { return standard(slot) }
+        if slot == 0 {
+            if bytes.count == 64 && bytes.loadUnaligned(fromByteOffset: 62, as: UInt16.self) == 0 {
+                return address
+            }
+        } else if LeafCheck.isWhole(bytes, definition.columns[slot - 1].kind) {
+            return address
+        }
+        source.noteDamage("leaf \(slot) of cluster \(cluster) in table \(id.rawValue)")
+        return standard(slot)
+    }
+
+    private func standard(_ slot: Int) -> UnsafeRawPointer {
+        slot == 0 ? LeafDefaults.absent : LeafDefaults.leaf(for: definition.columns[slot - 1])
+    }
+}
+
+/// The key of a leaf in its shard.
+struct LeafKey {
+    let rawValue: UInt64
+
+    init(_ table: TableID, cluster: Int, slot: Int) {
+        rawValue =
+            UInt64(table.rawValue) << 48 | UInt64(UInt32(truncatingIfNeeded: cluster)) << 16
+            | UInt64(UInt16(truncatingIfNeeded: slot))
+    }
+
+    init(rawValue: UInt64) { self.rawValue = rawValue }
+
+    var cluster: Int { Int(rawValue >> 16 & 0xFFFF_FFFF) }
+    var slot: Int { Int(rawValue & 0xFFFF) }
+}

@@ -1,0 +1,113 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Everything that a read of a table touches, behind one pointer.
+///
+/// Class properties cost an exclusivity check per access; this costs a load.
+///
+/// The directory holds one word per slot and cluster: the address of a leaf in the lower 48 bits, the
+/// epoch at which it was found in the upper 16. An entry of another epoch is no entry.
+@usableFromInline
+struct TableState {
+    /// `slot * capacity + cluster`; slot 0 is presence, slot `c + 1` is column `c`.
+    @usableFromInline var directory: UnsafeMutablePointer<UInt64>
+    /// Clusters that each slot has room for.
+    @usableFromInline var capacity: Int
+    /// Columns with holes; slots are one more.
+    @usableFromInline var columnCount: Int
+    /// The kind of each column; 0 for a hole.
+    @usableFromInline var kinds: UnsafeMutablePointer<UInt8>
+    /// The current epoch in the upper 16 bits; never 0.
+    @usableFromInline var epoch: UInt64
+    @usableFromInline var clusterCount: Int
+    @usableFromInline var keyBound: Int64
+    @usableFromInline var count: Int
+
+    static let firstEpoch: UInt64 = 1 << 48
+    @usableFromInline static var addressMask: UInt64 {
+        @inlinable @inline(__always) get { (1 << 48) - 1 }
+    }
+
+    /// A table without columns or rows.
+    static func make() -> UnsafeMutablePointer<TableState> {
+        let state = UnsafeMutablePointer<TableState>.allocate(capacity: 1)
+        state.initialize(
+            to: TableState(
+                directory: DirectoryMemory.none, capacity: 0, columnCount: 0,
+                kinds: .allocate(capacity: 1), epoch: firstEpoch, clusterCount: 0, keyBound: 0,
+                count: 0))
+        return state
+    }
+
+    static func destroy(_ state: UnsafeMutablePointer<TableState>) {
+        DirectoryMemory.free(state.pointee.directory, state.pointee.words)
+        state.pointee.kinds.deallocate()
+        state.deallocate()
+    }
+
+    var words: Int { capacity * (columnCount + 1) }
+
+    /// Forgets every address.
+    mutating func advanceEpoch() {
+        epoch &+= 1 << 48
+        if epoch == 0 {
+            // Entries of the first epochs would look fresh again.
+            epoch = Self.firstEpoch
+            for index in 0..<words { directory[index] = 0 }
+        }
+    }
+
+    /// Makes room for `clusters` clusters of `columns` columns, keeping the addresses. False when
+    /// there is no memory for it.
+    mutating func resize(columns: Int, clusters: Int) -> Bool {
+        if columns == columnCount && clusters <= capacity { return true }
+        let wanted = clusters <= capacity ? capacity : max(clusters, 2 * capacity, 4)
+        let (words, overflow) = wanted.multipliedReportingOverflow(by: columns + 1)
+        guard !overflow, let fresh = DirectoryMemory.allocate(words) else { return false }
+        for slot in 0..<min(columns, columnCount) + 1 where capacity > 0 {
+            (fresh + slot * wanted).update(from: directory + slot * capacity, count: capacity)
+        }
+        DirectoryMemory.free(directory, self.words)
+        directory = fresh
+        capacity = wanted
+        columnCount = columns
+        return true
+    }
+}
+
+/// Zeroed memory that costs nothing until it is touched.
+enum DirectoryMemory {
+    /// The directory of a table without clusters; never read or freed.
+    // because: an address only, shared by all and never dereferenced.
+    nonisolated(unsafe) static let none = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
+
+    private static let mapFrom = 16 * 1024
+
+    static func allocate(_ words: Int) -> UnsafeMutablePointer<UInt64>? {
+        if words == 0 { return none }
+        if words < mapFrom {
+            return calloc(words, 8)?.bindMemory(to: UInt64.self, capacity: words)
+        }
+        let (bytes, overflow) = words.multipliedReportingOverflow(by: 8)
+        guard !overflow else { return nil }
+        let mapped = mmap(
+            nil, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+        guard let mapped, mapped != MAP_FAILED else { return nil }
+        return mapped.bindMemory(to: UInt64.self, capacity: words)
+    }
+
+    static func free(_ memory: UnsafeMutablePointer<UInt64>, _ words: Int) {
+        if words == 0 { return }
+        if words < mapFrom {
+            deallocate(memory)
+        } else {
+            munmap(memory, words * 8)
+        }
+    }
+}
+
+/// The system's `free`, under a name that no method hides.
+private func deallocate(_ memory: UnsafeMutableRawPointer) { free(memory) }

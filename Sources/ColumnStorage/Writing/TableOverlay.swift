@@ -1,0 +1,284 @@
+import LMDBStorage
+
+/// What an open write has done to one table: its heap leaves, what it has put away already, and the marks
+/// from which the change set is made.
+final class TableOverlay {
+    let id: TableID
+    // because: the reader belongs to the snapshot that owns the session that owns this.
+    unowned let reader: TableReader
+    unowned let session: WriteSession
+
+    /// Heap leaves by leaf key.
+    private(set) var leaves: [UInt64: HeapLeaf] = [:]
+    /// The heap leaf used last, by slot.
+    private var recent: [(cluster: Int, leaf: HeapLeaf)?]
+    /// Leaves whose newest form lies in the write transaction.
+    private var flushed: Set<UInt64> = []
+    /// Marks of leaves that were put away.
+    private var marks: [UInt64: ClusterBits] = [:]
+    /// Presence before and after, of clusters whose presence was put away.
+    private var presence: [Int: (old: ClusterBits, new: ClusterBits)] = [:]
+    /// Copies of leaves from the write transaction, for readers.
+    private var copies: [UnsafeMutableRawPointer] = []
+    /// Whether the table was touched at all, net changes or not.
+    private(set) var isTouched = false
+    let headBefore: TableHead
+
+    init(_ reader: TableReader, _ session: WriteSession) {
+        id = reader.id
+        self.reader = reader
+        self.session = session
+        recent = Array(repeating: nil, count: reader.definition.columns.count + 1)
+        var head = TableHead()
+        head.keyBound = reader.keyBound
+        head.count = Int64(reader.count)
+        headBefore = head
+    }
+
+    deinit { for copy in copies { copy.deallocate() } }
+
+    var hasFlushed: Bool { !flushed.isEmpty }
+
+    func touch() { isTouched = true }
+
+    /// The definition has changed; slots may have been added.
+    func columnsChanged() {
+        isTouched = true
+        let slots = reader.definition.columns.count + 1
+        while recent.count < slots { recent.append(nil) }
+    }
+
+    // MARK: Heap leaves
+
+    /// The heap leaf of a slot, made from what the file has when there is none yet.
+    @inline(__always)
+    func heapLeaf(_ slot: Int, _ cluster: Int) -> HeapLeaf {
+        if let last = recent[slot], last.cluster == cluster { return last.leaf }
+        return findHeapLeaf(slot, cluster)
+    }
+
+    @inline(never)
+    private func findHeapLeaf(_ slot: Int, _ cluster: Int) -> HeapLeaf {
+        let key = LeafKey(id, cluster: cluster, slot: slot).rawValue
+        let leaf: HeapLeaf
+        if let known = leaves[key] {
+            leaf = known
+        } else {
+            session.makeRoom()
+            isTouched = true
+            let width = width(of: slot)
+            let source = reader.leaf(slot, cluster)
+            leaf = session.pool.take(width: width)
+            session.heapSize += LeafPool.size(width)
+            if slot == 0 {
+                let bits = source.loadUnaligned(as: ClusterBits.self)
+                leaf.presence = bits
+                leaf.marks = presence[cluster]?.old ?? bits
+            } else {
+                leaf.unpack(Leaf(source), kind(of: slot), text: nil)
+                leaf.marks = marks[key] ?? .zero
+            }
+            leaves[key] = leaf
+            reader.enter(slot, cluster, UnsafeRawPointer(leaf.address))
+        }
+        recent[slot] = (cluster, leaf)
+        return leaf
+    }
+
+    private func kind(of slot: Int) -> ColumnKind { reader.definition.columns[slot - 1].kind }
+
+    private func width(of slot: Int) -> Int {
+        slot == 0 ? 0 : HeapLeaf.width(of: kind(of: slot))
+    }
+
+    /// Whether the row had a value in the column before: it is older than the write, or was set in it.
+    func hadValue(_ slot: Int, _ cluster: Int, _ row: Int) -> Bool {
+        wasPresent(cluster, row) || marksOf(slot, cluster).contains(row)
+    }
+
+    /// Whether the row is older than the write.
+    func wasPresent(_ cluster: Int, _ row: Int) -> Bool {
+        guard cluster * Cluster.rows + row < Int(headBefore.keyBound) else { return false }
+        if let leaf = leaves[LeafKey(id, cluster: cluster, slot: 0).rawValue] {
+            return leaf.marks.contains(row)
+        }
+        if let known = presence[cluster] { return known.old.contains(row) }
+        return reader.isPresent(cluster, row)
+    }
+
+    private func marksOf(_ slot: Int, _ cluster: Int) -> ClusterBits {
+        let key = LeafKey(id, cluster: cluster, slot: slot).rawValue
+        return leaves[key]?.marks ?? marks[key] ?? .zero
+    }
+
+    // MARK: Putting away
+
+    /// A copy of a leaf that lies in the write transaction; nil when the committed one is the newest.
+    func copyOfFlushed(_ key: LeafKey) -> UnsafeRawBufferPointer? {
+        guard flushed.contains(key.rawValue) else { return nil }
+        do throws(StorageError) {
+            let found = try session.transaction.handle.get(reader.leaves, key.rawValue)
+            guard let bytes = found, let source = bytes.baseAddress else {
+                return UnsafeRawBufferPointer(start: nil, count: 0)
+            }
+            let copy = UnsafeMutableRawPointer.allocate(byteCount: bytes.count, alignment: 16)
+            copy.copyMemory(from: source, byteCount: bytes.count)
+            copies.append(copy)
+            return UnsafeRawBufferPointer(start: copy, count: bytes.count)
+        } catch {
+            session.fail(error)
+            return UnsafeRawBufferPointer(start: nil, count: 0)
+        }
+    }
+
+    /// Puts away every heap leaf, in the order of their keys.
+    func flushAll() throws(StorageError) {
+        for key in leaves.keys.sorted() { try flush(LeafKey(rawValue: key)) }
+    }
+
+    /// Puts away the heap leaves of one cluster.
+    func flush(cluster: Int) throws(StorageError) {
+        for slot in 0..<recent.count {
+            let key = LeafKey(id, cluster: cluster, slot: slot)
+            if leaves[key.rawValue] != nil { try flush(key) }
+        }
+    }
+
+    private func flush(_ key: LeafKey) throws(StorageError) {
+        guard let leaf = leaves[key.rawValue] else { return }
+        let slot = key.slot
+        let cluster = key.cluster
+        if slot == 0 {
+            let bits = leaf.presence
+            var stored = bits
+            if bits.isEmpty && (cluster + 1) * Cluster.rows <= reader.keyBound {
+                // Nobody will be in this cluster again.
+                try dropCluster(cluster)
+            } else {
+                try withUnsafeBytesTyped(of: &stored) { bytes throws(StorageError) in
+                    try session.put(reader.leaves, id, key.rawValue, bytes)
+                }
+            }
+            presence[cluster] = (leaf.marks, bits)
+        } else {
+            let present = reader.presence(cluster)
+            if present.isEmpty && (cluster + 1) * Cluster.rows <= reader.keyBound {
+                try session.transaction.handle.delete(reader.leaves, key.rawValue)
+            } else {
+                let kind = kind(of: slot)
+                let long =
+                    kind == .string || kind == .data
+                    ? try putLong(leaf, slot, cluster, present) : .zero
+                let packed = session.packer.pack(leaf, kind, present: present, long: long)
+                try session.put(reader.leaves, id, key.rawValue, packed)
+            }
+            if !leaf.marks.isEmpty { marks[key.rawValue] = leaf.marks }
+        }
+        flushed.insert(key.rawValue)
+        release(key, leaf)
+    }
+
+    private func release(_ key: LeafKey, _ leaf: HeapLeaf) {
+        leaves[key.rawValue] = nil
+        if recent[key.slot]?.cluster == key.cluster { recent[key.slot] = nil }
+        reader.forget(key.slot, key.cluster)
+        let width = width(of: key.slot)
+        session.heapSize -= LeafPool.size(width)
+        session.pool.give(leaf, width: width)
+    }
+
+    private func dropCluster(_ cluster: Int) throws(StorageError) {
+        for slot in 0..<recent.count {
+            let key = LeafKey(id, cluster: cluster, slot: slot)
+            try session.transaction.handle.delete(reader.leaves, key.rawValue)
+            flushed.insert(key.rawValue)
+            if leaves[key.rawValue] == nil { reader.forget(slot, cluster) }
+        }
+    }
+
+    /// Stores the long values that are new and removes those that are gone. Returns which rows are long.
+    private func putLong(
+        _ leaf: HeapLeaf, _ slot: Int, _ cluster: Int, _ present: ClusterBits
+    ) throws(StorageError) -> ClusterBits {
+        var long = ClusterBits.zero
+        let table = session.file.tables.values
+        let column = ColumnID(slot - 1)
+        for row in 0..<Cluster.rows where present.contains(row) {
+            let (address, count) = leaf.pointer(row)
+            guard count > LeafFormat.longValue || (address == nil && count > 0) else { continue }
+            long.insert(row)
+            if let address {
+                let key = ObjectKey(Int64(cluster * Cluster.rows + row))
+                try LongValueKey(id, column, key).put(
+                    UnsafeRawBufferPointer(start: address, count: count),
+                    session.transaction.handle, table)
+            }
+        }
+        let gone = leaf.longs & ~long
+        try gone.forEachRow { row throws(StorageError) in
+            let key = ObjectKey(Int64(cluster * Cluster.rows + row))
+            try LongValueKey(id, column, key).delete(session.transaction.handle, table)
+        }
+        return long
+    }
+
+    /// Every heap leaf goes, and with it everything that the write has not put away.
+    func discard() {
+        for (key, leaf) in leaves {
+            session.pool.give(leaf, width: width(of: LeafKey(rawValue: key).slot))
+        }
+        leaves = [:]
+        for slot in recent.indices { recent[slot] = nil }
+    }
+
+    /// Enters the heap leaves in the directory again after it has been voided.
+    func restoreAddresses() {
+        for (key, leaf) in leaves {
+            let key = LeafKey(rawValue: key)
+            reader.enter(key.slot, key.cluster, UnsafeRawPointer(leaf.address))
+        }
+    }
+
+    // MARK: The change set
+
+    /// What the write has done to the table, complete once everything is put away.
+    func changes() -> TableChanges {
+        var changes = TableChanges()
+        for cluster in presence.keys.sorted() {
+            guard let (old, new) = presence[cluster] else { continue }
+            let base = Int64(cluster * Cluster.rows)
+            changes.inserted.insert(base: base, bits: new & ~old)
+            changes.deleted.insert(base: base, bits: old & ~new)
+        }
+        for key in marks.keys.sorted(by: {
+            LeafKey(rawValue: $0).cluster < LeafKey(rawValue: $1).cluster
+        }) {
+            guard let set = marks[key] else { continue }
+            let place = LeafKey(rawValue: key)
+            let bits: ClusterBits
+            if let (old, new) = presence[place.cluster] {
+                bits = set & old & new
+            } else {
+                bits = set & reader.presence(place.cluster)
+            }
+            if bits.isEmpty { continue }
+            changes.modified[ColumnID(place.slot - 1), default: KeySet()].insert(
+                base: Int64(place.cluster * Cluster.rows), bits: bits)
+        }
+        return changes
+    }
+}
+
+/// `withUnsafeBytes` with typed throws.
+@inline(__always)
+private func withUnsafeBytesTyped<T, Failure: Error>(
+    of value: inout T, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
+) throws(Failure) {
+    let failure = withUnsafeBytes(of: &value) { bytes -> Failure? in
+        do throws(Failure) {
+            try body(bytes)
+            return nil
+        } catch { return error }
+    }
+    if let failure { throw failure }
+}

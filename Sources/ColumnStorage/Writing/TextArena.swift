@@ -1,0 +1,43 @@
+/// Memory for the bytes that a write has been given; all of it goes at once.
+final class TextArena {
+    private var chunks: [UnsafeMutableRawPointer] = []
+    private var next: UnsafeMutableRawPointer?
+    private var rest = 0
+    private(set) var size = 0
+
+    private static let chunkSize = 1 << 16
+
+    deinit { reset() }
+
+    /// Copies the bytes to a place that stays.
+    func copy(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        guard let source = bytes.baseAddress, bytes.count > 0 else {
+            return UnsafeRawBufferPointer(start: nil, count: 0)
+        }
+        if bytes.count > rest { grow(bytes.count) }
+        // because: grow has just made room.
+        let place = next!
+        place.copyMemory(from: source, byteCount: bytes.count)
+        next = place + bytes.count
+        rest -= bytes.count
+        return UnsafeRawBufferPointer(start: place, count: bytes.count)
+    }
+
+    private func grow(_ count: Int) {
+        let size = max(Self.chunkSize, count)
+        let chunk = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
+        chunks.append(chunk)
+        next = chunk
+        rest = size
+        self.size += size
+    }
+
+    /// Frees everything that was copied.
+    func reset() {
+        for chunk in chunks { chunk.deallocate() }
+        chunks = []
+        next = nil
+        rest = 0
+        size = 0
+    }
+}

@@ -1,0 +1,366 @@
+import LMDBStorage
+
+/// An open write of a snapshot: what changes rows. Reads of the snapshot see its changes at once.
+///
+/// Belongs to the thread that began it. Everything it touches stays unpacked in memory until commit,
+/// or until there is too much of it. A failure while data is put away (a full disk or map) is kept and
+/// thrown by `commit`, so that single changes need not throw; nothing of the write is kept then.
+///
+/// Rows and columns must exist and fit: the layer above has checked them.
+public final class WriteSession {
+    let file: ColumnFile
+    let transaction: WriteTransaction
+    // because: the snapshot owns the session.
+    unowned let snapshot: Snapshot
+    let packer: LeafPacker
+    let pool: LeafPool
+    let arena = TextArena()
+    /// Bytes of heap leaves.
+    var heapSize = 0
+    private(set) var failure: StorageError?
+    private(set) var overlays: [TableID: TableOverlay] = [:]
+    private var recent: TableOverlay?
+    private var greatestKeys = [UInt64?](repeating: nil, count: FileTables.shards)
+    private var isSchemaChanged = false
+    private var isMetadataChanged = false
+    let definitionsBefore: [TableID: TableDefinition]
+
+    /// Memory for unpacked leaves before they are put away early.
+    static let memoryLimit = 48 << 20
+
+    init(_ snapshot: Snapshot, _ transaction: WriteTransaction) {
+        self.snapshot = snapshot
+        self.transaction = transaction
+        file = snapshot.file
+        packer = LeafPacker()
+        pool = LeafPool()
+        definitionsBefore = snapshot.source.definitions
+    }
+
+    // MARK: Tables
+
+    @inline(__always)
+    func overlay(_ table: TableID) -> TableOverlay {
+        if let recent, recent.id == table { return recent }
+        return findOverlay(table)
+    }
+
+    @inline(never)
+    private func findOverlay(_ table: TableID) -> TableOverlay {
+        if let known = overlays[table] {
+            recent = known
+            return known
+        }
+        let reader = snapshot.table(table)
+        let overlay = TableOverlay(reader, self)
+        reader.overlay = overlay
+        overlays[table] = overlay
+        recent = overlay
+        return overlay
+    }
+
+    /// Creates the table, or changes what it looks like. Added columns read as zero, null or empty for
+    /// the rows that exist, at no cost.
+    public func define(_ table: TableDefinition) throws(StorageError) {
+        guard table.id.rawValue < TableID.limit - 1, table.columns.count < ColumnID.limit else {
+            throw StorageError(.system, call: "too many tables or columns", file: file.path)
+        }
+        isSchemaChanged = true
+        let overlay = overlay(table.id)
+        snapshot.source.definitions[table.id] = table
+        overlay.reader.configure(table)
+        overlay.columnsChanged()
+    }
+
+    /// Stores a small named blob. The schema counts as changed.
+    public func setMetadata(_ name: String, _ value: [UInt8]) throws(StorageError) {
+        try Metadata.write("user." + name, value, in: transaction.handle, file.tables.meta)
+        isSchemaChanged = true
+    }
+
+    func metadata(_ name: String) throws(StorageError) -> [UInt8]? {
+        try Metadata.read("user." + name, in: transaction.handle, file.tables.meta)
+    }
+
+    // MARK: Rows
+
+    /// Adds a row: present at once, its columns zero, null or empty until they are set.
+    public func insert(_ table: TableID) -> ObjectKey {
+        let overlay = overlay(table)
+        let state = overlay.reader.state
+        let key = state.pointee.keyBound
+        let cluster = Int(key) / Cluster.rows
+        let row = Int(key) - cluster * Cluster.rows
+        if row == 0 { beginCluster(overlay, cluster) }
+        var bits = overlay.heapLeaf(0, cluster).presence
+        bits.insert(row)
+        overlay.heapLeaf(0, cluster).presence = bits
+        state.pointee.keyBound = key + 1
+        state.pointee.count += 1
+        return ObjectKey(key)
+    }
+
+    /// Makes room for another cluster and puts away the one before, which is rarely touched again.
+    func beginCluster(_ overlay: TableOverlay, _ cluster: Int) {
+        let state = overlay.reader.state
+        guard
+            state.pointee.resize(columns: state.pointee.columnCount, clusters: cluster + 1)
+        else {
+            // because: the directory is a few bytes per 496 rows; a process without them is at its end.
+            preconditionFailure("no memory for the directory of a table")
+        }
+        state.pointee.clusterCount = cluster + 1
+        if cluster > 0 && failure == nil {
+            do throws(StorageError) {
+                try overlay.flush(cluster: cluster - 1)
+                releaseTextIfUnused()
+            } catch { fail(error) }
+        }
+    }
+
+    /// Removes a row. Its key is never used again.
+    public func delete(_ table: TableID, _ key: ObjectKey) throws(StorageError) {
+        let overlay = overlay(table)
+        let (cluster, row) = place(key)
+        precondition(overlay.reader.isPresent(key), "no such row")
+        for column in overlay.reader.definition.columns where !column.isDropped {
+            switch column.kind {
+            case .string, .data: try deleteLong(overlay, column.id, cluster, row, key)
+            default: break
+            }
+        }
+        var bits = overlay.heapLeaf(0, cluster).presence
+        bits.remove(row)
+        overlay.heapLeaf(0, cluster).presence = bits
+        overlay.reader.state.pointee.count -= 1
+    }
+
+    private func deleteLong(
+        _ overlay: TableOverlay, _ column: ColumnID, _ cluster: Int, _ row: Int, _ key: ObjectKey
+    ) throws(StorageError) {
+        let leaf = Leaf(overlay.reader.leaf(column.rawValue + 1, cluster))
+        let isLong: Bool
+        if leaf.encoding == LeafEncoding.pointers {
+            isLong = overlay.heapLeaf(column.rawValue + 1, cluster).longs.contains(row)
+        } else {
+            isLong = leaf.isLong(row)
+        }
+        if isLong {
+            try LongValueKey(overlay.id, column, key).delete(
+                transaction.handle, file.tables.values)
+        }
+    }
+
+    /// Removes every row of a table.
+    public func deleteAll(_ table: TableID) throws(StorageError) {
+        let reader = overlay(table).reader
+        for cluster in 0..<reader.clusterCount {
+            let base = Int64(cluster * Cluster.rows)
+            try reader.presence(cluster).forEachRow { row throws(StorageError) in
+                try delete(table, ObjectKey(base + Int64(row)))
+            }
+        }
+    }
+
+    // MARK: Values
+
+    @inline(__always)
+    func place(_ key: ObjectKey) -> (cluster: Int, row: Int) {
+        let cluster = Int(key.rawValue) / Cluster.rows
+        return (cluster, Int(key.rawValue) - cluster * Cluster.rows)
+    }
+
+    /// The heap leaf and row to write a value to, marked as set.
+    @inline(__always)
+    private func target(
+        _ table: TableID, _ column: ColumnID, _ key: ObjectKey, _ kind: ColumnKind
+    ) -> (leaf: HeapLeaf, row: Int) {
+        let overlay = overlay(table)
+        precondition(
+            overlay.reader.kind(of: column) == kind && key.rawValue >= 0
+                && key.rawValue < overlay.reader.keyBound, "no such row, or another kind of column")
+        let (cluster, row) = place(key)
+        let leaf = overlay.heapLeaf(column.rawValue + 1, cluster)
+        leaf.mark(row)
+        return (leaf, row)
+    }
+
+    /// Sets an integer.
+    public func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, int value: Int64) {
+        let (leaf, row) = target(table, column, key, .int)
+        leaf.setNull(row, false)
+        leaf.setWord(row, UInt64(bitPattern: value))
+    }
+
+    /// Sets a boolean.
+    public func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, bool value: Bool) {
+        let (leaf, row) = target(table, column, key, .bool)
+        leaf.setNull(row, false)
+        leaf.setWord(row, value ? 1 : 0)
+    }
+
+    /// Sets a double.
+    public func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, double value: Double) {
+        let (leaf, row) = target(table, column, key, .double)
+        leaf.setNull(row, false)
+        leaf.setWord(row, value.bitPattern)
+    }
+
+    /// Sets a float.
+    public func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, float value: Float) {
+        let (leaf, row) = target(table, column, key, .float)
+        leaf.setNull(row, false)
+        leaf.setFloat(row, value)
+    }
+
+    /// Sets a link, or none.
+    public func set(
+        _ table: TableID, _ column: ColumnID, _ key: ObjectKey, link value: ObjectKey?
+    ) {
+        let (leaf, row) = target(table, column, key, .link)
+        leaf.setNull(row, false)
+        leaf.setWord(row, value.map { UInt64(bitPattern: $0.rawValue + 1) } ?? 0)
+    }
+
+    /// Sets a string, data or a fixed-size value.
+    public func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, bytes value: RawSpan) {
+        let kind = overlay(table).reader.kind(of: column) ?? .data
+        let (leaf, row) = target(table, column, key, kind)
+        leaf.setNull(row, false)
+        value.withUnsafeBytes { bytes in
+            switch kind {
+            case .string, .data: leaf.setPointer(row, arena.copy(bytes))
+            case .bytes12, .bytes16:
+                let width = HeapLeaf.width(of: kind)
+                precondition(bytes.count == width, "wrong number of bytes")
+                if let source = bytes.baseAddress {
+                    (leaf.payload + width * row).copyMemory(from: source, byteCount: width)
+                }
+            default: preconditionFailure("not a column of bytes")
+            }
+        }
+    }
+
+    /// Sets a string, data or a fixed-size value.
+    public func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, bytes value: [UInt8]) {
+        set(table, column, key, bytes: value.span.bytes)
+    }
+
+    /// Sets a string.
+    public func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, string value: String) {
+        set(table, column, key, bytes: value.utf8Span.span.bytes)
+    }
+
+    /// Sets null; for a link, no link.
+    public func setNull(_ table: TableID, _ column: ColumnID, _ key: ObjectKey) {
+        let kind = overlay(table).reader.kind(of: column) ?? .int
+        let (leaf, row) = target(table, column, key, kind)
+        switch kind {
+        case .bool, .int, .double: leaf.setWord(row, 0)
+        case .link:
+            leaf.setWord(row, 0)
+            return
+        case .list: preconditionFailure("a list is never null")
+        case .float: leaf.setFloat(row, 0)
+        case .string, .data:
+            leaf.setPointer(row, UnsafeRawBufferPointer(start: nil, count: 0))
+        case .bytes12, .bytes16:
+            let width = HeapLeaf.width(of: kind)
+            (leaf.payload + width * row).initializeMemory(
+                as: UInt8.self, repeating: 0, count: width)
+        }
+        leaf.setNull(row, true)
+    }
+
+    // MARK: Memory
+
+    /// Called before another heap leaf is made.
+    func makeRoom() {
+        guard heapSize + arena.size > Self.memoryLimit, failure == nil else { return }
+        do throws(StorageError) {
+            for overlay in overlays.values { try overlay.flushAll() }
+            arena.reset()
+        } catch { fail(error) }
+    }
+
+    /// Frees the bytes of text once no heap leaf points to them.
+    private func releaseTextIfUnused() {
+        if arena.size > 1 << 20 && overlays.values.allSatisfy({ $0.leaves.isEmpty }) {
+            arena.reset()
+        }
+    }
+
+    func fail(_ error: StorageError) { if failure == nil { failure = error } }
+
+    /// Stores a leaf; at the end of the shard without a search.
+    func put(
+        _ shard: Table, _ table: TableID, _ key: UInt64, _ bytes: UnsafeRawBufferPointer
+    ) throws(StorageError) {
+        let index = FileTables.shard(of: table)
+        let greatest: UInt64?
+        if let known = greatestKeys[index] {
+            greatest = known
+        } else {
+            let cursor = try transaction.handle.cursor(shard)
+            greatest = try cursor.last()?.integerKey
+        }
+        let isLast = greatest.map { key > $0 } ?? true
+        try transaction.handle.put(shard, key, bytes, append: isLast)
+        greatestKeys[index] = isLast ? key : greatest
+    }
+
+    // MARK: The end
+
+    /// Whether there is anything to commit.
+    var isEmpty: Bool {
+        !isSchemaChanged && overlays.values.allSatisfy { !$0.isTouched }
+    }
+
+    /// Puts everything away and records the change set; what remains is the transaction's commit.
+    func prepare() throws(StorageError) {
+        if let failure { throw failure }
+        var changes = ChangeSet(schemaChanged: isSchemaChanged)
+        let handle = transaction.handle
+        let target = file.tables.tail
+        var shards = ShardVersions(try handle.get(target, ShardVersions.key))
+        for id in overlays.keys.sorted() {
+            guard let overlay = overlays[id], overlay.isTouched else { continue }
+            try overlay.flushAll()
+            var head = TableHead()
+            head.keyBound = overlay.reader.keyBound
+            head.count = Int64(overlay.reader.count)
+            if head != overlay.headBefore { try head.write(id, in: handle, target) }
+            let changed = overlay.changes()
+            if !changed.isEmpty { changes.tables[id] = changed }
+            shards.versions[FileTables.shard(of: id)] = handle.version
+        }
+        if let failure { throw failure }
+        try shards.write(in: handle, target)
+        try HistoryLog.append(changes, to: file.tables.history, in: handle)
+        if handle.version % 16 == 0 {
+            try HistoryLog.trim(
+                file.tables.history, limit: file.options.historyLimit,
+                needed: file.oldestVersion() ?? snapshot.version, in: handle)
+        }
+    }
+
+    /// The shards that the write has touched.
+    func touchedShards() -> [Bool] {
+        var shards = [Bool](repeating: false, count: FileTables.shards)
+        for overlay in overlays.values where overlay.isTouched {
+            shards[FileTables.shard(of: overlay.id)] = true
+        }
+        return shards
+    }
+
+    /// Lets go of everything in memory; the session is over.
+    func end() {
+        recent = nil
+        for overlay in overlays.values {
+            overlay.discard()
+            overlay.reader.overlay = nil
+        }
+        overlays = [:]
+        arena.reset()
+    }
+}

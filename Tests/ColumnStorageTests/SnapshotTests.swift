@@ -1,0 +1,90 @@
+import Testing
+
+@testable import ColumnStorage
+@testable import LMDBStorage
+
+/// One column of each kind that holds single values.
+let everyKind = TableDefinition(
+    id: TableID(1),
+    columns: [
+        ColumnDefinition(id: ColumnID(0), kind: .int),
+        ColumnDefinition(id: ColumnID(1), kind: .string),
+        ColumnDefinition(id: ColumnID(2), kind: .double, isOptional: true),
+        ColumnDefinition(id: ColumnID(3), kind: .bool),
+        ColumnDefinition(id: ColumnID(4), kind: .int, isOptional: true),
+        ColumnDefinition(id: ColumnID(5), kind: .float),
+        ColumnDefinition(id: ColumnID(6), kind: .data, isOptional: true),
+        ColumnDefinition(id: ColumnID(7), kind: .bytes16),
+        ColumnDefinition(id: ColumnID(8), kind: .bytes12, isOptional: true),
+    ])
+
+extension TableReader {
+    func string(_ column: ColumnID, _ key: ObjectKey) -> String? {
+        withBytes(column, key) { span in
+            span.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+        }
+    }
+}
+
+@Suite struct SnapshotTests {
+    let folder = TemporaryFolder()
+    let table = TableID(1)
+
+    func open() throws -> Snapshot {
+        let snapshot = try Snapshot(try ColumnFile.open(path: folder.file()))
+        snapshot.configure([everyKind])
+        return snapshot
+    }
+
+    func define(_ snapshot: Snapshot) throws {
+        _ = try snapshot.beginWrite()
+        try snapshot.write?.define(everyKind)
+        _ = try snapshot.commit()
+    }
+
+    @Test func `reads what it has written, inside the write and after it`() throws {
+        let snapshot = try open()
+        try define(snapshot)
+        let reader = snapshot.table(table)
+        _ = try snapshot.beginWrite()
+        let write = try #require(snapshot.write)
+        let key = write.insert(table)
+        #expect(key == ObjectKey(0))
+        #expect(reader.int(ColumnID(0), key) == 0)
+        #expect(reader.double(ColumnID(2), key) == nil)
+        write.set(table, ColumnID(0), key, int: 42)
+        write.set(table, ColumnID(1), key, string: "Rex")
+        #expect(reader.int(ColumnID(0), key) == 42)
+        #expect(reader.string(ColumnID(1), key) == "Rex")
+        let before = try snapshot.commit()
+        #expect(before.table(table).count == 0)
+        #expect(reader.count == 1)
+        #expect(reader.int(ColumnID(0), key) == 42)
+        #expect(reader.string(ColumnID(1), key) == "Rex")
+        let changes = try #require(try snapshot.changes(from: before.version, to: snapshot.version))
+        #expect(changes.tables[table]?.inserted.contains(key) == true)
+    }
+
+    @Test func `a second snapshot stays until it advances`() throws {
+        let first = try open()
+        try define(first)
+        let second = try open()
+        #expect(second.version == first.version)
+        _ = try first.beginWrite()
+        let key = first.write!.insert(table)
+        first.write!.set(table, ColumnID(0), key, int: 7)
+        _ = try first.commit()
+        #expect(second.table(table).count == 0)
+        let left = try #require(try second.advance())
+        #expect(second.table(table).int(ColumnID(0), key) == 7)
+        #expect(left.table(table).count == 0)
+        _ = try first.beginWrite()
+        first.write!.set(table, ColumnID(0), key, int: 8)
+        let before = try first.commit()
+        #expect(before.table(table).int(ColumnID(0), key) == 7)
+        #expect(first.table(table).int(ColumnID(0), key) == 8)
+        #expect(second.table(table).int(ColumnID(0), key) == 7)
+        let changes = try #require(try first.changes(from: before.version, to: first.version))
+        #expect(changes.tables[table]?.modified[ColumnID(0)]?.contains(key) == true)
+    }
+}
