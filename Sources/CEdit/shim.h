@@ -1,1 +1,86 @@
 #include <histedit.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/types.h>
+#include <wchar.h>
+
+/* Swift cannot call variadic functions: one typed function per operation of el_wset and history_w. */
+
+typedef wchar_t *(*shim_prompt_function)(EditLine *);
+typedef int (*shim_read_function)(EditLine *, wchar_t *);
+typedef unsigned char (*shim_edit_function)(EditLine *, wint_t);
+
+static inline int shim_set_client(EditLine *e, void *client) { return el_wset(e, EL_CLIENTDATA, client); }
+static inline void *shim_client(EditLine *e) {
+    void *client = NULL;
+    el_wget(e, EL_CLIENTDATA, &client);
+    return client;
+}
+/* Characters between two `escape`s take no room on the screen. */
+static inline int shim_set_prompt(EditLine *e, shim_prompt_function prompt, wchar_t escape) {
+    return el_wset(e, EL_PROMPT_ESC, prompt, escape);
+}
+static inline int shim_set_editor(EditLine *e, const wchar_t *mode) { return el_wset(e, EL_EDITOR, mode); }
+static inline int shim_set_signals(EditLine *e, int on) { return el_wset(e, EL_SIGNAL, on); }
+static inline int shim_set_reader(EditLine *e, shim_read_function read) { return el_wset(e, EL_GETCFN, read); }
+static inline int shim_set_history(EditLine *e, HistoryW *h) { return el_wset(e, EL_HIST, history_w, h); }
+static inline int shim_bind(EditLine *e, const wchar_t *key, const wchar_t *command) {
+    return el_wset(e, EL_BIND, key, command, NULL);
+}
+static inline int shim_add_function(EditLine *e, const wchar_t *name, const wchar_t *help, shim_edit_function f) {
+    return el_wset(e, EL_ADDFN, name, help, f);
+}
+/* While a line is edited the terminal sends no signals: Ctrl-C, Ctrl-Z and Ctrl-\ come as characters. */
+static inline int shim_disable_terminal_signals(EditLine *e) {
+    return el_wset(e, EL_SETTY, L"-d", L"-isig", NULL);
+}
+static inline int shim_prepare_terminal(EditLine *e, int on) { return el_wset(e, EL_PREP_TERM, on); }
+static inline int shim_refresh(EditLine *e) { return el_wset(e, EL_REFRESH); }
+
+static inline int shim_history_set_size(HistoryW *h, int size) {
+    HistEventW event;
+    return history_w(h, &event, H_SETSIZE, size);
+}
+static inline int shim_history_set_unique(HistoryW *h, int unique) {
+    HistEventW event;
+    return history_w(h, &event, H_SETUNIQUE, unique);
+}
+static inline int shim_history_enter(HistoryW *h, const wchar_t *line) {
+    HistEventW event;
+    return history_w(h, &event, H_ENTER, line);
+}
+
+/* Output streams of the C library that hand what is written to a function. */
+
+typedef ssize_t (*shim_write_function)(void *cookie, const char *bytes, size_t count);
+
+#ifdef __linux__
+#include <bits/types/cookie_io_functions_t.h>
+/* glibc declares it under _GNU_SOURCE only, which an importer cannot set for a header that is already read. */
+extern FILE *fopencookie(void *cookie, const char *mode, cookie_io_functions_t functions);
+
+static inline FILE *shim_open_writer(void *cookie, shim_write_function write) {
+    cookie_io_functions_t functions = {NULL, write, NULL, NULL};
+    return fopencookie(cookie, "w", functions);
+}
+static inline void shim_replace_streams(FILE *output, FILE *error) {
+    if (output) { setvbuf(output, NULL, _IOLBF, BUFSIZ); stdout = output; }
+    if (error) { setvbuf(error, NULL, _IONBF, 0); stderr = error; }
+}
+#else
+static inline FILE *shim_open_writer(void *cookie, shim_write_function write) { return NULL; }
+static inline void shim_replace_streams(FILE *output, FILE *error) {}
+#endif
+static inline void shim_flush_output(void) { fflush(stdout); }
+
+/* glibc declares it under _XOPEN_SOURCE only. */
+extern int wcwidth(wchar_t character);
+static inline int shim_character_width(wchar_t character) { return wcwidth(character); }
+
+/* A UTF-8 locale for the calling thread alone: the process keeps the one that scripts expect of `lua`. */
+static inline void shim_use_utf8(void) {
+    locale_t locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+    if (!locale) locale = newlocale(LC_CTYPE_MASK, "en_US.UTF-8", (locale_t)0);
+    if (locale) uselocale(locale);
+}

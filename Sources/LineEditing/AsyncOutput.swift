@@ -1,0 +1,108 @@
+import Synchronization
+
+/// Where everything goes that is printed while a line may be being typed.
+///
+/// Any thread may write. While no line is edited the bytes go straight to the terminal; while one is, they are kept for
+/// the editing thread, which erases the typed line, prints them and draws the line again. When more comes than the
+/// terminal takes, the middle is dropped, in whole lines, and their number is printed instead.
+public final class AsyncOutput: Sendable {
+    private struct State {
+        var isEditing = false
+        var pending: [UInt8] = []
+        var dropped = 0
+        var endsInLine = true
+    }
+
+    private let state = Mutex(State())
+    private let descriptor: Int32
+    /// Wakes the thread that edits lines.
+    public let pipe: WakePipe
+
+    /// How many bytes are kept for one redrawing: some hundred lines.
+    static let limit = 64 << 10
+
+    /// Makes an output on a descriptor; nil when the system has none left for its pipe.
+    public init?(descriptor: Int32 = 1) {
+        guard let pipe = WakePipe() else { return nil }
+        self.pipe = pipe
+        self.descriptor = descriptor
+    }
+
+    /// Prints bytes, above the line that is being typed if there is one. Any thread.
+    public func write(_ bytes: some Sequence<UInt8>) {
+        let bytes = Array(bytes)
+        if bytes.isEmpty { return }
+        let mustWake = state.withLock { state in
+            state.endsInLine = bytes.last == UInt8(ascii: "\n")
+            guard state.isEditing else {
+                // Inside the lock, or two threads' lines would mix and an editor could begin in between.
+                bytes.withUnsafeBytes { Descriptor.write(descriptor, $0) }
+                return false
+            }
+            state.pending += bytes
+            Self.thin(&state)
+            return true
+        }
+        if mustWake { pipe.wake() }
+    }
+
+    /// Prints text, as `write` does bytes.
+    public func write(_ text: String) { write(text.utf8) }
+
+    /// Ends the last line if it was left unfinished, so that a prompt begins a new one.
+    public func finishLine() {
+        if state.withLock({ !$0.isEditing && !$0.endsInLine }) { write("\n") }
+    }
+
+    /// Whether the last thing printed ended its line.
+    var isAtLineStart: Bool { state.withLock { $0.endsInLine } }
+
+    /// From here on a line is on the screen.
+    func beginEditing() { state.withLock { $0.isEditing = true } }
+
+    /// The typed line is done with: what is kept is printed now, and the rest goes straight out again.
+    func endEditing() {
+        state.withLock { state in
+            state.isEditing = false
+            let rest = Self.take(&state)
+            rest.withUnsafeBytes { Descriptor.write(descriptor, $0) }
+        }
+    }
+
+    /// What has to be printed above the typed line, always whole lines.
+    func takePending() -> [UInt8] { state.withLock { Self.take(&$0) } }
+
+    private static func take(_ state: inout State) -> [UInt8] {
+        defer {
+            state.pending = []
+            state.dropped = 0
+        }
+        if !state.pending.isEmpty, state.pending.last != UInt8(ascii: "\n") {
+            state.endsInLine = true
+            return state.pending + [UInt8(ascii: "\n")]
+        }
+        return state.pending
+    }
+
+    /// Drops whole lines from the middle: the first ones say how it began, the last ones how things stand.
+    private static func thin(_ state: inout State) {
+        guard state.pending.count > limit else { return }
+        let newline = UInt8(ascii: "\n")
+        let marker: UInt8 = 0x1E  // an ASCII record separator, which no terminal shows
+        let head = state.pending.prefix(limit / 4)
+        guard let headEnd = head.lastIndex(of: newline) else {
+            state.pending.removeFirst(state.pending.count - limit)
+            return
+        }
+        let tail = state.pending.suffix(limit / 4)
+        guard let tailStart = tail.firstIndex(of: newline), tailStart > headEnd else { return }
+        let middle = state.pending[(headEnd + 1)...tailStart]
+        var lines = 0
+        for byte in middle where byte == newline { lines += 1 }
+        // An earlier note among the dropped lines is one line too many, and its number counts on.
+        if middle.contains(marker) { lines -= 1 }
+        state.dropped += lines
+        let note = Array("… \(state.dropped) lines left out …".utf8) + [marker, newline]
+        state.pending.replaceSubrange((headEnd + 1)...tailStart, with: note)
+    }
+}

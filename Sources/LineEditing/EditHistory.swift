@@ -1,0 +1,72 @@
+/// The entries of this and earlier sessions, each one item however many lines it has.
+///
+/// The file has one entry per line, with `\n` and `\\` for line ends and backslashes, and is only appended to: several
+/// sessions may write to it. It is cut to its newest entries when it is read and has grown to twice the limit. A file
+/// that cannot be read or written costs the persistence, never the session.
+public final class EditHistory {
+    /// How many entries are kept.
+    public let limit: Int
+    private let file: String?
+    /// The entries, oldest first.
+    public private(set) var entries: [String] = []
+
+    /// Reads the file, if there is one.
+    public init(file: String?, limit: Int = 2_000) {
+        self.file = file
+        self.limit = limit
+        guard let file, let bytes = HistoryFile.read(file) else { return }
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+        entries = lines.suffix(limit).map { Self.decode(String($0)) }
+        if lines.count > 2 * limit {
+            HistoryFile.replace(
+                file, with: Array(entries.map { Self.encode($0) + "\n" }.joined().utf8))
+        }
+    }
+
+    /// Adds an entry, in memory and to the file, unless it is blank or repeats the last one.
+    ///
+    /// Returns whether it was added.
+    @discardableResult  // because only the editor, which keeps a copy, needs to know
+    public func add(_ entry: String) -> Bool {
+        var entry = entry
+        while let last = entry.last, last.isWhitespace { entry.removeLast() }
+        if entry.isEmpty || entry == entries.last { return false }
+        entries.append(entry)
+        if entries.count > limit { entries.removeFirst() }
+        if let file { HistoryFile.append(file, Array((Self.encode(entry) + "\n").utf8)) }
+        return true
+    }
+
+    static func encode(_ entry: String) -> String {
+        var line = ""
+        for scalar in entry.unicodeScalars {
+            switch scalar {
+            case "\\": line += "\\\\"
+            case "\n": line += "\\n"
+            case "\r": line += "\\r"
+            default: line.unicodeScalars.append(scalar)
+            }
+        }
+        return line
+    }
+
+    static func decode(_ line: String) -> String {
+        var entry = ""
+        var isEscaped = false
+        for scalar in line.unicodeScalars {
+            if isEscaped {
+                isEscaped = false
+                switch scalar {
+                case "n": entry += "\n"
+                case "r": entry += "\r"
+                default: entry.unicodeScalars.append(scalar)
+                }
+            } else if scalar == "\\" {
+                isEscaped = true
+            } else {
+                entry.unicodeScalars.append(scalar)
+            }
+        }
+        return entry
+    }
+}

@@ -1,0 +1,78 @@
+import CEdit
+
+extension LineEditor {
+    /// libedit's source of characters: waits for the terminal, and for output that has to appear meanwhile.
+    ///
+    /// Returns 1 for a character, 0 at the end, -1 when the line is given up.
+    func readCharacter(into character: UnsafeMutablePointer<wchar_t>) -> Int32 {
+        while true {
+            if TerminalSignals.takeInterrupts() > 0 {
+                wasInterrupted = true
+                return -1
+            }
+            switch Descriptor.waitForInput(input, or: output.pipe.readEnd) {
+            case .second:
+                output.pipe.drain()
+                showWhatHappened()
+            case .interrupted:
+                showWhatHappened()
+            case .first:
+                guard let scalar = readScalar() else { return 0 }
+                switch scalar {
+                case "\u{3}":
+                    wasInterrupted = true
+                    return -1
+                case "\u{1A}":
+                    shim_prepare_terminal(editor, 0)
+                    suspendJob()
+                    shim_prepare_terminal(editor, 1)
+                    noticeWindowSize()
+                    shim_refresh(editor)
+                case "\u{1C}":
+                    shim_prepare_terminal(editor, 0)
+                    quitJob()
+                    shim_prepare_terminal(editor, 1)
+                default:
+                    character.pointee = wchar_t(scalar.value)
+                    return 1
+                }
+            }
+        }
+    }
+
+    private func showWhatHappened() {
+        let bytes = output.takePending()
+        let wasResized = noticeWindowSize()
+        if !bytes.isEmpty || wasResized { interject(bytes) }
+    }
+
+    /// One character of the terminal's UTF-8; damaged ones become U+FFFD.
+    private func readScalar() -> Unicode.Scalar? {
+        guard let first = Descriptor.readByte(input) else { return nil }
+        if first < 0x80 { return Unicode.Scalar(first) }
+        let length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC2 ? 2 : 1
+        var bytes = [first]
+        while bytes.count < length {
+            guard let next = Descriptor.readByte(input) else { return nil }
+            bytes.append(next)
+            if next & 0xC0 != 0x80 { break }
+        }
+        return String(decoding: bytes, as: UTF8.self).unicodeScalars.first
+    }
+
+    // MARK: - Waiting without a line
+
+    /// What ended a wait between lines.
+    public enum Event: Sendable { case woken, interrupted }
+
+    /// Waits until somebody wakes the pipe of the output, or the user presses Ctrl-C. For while code runs.
+    public func waitForEvent() -> Event {
+        while true {
+            if TerminalSignals.takeInterrupts() > 0 { return .interrupted }
+            let readiness = Descriptor.waitForInput(nil, or: output.pipe.readEnd)
+            output.pipe.drain()
+            if TerminalSignals.takeInterrupts() > 0 { return .interrupted }
+            if readiness == .second { return .woken }
+        }
+    }
+}

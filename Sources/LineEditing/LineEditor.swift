@@ -1,0 +1,196 @@
+import CEdit
+
+// A line of text typed at a terminal, as a Swift object over libedit.
+//
+// What it is for: the prompt. It reads one line at a time with the usual keys, history, completion and pasting, while
+// other threads go on printing: what they print appears above the typed line, which stays as it is.
+//
+// What it does not do: it knows no Lua; whether an entry is complete, and what may be completed, others say.
+//
+// Threads: everything here belongs to one thread, the one that made the editor (a process's main thread, because signals
+// go there); `AsyncOutput` and `WakePipe` may be used from anywhere.
+//
+// Caveats:
+// * While a line is read the terminal sends no signals; Ctrl-C, Ctrl-Z and Ctrl-\ are characters that are handled here.
+//   Between lines the terminal is as it was, and Ctrl-C is SIGINT (see `TerminalSignals`).
+// * libedit works in wide characters of the thread's locale: the editor gives its thread a UTF-8 one, and leaves the
+//   process's alone, because scripts expect the locale that `lua` starts in.
+
+/// What came of reading a line.
+public enum LineInput: Equatable, Sendable {
+    /// A line, without its end; a recalled or pasted one may have several.
+    case line(String)
+    /// Ctrl-C: what was typed is thrown away.
+    case interrupted
+    /// Ctrl-D on an empty line, or the terminal is gone.
+    case endOfInput
+}
+
+/// Reads lines from a terminal.
+public final class LineEditor {
+    let editor: OpaquePointer
+    private let historyHandle: OpaquePointer
+    private let streams: [UnsafeMutablePointer<FILE>]
+    let input: Int32
+    let descriptor: Int32
+    let output: AsyncOutput
+    var prompt = ""
+    var windowSize: (columns: Int, rows: Int)
+    var wasInterrupted = false
+
+    /// The entries that can be recalled.
+    public let history: EditHistory
+    /// Asked for what may stand at the cursor: gets the text before it and the text after it.
+    public var completer: ((_ before: String, _ after: String) -> Completion?)?
+
+    /// Marks in a prompt the characters that take no room on the screen, such as colours: one before, one after.
+    public static let promptEscape: Unicode.Scalar = "\u{1}"
+
+    /// Makes an editor; nil when the descriptors are no terminal (or one that cannot move its cursor).
+    public init?(input: Int32 = 0, descriptor: Int32 = 1, output: AsyncOutput, history: EditHistory)
+    {
+        guard Descriptor.isTerminal(input), Descriptor.isTerminal(descriptor),
+            !["", "dumb"].contains(environment("TERM") ?? ""),
+            let reading = Descriptor.stream(input, "r"),
+            let writing = Descriptor.stream(descriptor, "w"),
+            let errors = Descriptor.stream(descriptor, "w")
+        else { return nil }
+        shim_use_utf8()
+        guard
+            let editor = el_init_fd(
+                "moonpool", reading, writing, errors, input, descriptor, descriptor),
+            let historyHandle = history_winit()
+        else { return nil }
+        self.editor = editor
+        self.historyHandle = historyHandle
+        self.input = input
+        self.descriptor = descriptor
+        self.output = output
+        self.history = history
+        streams = [reading, writing, errors]
+        windowSize = Descriptor.windowSize(descriptor) ?? (80, 24)
+        // Because: the editor is ended in `deinit`, before the object it points back to can go.
+        shim_set_client(editor, Unmanaged.passUnretained(self).toOpaque())
+        shim_set_signals(editor, 0)
+        configureKeys()
+        shim_disable_terminal_signals(editor)
+        shim_history_set_size(historyHandle, Int32(history.limit))
+        shim_history_set_unique(historyHandle, 1)
+        shim_set_history(editor, historyHandle)
+        shim_set_prompt(
+            editor, { editor in editor.flatMap(LineEditor.of)?.promptPointer },
+            wchar_t(Self.promptEscape.value))
+        shim_set_reader(
+            editor,
+            { editor, character in
+                guard let editor, let character else { return -1 }
+                return LineEditor.of(editor)?.readCharacter(into: character) ?? -1
+            })
+        for entry in history.entries { enter(entry) }
+    }
+
+    deinit {
+        el_end(editor)
+        history_wend(historyHandle)
+        for stream in streams { fclose(stream) }
+        promptPointer.deallocate()
+    }
+
+    /// Shows the prompt and reads one line. Blocks; what other threads print meanwhile goes above the line.
+    public func readLine(prompt: String) -> LineInput {
+        setPrompt(prompt)
+        wasInterrupted = false
+        noticeWindowSize()
+        output.pipe.drain()
+        output.finishLine()
+        output.beginEditing()
+        write("\u{1B}[?2004h")
+        var count: Int32 = 0
+        let line = el_wgets(editor, &count)
+        write("\u{1B}[?2004l")
+        defer { output.endEditing() }
+        if wasInterrupted {
+            // What follows begins below the abandoned line.
+            write("^C\r\n")
+            el_reset(editor)
+            return .interrupted
+        }
+        guard let line, count > 0 else {
+            write("\r\n")
+            return .endOfInput
+        }
+        var text = decodeWide(line, Int(count))
+        if text.last == "\n" { text.removeLast() }
+        return .line(text)
+    }
+
+    /// Makes an entry one item of the history, of this session and the later ones.
+    public func remember(_ entry: String) {
+        if history.add(entry) { enter(history.entries.last ?? entry) }
+    }
+
+    private func enter(_ entry: String) {
+        // libedit ends a recalled line with its own line end: what it keeps must have one to drop.
+        withWide(entry + "\n") { _ = shim_history_enter(historyHandle, $0) }
+    }
+
+    static func of(_ editor: OpaquePointer) -> LineEditor? {
+        guard let client = shim_client(editor) else { return nil }
+        return Unmanaged<LineEditor>.fromOpaque(client).takeUnretainedValue()
+    }
+
+    // MARK: - Prompt
+
+    /// Kept alive between `setPrompt`s: libedit reads it whenever it draws.
+    private(set) var promptPointer = UnsafeMutablePointer<wchar_t>.allocate(capacity: 1)
+
+    private func setPrompt(_ text: String) {
+        prompt = text
+        let scalars = text.unicodeScalars.map { wchar_t($0.value) } + [0]
+        promptPointer.deallocate()
+        promptPointer = .allocate(capacity: scalars.count)
+        promptPointer.initialize(from: scalars, count: scalars.count)
+    }
+
+    // MARK: - Screen
+
+    func write(_ text: String) {
+        var text = text
+        text.withUTF8 { Descriptor.write(descriptor, UnsafeRawBufferPointer($0)) }
+    }
+
+    /// The typed text before and after the cursor.
+    var typed: (before: String, after: String) {
+        guard let info = el_wline(editor)?.pointee, let start = info.buffer,
+            let cursor = info.cursor,
+            let end = info.lastchar
+        else { return ("", "") }
+        return (
+            decodeWide(start, cursor - start), decodeWide(cursor, end - cursor)
+        )
+    }
+
+    /// Erases prompt and line, prints, and lets libedit draw both again.
+    func interject(_ bytes: [UInt8]) {
+        var layout = TypedLineLayout(columns: windowSize.columns)
+        layout.add(prompt: prompt, escape: Self.promptEscape)
+        layout.add(text: typed.before.unicodeScalars)
+        // The cursor cannot be above the window's first row, whatever has scrolled out of it.
+        let row = min(layout.row, max(windowSize.rows - 1, 0))
+        write(row > 0 ? "\u{1B}[\(row)A\r\u{1B}[J" : "\r\u{1B}[J")
+        if !bytes.isEmpty {
+            // Raw mode leaves output processing on, so a line feed still returns the carriage.
+            bytes.withUnsafeBytes { Descriptor.write(descriptor, $0) }
+        }
+        shim_refresh(editor)
+    }
+
+    /// Follows a change of the window's size; true if there was one.
+    @discardableResult  // because before a line begins nothing has to be drawn again
+    func noticeWindowSize() -> Bool {
+        guard let size = Descriptor.windowSize(descriptor), size != windowSize else { return false }
+        windowSize = size
+        el_resize(editor)
+        return true
+    }
+}

@@ -1,0 +1,28 @@
+/// Reads lines where there is no terminal to edit them on.
+public final class PlainLineReader {
+    private let input: Int32
+    private var buffer: [UInt8] = []
+    private var isAtEnd = false
+
+    /// Reads from a descriptor.
+    public init(input: Int32 = 0) { self.input = input }
+
+    /// The next line's bytes without its end; nil when there is none. A last line without an end counts.
+    public func readLine() -> [UInt8]? {
+        var scanned = 0
+        while true {
+            if let end = buffer[scanned...].firstIndex(of: UInt8(ascii: "\n")) {
+                defer { buffer.removeFirst(end + 1) }
+                return Array(buffer[..<end])
+            }
+            scanned = buffer.count
+            if isAtEnd {
+                defer { buffer = [] }
+                return buffer.isEmpty ? nil : buffer
+            }
+            let chunk = Descriptor.readSome(input)
+            if chunk.isEmpty { isAtEnd = true }
+            buffer += chunk
+        }
+    }
+}

@@ -1,0 +1,156 @@
+import CEdit
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The file calls and terminal calls that this module needs, in one place.
+enum Descriptor {
+    static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
+
+    /// Writes all of it, whatever it takes; gives up when the other side is gone.
+    static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let base = UnsafeRawBufferPointer(rebasing: rest)
+            #if canImport(Glibc)
+                let count = Glibc.write(descriptor, base.baseAddress, base.count)
+            #else
+                let count = Darwin.write(descriptor, base.baseAddress, base.count)
+            #endif
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if errno == EAGAIN {
+                var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                poll(&ready, 1, 1000)
+            } else if errno != EINTR {
+                return
+            }
+        }
+    }
+
+    /// Writes without waiting: for pipes that only wake somebody. May be called in a signal handler.
+    static func writeOnce(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) {
+        let before = errno
+        #if canImport(Glibc)
+            _ = Glibc.write(descriptor, bytes.baseAddress, bytes.count)
+        #else
+            _ = Darwin.write(descriptor, bytes.baseAddress, bytes.count)
+        #endif
+        errno = before
+    }
+
+    /// Reads one byte; nil at the end of input or on an error.
+    static func readByte(_ descriptor: Int32) -> UInt8? {
+        var byte: UInt8 = 0
+        while true {
+            let count = read(descriptor, &byte, 1)
+            if count == 1 { return byte }
+            if count < 0, errno == EINTR { continue }
+            if count < 0, errno == EAGAIN {
+                var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+                poll(&ready, 1, -1)
+                continue
+            }
+            return nil
+        }
+    }
+
+    /// Reads what there is, at least one byte; empty at the end of input or on an error.
+    static func readSome(_ descriptor: Int32) -> [UInt8] {
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = read(descriptor, &buffer, buffer.count)
+            if count >= 0 { return Array(buffer[..<count]) }
+            if errno != EINTR { return [] }
+        }
+    }
+
+    enum Readiness { case first, second, interrupted }
+
+    /// Waits until one of two descriptors can be read; the second goes first, because it announces the rest.
+    static func waitForInput(_ first: Int32?, or second: Int32) -> Readiness {
+        var ready = [
+            pollfd(fd: second, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: first ?? -1, events: Int16(POLLIN), revents: 0),
+        ]
+        let count = poll(&ready, 2, -1)
+        if count < 0 { return .interrupted }
+        return ready[0].revents != 0 ? .second : .first
+    }
+
+    /// The window's size in columns and rows, where the descriptor is a terminal that knows.
+    static func windowSize(_ descriptor: Int32) -> (columns: Int, rows: Int)? {
+        var size = winsize()
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+        return (Int(size.ws_col), Int(size.ws_row))
+    }
+
+    /// Opens a C stream on a copy of the descriptor, for libedit.
+    static func stream(_ descriptor: Int32, _ mode: String) -> UnsafeMutablePointer<FILE>? {
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
+        return copy < 0 ? nil : fdopen(copy, mode)
+    }
+
+    /// Both ends of a pipe that never blocks and is not inherited.
+    static func pipe() -> (read: Int32, write: Int32)? {
+        var ends: [Int32] = [-1, -1]
+        guard pipeCall(&ends) == 0 else { return nil }
+        for end in ends {
+            _ = fcntl(end, F_SETFL, fcntl(end, F_GETFL) | O_NONBLOCK)
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+        }
+        return (ends[0], ends[1])
+    }
+
+    /// Empties a pipe of `pipe()`.
+    static func drain(_ descriptor: Int32) {
+        var buffer = [UInt8](repeating: 0, count: 256)
+        while read(descriptor, &buffer, buffer.count) > 0 {}
+    }
+
+    static func close(_ descriptor: Int32) {
+        #if canImport(Glibc)
+            _ = Glibc.close(descriptor)
+        #else
+            _ = Darwin.close(descriptor)
+        #endif
+    }
+}
+
+private func pipeCall(_ ends: inout [Int32]) -> Int32 { pipe(&ends) }
+
+/// Stops the whole job as Ctrl-Z does, and returns when it is continued.
+func suspendJob() { kill(0, SIGTSTP) }
+
+/// Does what Ctrl-\ does.
+func quitJob() { kill(0, SIGQUIT) }
+
+/// Calls the handler, which may only do what a signal handler may, for each of the signals.
+func installSignalHandler(_ signals: [Int32], _ handler: @escaping @convention(c) (Int32) -> Void) {
+    for signal in signals {
+        var action = sigaction()
+        #if canImport(Glibc)
+            action.__sigaction_handler.sa_handler = handler
+        #else
+            action.__sigaction_u.__sa_handler = handler
+        #endif
+        sigemptyset(&action.sa_mask)
+        // No SA_RESTART needed: every wait here looks at a pipe that the handler writes to.
+        action.sa_flags = 0
+        sigaction(signal, &action, nil)
+    }
+}
+
+enum TerminalSignalNumber {
+    static let interrupt = SIGINT
+    static let windowChange = SIGWINCH
+    static let continued = SIGCONT
+}
+
+/// How many columns a character takes: 0 for combining ones, 2 for wide ones, -1 when it cannot be shown.
+func displayWidth(_ scalar: Unicode.Scalar) -> Int {
+    Int(shim_character_width(wchar_t(scalar.value)))
+}
