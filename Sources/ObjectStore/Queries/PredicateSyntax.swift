@@ -1,0 +1,133 @@
+/// A predicate as it was written: no names looked up, no types known.
+struct PredicateSyntax {
+    /// What it is; the compiler gives it a meaning.
+    indirect enum Form {
+        case null
+        case bool(Bool)
+        case integer(Int64)
+        case number(Double)
+        case text(String)
+        case date(Int64)
+        case literal(function: String, text: String)
+        case argument(Int)
+        case list([PredicateSyntax])
+        case path(PathSyntax)
+        case subquery(SubquerySyntax)
+        case negated(PredicateSyntax)
+        case arithmetic(ArithmeticOperator, PredicateSyntax, PredicateSyntax)
+        /// `truepredicate` and `falsepredicate`.
+        case always(Bool)
+        case comparison(ComparisonSyntax)
+        case and([PredicateSyntax])
+        case or([PredicateSyntax])
+        case not(PredicateSyntax)
+    }
+
+    let form: Form
+    /// UTF-8 offsets into the text.
+    let range: Range<Int>
+}
+
+/// `any toys.maker.name`, `$t.price`, `items.@sum.price`.
+struct PathSyntax {
+    /// One component between the dots.
+    struct Component {
+        let name: String
+        /// Whether it was written with `@`.
+        let isAggregate: Bool
+        let range: Range<Int>
+    }
+
+    var quantifier: Quantifier?
+    /// The variable of a subquery that the path starts at.
+    var variable: String?
+    var components: [Component]
+}
+
+/// `subquery(toys, $t, …)`, whose `.@count` follows in the text and is part of it.
+struct SubquerySyntax {
+    let collection: PathSyntax
+    let collectionRange: Range<Int>
+    let variable: String
+    let condition: PredicateSyntax
+}
+
+/// `left op[options] right`.
+struct ComparisonSyntax {
+    let comparison: PredicateOperator
+    let operatorRange: Range<Int>
+    let ignoresCase: Bool
+    let ignoresDiacritics: Bool
+    let left: PredicateSyntax
+    let right: PredicateSyntax
+}
+
+/// How many elements of a collection must satisfy a comparison. Without one, one is enough.
+enum Quantifier: Sendable, Hashable {
+    case any, all, none
+}
+
+/// The four operations on numbers.
+enum ArithmeticOperator: String, Sendable, Hashable {
+    case plus = "+"
+    case minus = "-"
+    case times = "*"
+    case divided = "/"
+}
+
+/// Everything that can stand between two operands.
+enum PredicateOperator: String, Sendable, Hashable {
+    case equal = "=="
+    case notEqual = "!="
+    case less = "<"
+    case lessOrEqual = "<="
+    case greater = ">"
+    case greaterOrEqual = ">="
+    case between
+    case memberOf = "in"
+    case beginsWith = "beginswith"
+    case endsWith = "endswith"
+    case contains
+    case like
+
+    /// Whether it looks into a string.
+    var searchesText: Bool {
+        switch self {
+        case .beginsWith, .endsWith, .contains, .like: true
+        default: false
+        }
+    }
+
+    /// Whether it needs an order, not only equality.
+    var isOrdering: Bool {
+        switch self {
+        case .less, .lessOrEqual, .greater, .greaterOrEqual, .between: true
+        default: false
+        }
+    }
+
+    /// The operator that means the same with the operands swapped; nil if there is none.
+    var mirrored: PredicateOperator? {
+        switch self {
+        case .equal, .notEqual: self
+        case .less: .greater
+        case .lessOrEqual: .greaterOrEqual
+        case .greater: .less
+        case .greaterOrEqual: .lessOrEqual
+        default: nil
+        }
+    }
+}
+
+/// A whole query text: a condition, and what follows it.
+struct QuerySyntax {
+    /// `sort(…)`, `distinct(…)` or `limit(…)`, in the order written.
+    enum Clause {
+        case sort([(path: PathSyntax, ascending: Bool, range: Range<Int>)])
+        case distinct([(path: PathSyntax, range: Range<Int>)])
+        case limit(Int)
+    }
+
+    let predicate: PredicateSyntax
+    let clauses: [Clause]
+}

@@ -1,0 +1,106 @@
+import ColumnStorage
+
+/// A way from an object to a value: links, lists and backlinks, then perhaps a property that holds
+/// a value.
+///
+/// Two paths are equal if they take the same properties of the same tables.
+public struct PropertyPath: Hashable, Sendable {
+    /// One property on the way.
+    public struct Component: Hashable, Sendable {
+        /// The class that has the property.
+        public let className: String
+        /// The table of that class.
+        public let table: TableID
+        /// The property: a link, list, backlinks, or at the end any value.
+        ///
+        /// For `@links.Person.dogs` a backlinks property that no class declares.
+        public let property: Property
+        /// The table of the objects that the property leads to; nil for values.
+        public let target: TableID?
+
+        /// The linking table and column of a backlinks property, nil for others.
+        public let origin: Origin?
+
+        /// Where backlinks are found.
+        public struct Origin: Hashable, Sendable {
+            /// The table whose rows link here.
+            public let table: TableID
+            /// The column that holds the links.
+            public let column: ColumnID
+        }
+
+        /// Whether the property leads to any number of values.
+        public var isToMany: Bool { !property.isSingle }
+
+        init(_ property: Property, of classSchema: ClassSchema, in schema: Schema) {
+            className = classSchema.name
+            table = classSchema.table
+            self.property = property
+            target = schema.target(of: property)?.table
+            if let origin = property.origin, let source = schema.find(origin.className),
+                let link = source.property(named: origin.property)
+            {
+                self.origin = Origin(table: source.table, column: link.column)
+            } else {
+                origin = nil
+            }
+        }
+
+        /// Whether both are the same property of the same class.
+        public static func == (left: Component, right: Component) -> Bool {
+            left.table == right.table && left.property.name == right.property.name
+                && left.property.column == right.property.column && left.origin == right.origin
+        }
+
+        /// Hashes the class and the property's name.
+        public func hash(into hasher: inout Hasher) {
+            hasher.combine(table)
+            hasher.combine(property.name)
+        }
+    }
+
+    /// The properties from the first to the last; never empty.
+    public let components: [Component]
+
+    init(_ components: [Component]) {
+        self.components = components
+    }
+
+    /// The path as it is written: `owner.name`.
+    public var description: String { components.map(\.property.name).joined(separator: ".") }
+
+    /// Whether a list or backlinks are on the way, so that one object has any number of values.
+    public var isToMany: Bool { components.contains(where: \.isToMany) }
+
+    /// Reads a key path such as `owner.name` of a class.
+    ///
+    /// Throws `invalid_query` for an empty component, an unknown property (with the nearest name
+    /// there is) and a value in the middle.
+    public static func parse(
+        _ text: String, class classSchema: ClassSchema, schema: Schema
+    ) throws -> PropertyPath {
+        var components: [Component] = []
+        var current: ClassSchema? = classSchema
+        for name in text.split(separator: ".", omittingEmptySubsequences: false) {
+            guard !name.isEmpty else {
+                throw StoreError(.invalidQuery, "the key path '\(text)' has an empty component")
+            }
+            guard let owner = current else {
+                throw StoreError(
+                    .invalidQuery,
+                    "the key path '\(text)' goes on after '\(components.last?.property.name ?? "")',"
+                        + " which is no link")
+            }
+            guard let property = owner.property(named: String(name)) else {
+                let hint = NearestName.hint(for: String(name), among: owner.properties.map(\.name))
+                throw StoreError(
+                    .invalidQuery,
+                    "the key path '\(text)' names '\(name)', which '\(owner.name)' does not have"
+                        + hint)
+            }
+            components.append(Component(property, of: owner, in: schema))
+            current = schema.target(of: property)
+        }
+        return PropertyPath(components)
+    }
+}

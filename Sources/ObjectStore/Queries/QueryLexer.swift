@@ -1,0 +1,296 @@
+/// Cuts the text of a predicate into words.
+///
+/// Works on UTF-8 bytes; a name is letters, digits and underscores, where everything beyond ASCII
+/// counts as a letter. The whole text is cut at once, so that the parser can look ahead.
+struct QueryLexer {
+    private let bytes: [UInt8]
+    private var at = 0
+    private var tokens: [QueryToken] = []
+
+    /// The words of `text`, closed by an `.end`.
+    static func tokens(of text: String) throws(QueryFault) -> [QueryToken] {
+        var lexer = QueryLexer(bytes: Array(text.utf8))
+        while try lexer.scan() {}
+        let end = lexer.bytes.count
+        lexer.tokens.append(QueryToken(kind: .end, range: end..<end))
+        return lexer.tokens
+    }
+
+    private init(bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    private func byte(_ offset: Int = 0) -> UInt8 {
+        at + offset < bytes.count ? bytes[at + offset] : 0
+    }
+
+    private mutating func add(_ kind: QueryToken.Kind, from start: Int) {
+        tokens.append(QueryToken(kind: kind, range: start..<at))
+    }
+
+    private mutating func scan() throws(QueryFault) -> Bool {
+        while at < bytes.count, QueryLexer.isSpace(bytes[at]) { at += 1 }
+        guard at < bytes.count else { return false }
+        let start = at
+        let first = bytes[at]
+        if QueryLexer.isLetter(first) {
+            try scanName()
+        } else if QueryLexer.isDigit(first)
+            || (first == UInt8(ascii: ".") && QueryLexer.isDigit(byte(1)) && !followsPath)
+        {
+            try scanNumber()
+        } else if first == UInt8(ascii: "'") || first == UInt8(ascii: "\"") {
+            add(.text(try scanText()), from: start)
+        } else if first == UInt8(ascii: "$") {
+            try scanArgument()
+        } else if first == UInt8(ascii: "@") {
+            at += 1
+            let name = takeName()
+            guard !name.isEmpty else {
+                throw QueryFault("expected a name after '@', such as @count", at: start..<at)
+            }
+            add(.aggregate(name), from: start)
+        } else {
+            try scanSymbol()
+        }
+        return true
+    }
+
+    /// Whether the word before is part of a key path, so that `.5` after it is no number.
+    private var followsPath: Bool {
+        guard let last = tokens.last, last.range.upperBound == at else { return false }
+        switch last.kind {
+        case .name, .aggregate, .variable: return true
+        default: return last.isSymbol("]")
+        }
+    }
+
+    private mutating func takeName() -> String {
+        let start = at
+        while at < bytes.count, QueryLexer.isLetter(bytes[at]) || QueryLexer.isDigit(bytes[at]) {
+            at += 1
+        }
+        return String(decoding: bytes[start..<at], as: UTF8.self)
+    }
+
+    private mutating func scanName() throws(QueryFault) {
+        let start = at
+        let name = takeName()
+        let function = name.lowercased()
+        if byte() == UInt8(ascii: "("), ["uuid", "oid", "objectid", "date"].contains(function) {
+            at += 1
+            try scanLiteral(function == "objectid" ? "oid" : function, from: start)
+        } else {
+            add(.name(name), from: start)
+        }
+    }
+
+    /// The inside of `uuid(…)`, quoted or bare, up to and with the closing parenthesis.
+    private mutating func scanLiteral(_ function: String, from start: Int) throws(QueryFault) {
+        while QueryLexer.isSpace(byte()) { at += 1 }
+        var text: String
+        if byte() == UInt8(ascii: "'") || byte() == UInt8(ascii: "\"") {
+            text = try scanText()
+            while QueryLexer.isSpace(byte()) { at += 1 }
+        } else {
+            let inside = at
+            while at < bytes.count, bytes[at] != UInt8(ascii: ")") { at += 1 }
+            text = String(decoding: bytes[inside..<at], as: UTF8.self)
+            while text.last?.isWhitespace == true { text.removeLast() }
+        }
+        guard byte() == UInt8(ascii: ")") else {
+            throw QueryFault("'\(function)(' is not closed", at: start..<at)
+        }
+        at += 1
+        if function == "date" {
+            guard let date = Timestamp(text) else {
+                throw QueryFault(
+                    "this is not a date; write date('2021-03-04T10:20:30Z')", at: start..<at)
+            }
+            add(.date(date.microseconds), from: start)
+        } else {
+            add(.literal(function: function, text: text), from: start)
+        }
+    }
+
+    private mutating func scanNumber() throws(QueryFault) {
+        let start = at
+        if try scanDate() { return }
+        if byte() == UInt8(ascii: "0"), byte(1) | 32 == UInt8(ascii: "x") {
+            at += 2
+            let digits = takeName()
+            guard let value = Int64(digits, radix: 16) else {
+                throw QueryFault("this is not a hexadecimal number", at: start..<at)
+            }
+            add(.integer(value), from: start)
+            return
+        }
+        var isWhole = true
+        while QueryLexer.isDigit(byte()) { at += 1 }
+        if byte() == UInt8(ascii: "."), QueryLexer.isDigit(byte(1)) {
+            isWhole = false
+            at += 1
+            while QueryLexer.isDigit(byte()) { at += 1 }
+        }
+        if byte() | 32 == UInt8(ascii: "e") {
+            let sign = byte(1) == UInt8(ascii: "+") || byte(1) == UInt8(ascii: "-") ? 1 : 0
+            if QueryLexer.isDigit(byte(1 + sign)) {
+                isWhole = false
+                at += 1 + sign
+                while QueryLexer.isDigit(byte()) { at += 1 }
+            }
+        }
+        let digits = String(decoding: bytes[start..<at], as: UTF8.self)
+        if QueryLexer.isLetter(byte()) {
+            _ = takeName()
+            throw QueryFault("a name cannot begin with a digit", at: start..<at)
+        }
+        if isWhole, let value = Int64(digits) {
+            add(.integer(value), from: start)
+        } else if let value = Double(digits) {
+            // A whole number beyond 64 bits still compares by value, as a double.
+            add(.number(value), from: start)
+        } else {
+            throw QueryFault("this is not a number", at: start..<at)
+        }
+    }
+
+    /// `2021-03-04`, `2021-03-04T10:20:30Z`, and with `@` between day and time as Realm writes it.
+    private mutating func scanDate() throws(QueryFault) -> Bool {
+        let isDate = (0..<10).allSatisfy {
+            $0 == 4 || $0 == 7 ? byte($0) == UInt8(ascii: "-") : QueryLexer.isDigit(byte($0))
+        }
+        guard isDate else { return false }
+        let start = at
+        let marks = Array("-:.+@TtZz".utf8)
+        while at < bytes.count, QueryLexer.isDigit(bytes[at]) || marks.contains(bytes[at]) {
+            at += 1
+        }
+        let text = String(decoding: bytes[start..<at], as: UTF8.self)
+        guard let date = Timestamp(String(text.map { $0 == "@" ? "T" : $0 })) else {
+            throw QueryFault(
+                "this is not a date; write 2021-03-04 or 2021-03-04T10:20:30Z", at: start..<at)
+        }
+        add(.date(date.microseconds), from: start)
+        return true
+    }
+
+    private mutating func scanArgument() throws(QueryFault) {
+        let start = at
+        at += 1
+        if QueryLexer.isDigit(byte()) {
+            let digits = takeName()
+            guard let position = Int(digits) else {
+                throw QueryFault("arguments are numbered: $1, $2, …", at: start..<at)
+            }
+            guard position >= 1 else {
+                throw QueryFault("arguments are counted from 1: the first is $1", at: start..<at)
+            }
+            add(.argument(position), from: start)
+        } else if QueryLexer.isLetter(byte()) {
+            add(.variable(takeName()), from: start)
+        } else {
+            throw QueryFault(
+                "expected a number after '$': the first argument is $1", at: start..<at)
+        }
+    }
+
+    /// A quoted string with its escapes resolved; `at` is after the closing quote.
+    private mutating func scanText() throws(QueryFault) -> String {
+        let start = at
+        let quote = bytes[at]
+        at += 1
+        var content: [UInt8] = []
+        while at < bytes.count, bytes[at] != quote {
+            if bytes[at] == UInt8(ascii: "\\") {
+                try scanEscape(into: &content)
+            } else {
+                content.append(bytes[at])
+                at += 1
+            }
+        }
+        guard at < bytes.count else {
+            throw QueryFault("this string is not closed", at: start..<bytes.count)
+        }
+        at += 1
+        return String(decoding: content, as: UTF8.self)
+    }
+
+    private mutating func scanEscape(into content: inout [UInt8]) throws(QueryFault) {
+        let start = at
+        let character = byte(1)
+        at = min(at + 2, bytes.count)
+        switch character {
+        case UInt8(ascii: "b"): content.append(8)
+        case UInt8(ascii: "t"): content.append(9)
+        case UInt8(ascii: "n"): content.append(10)
+        case UInt8(ascii: "f"): content.append(12)
+        case UInt8(ascii: "r"): content.append(13)
+        case UInt8(ascii: "0"): content.append(0)
+        case UInt8(ascii: "u"):
+            var value = try scanHexadecimal(from: start)
+            if (0xD800..<0xDC00).contains(value), byte() == UInt8(ascii: "\\"),
+                byte(1) == UInt8(ascii: "u")
+            {
+                at += 2
+                let low = try scanHexadecimal(from: start)
+                guard (0xDC00..<0xE000).contains(low) else {
+                    throw QueryFault("this is not a Unicode character", at: start..<at)
+                }
+                value = 0x10000 + ((value - 0xD800) << 10) + (low - 0xDC00)
+            }
+            guard let scalar = Unicode.Scalar(value) else {
+                throw QueryFault("this is not a Unicode character", at: start..<at)
+            }
+            content.append(contentsOf: Array(String(scalar).utf8))
+        case UInt8(ascii: "'"), UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"):
+            content.append(character)
+        default:
+            throw QueryFault(
+                "unknown escape; known are \\' \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\0 \\uXXXX",
+                at: start..<at)
+        }
+    }
+
+    private mutating func scanHexadecimal(from start: Int) throws(QueryFault) -> UInt32 {
+        guard at + 4 <= bytes.count, byte() != UInt8(ascii: "+"), byte() != UInt8(ascii: "-"),
+            let value = UInt32(String(decoding: bytes[at..<at + 4], as: UTF8.self), radix: 16)
+        else { throw QueryFault("expected four hexadecimal digits after \\u", at: start..<at) }
+        at += 4
+        return value
+    }
+
+    private static let pairs: Set<String> = [
+        "==", "=<", "=>", "<=", ">=", "<>", "!=", "&&", "||",
+    ]
+
+    private mutating func scanSymbol() throws(QueryFault) {
+        let start = at
+        if at + 1 < bytes.count, bytes[at] < 0x80, bytes[at + 1] < 0x80 {
+            let pair = String(decoding: bytes[at..<at + 2], as: UTF8.self)
+            if QueryLexer.pairs.contains(pair) {
+                at += 2
+                add(.symbol(pair), from: start)
+                return
+            }
+        }
+        at += 1
+        let symbol = Character(Unicode.Scalar(bytes[start]))
+        guard "=<>!(){}[],.+-*/|&".contains(symbol) else {
+            throw QueryFault("'\(symbol)' means nothing here", at: start..<at)
+        }
+        add(.symbol(String(symbol)), from: start)
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool {
+        byte == 32 || (byte >= 9 && byte <= 13)
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        byte >= 48 && byte <= 57
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        (byte | 32 >= 97 && byte | 32 <= 122) || byte == 95 || byte >= 0x80
+    }
+}

@@ -1,0 +1,178 @@
+import ColumnStorage
+
+/// A test of text or other bytes against constants.
+enum TextTest: Sendable {
+    case compare(Comparison, [UInt8])
+    case oneOf(Set<[UInt8]>)
+    case beginsWith([UInt8])
+    case endsWith([UInt8])
+    case contains([UInt8])
+    case like([LikePart])
+    /// The same on folded text.
+    indirect case folded(TextFolding, FoldedTest)
+
+    /// A test on folded scalars.
+    enum FoldedTest: Sendable {
+        case compare(Comparison, [Unicode.Scalar])
+        case beginsWith([Unicode.Scalar])
+        case endsWith([Unicode.Scalar])
+        case contains([Unicode.Scalar])
+        case like([LikePart])
+    }
+
+    /// One part of a pattern.
+    enum LikePart: Sendable, Hashable {
+        case one(Unicode.Scalar)
+        case anyOne
+        case anyRun
+    }
+
+    /// Makes the test for an operator and its constant.
+    init(_ operation: PredicateOperator, _ text: [UInt8], _ folding: TextFolding) {
+        if folding.isNeeded {
+            let scalars = folding.scalars(text.span)
+            let test: FoldedTest =
+                switch operation {
+                case .beginsWith: .beginsWith(scalars)
+                case .endsWith: .endsWith(scalars)
+                case .contains: .contains(scalars)
+                case .like: .like(TextTest.pattern(scalars))
+                case .notEqual: .compare(.notEqual, scalars)
+                default: .compare(.equal, scalars)
+                }
+            self = .folded(folding, test)
+            return
+        }
+        switch operation {
+        case .beginsWith: self = .beginsWith(text)
+        case .endsWith: self = .endsWith(text)
+        case .contains: self = .contains(text)
+        case .like:
+            let text = String(decoding: text, as: UTF8.self)
+            self = .like(TextTest.pattern(Array(text.unicodeScalars)))
+        default: self = .compare(operation.comparison ?? .equal, text)
+        }
+    }
+
+    private static func pattern(_ scalars: [Unicode.Scalar]) -> [LikePart] {
+        scalars.map { $0 == "*" ? .anyRun : $0 == "?" ? .anyOne : .one($0) }
+    }
+
+    /// Whether a value that is not nil passes.
+    func matches(_ bytes: Span<UInt8>) -> Bool {
+        switch self {
+        case .compare(let comparison, let other):
+            return TextTest.holds(TextTest.order(bytes, other.span), comparison)
+        case .oneOf(let set):
+            return set.contains([UInt8](copying: bytes))
+        case .beginsWith(let other):
+            return other.count <= bytes.count && TextTest.equal(bytes, from: 0, other.span)
+        case .endsWith(let other):
+            return other.count <= bytes.count
+                && TextTest.equal(bytes, from: bytes.count - other.count, other.span)
+        case .contains(let other):
+            guard other.count <= bytes.count else { return false }
+            var start = 0
+            while start <= bytes.count - other.count {
+                if TextTest.equal(bytes, from: start, other.span) { return true }
+                start += 1
+            }
+            return false
+        case .like(let pattern):
+            let text = String(decoding: [UInt8](copying: bytes), as: UTF8.self)
+            return TextTest.isLike(Array(text.unicodeScalars), pattern)
+        case .folded(let folding, let test):
+            return TextTest.matches(folding.scalars(bytes), test)
+        }
+    }
+
+    private static func matches(_ scalars: [Unicode.Scalar], _ test: FoldedTest) -> Bool {
+        switch test {
+        case .compare(let comparison, let other):
+            return (scalars == other) == (comparison == .equal)
+        case .beginsWith(let other): return scalars.starts(with: other)
+        case .endsWith(let other):
+            return scalars.count >= other.count && scalars.suffix(other.count).elementsEqual(other)
+        case .contains(let other):
+            guard other.count <= scalars.count else { return false }
+            return (0...scalars.count - other.count).contains {
+                scalars[$0..<$0 + other.count].elementsEqual(other)
+            }
+        case .like(let pattern): return isLike(scalars, pattern)
+        }
+    }
+
+    /// Matches greedily and goes back only to the last `*`: linear in the text for each star.
+    private static func isLike(_ text: [Unicode.Scalar], _ pattern: [LikePart]) -> Bool {
+        var at = 0
+        var part = 0
+        var retry: (text: Int, part: Int)?
+        while at < text.count {
+            if part < pattern.count, pattern[part] == .anyRun {
+                retry = (at, part)
+                part += 1
+            } else if part < pattern.count,
+                pattern[part] == .anyOne || pattern[part] == .one(text[at])
+            {
+                at += 1
+                part += 1
+            } else if let last = retry {
+                retry = (last.text + 1, last.part)
+                at = last.text + 1
+                part = last.part + 1
+            } else {
+                return false
+            }
+        }
+        while part < pattern.count, pattern[part] == .anyRun { part += 1 }
+        return part == pattern.count
+    }
+
+    /// -1, 0 or 1 by bytes.
+    static func order(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Int {
+        let common = min(left.count, right.count)
+        var index = 0
+        while index < common {
+            if left[index] != right[index] { return left[index] < right[index] ? -1 : 1 }
+            index += 1
+        }
+        return left.count == right.count ? 0 : left.count < right.count ? -1 : 1
+    }
+
+    private static func equal(
+        _ bytes: Span<UInt8>, from start: Int, _ other: Span<UInt8>
+    ) -> Bool {
+        var index = 0
+        while index < other.count {
+            if bytes[start + index] != other[index] { return false }
+            index += 1
+        }
+        return true
+    }
+
+    private static func holds(_ order: Int, _ comparison: Comparison) -> Bool {
+        switch comparison {
+        case .equal: order == 0
+        case .notEqual: order != 0
+        case .less: order < 0
+        case .lessOrEqual: order <= 0
+        case .greater: order > 0
+        case .greaterOrEqual: order >= 0
+        }
+    }
+}
+
+extension PredicateOperator {
+    /// The plain comparison that this is; nil for the others.
+    var comparison: Comparison? {
+        switch self {
+        case .equal: .equal
+        case .notEqual: .notEqual
+        case .less: .less
+        case .lessOrEqual: .lessOrEqual
+        case .greater: .greater
+        case .greaterOrEqual: .greaterOrEqual
+        default: nil
+        }
+    }
+}
