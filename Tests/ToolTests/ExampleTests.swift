@@ -1,0 +1,139 @@
+import Testing
+
+/// Every file in examples/ does what its header says.
+@Suite struct ExampleTests {
+    static let names = TemporaryFolder.names(in: Tool.root + "/examples").filter {
+        $0.hasSuffix(".lua")
+    }
+
+    @Test(arguments: names)
+    func `prints what its header says`(name: String) throws {
+        let path = "\(Tool.root)/examples/\(name)"
+        let outcome = try Tool.run([path])
+        #expect(outcome.error == "")
+        #expect(outcome.exitCode == 0)
+        let expected = Self.expectedLines(try contents(of: path))
+        if let expected { #expect(outcome.output.split(separator: "\n") == expected) }
+    }
+
+    /// The indented lines of the header after "Prints:"; nil where it shows only the form.
+    static func expectedLines(_ source: String) -> [Substring]? {
+        let header = source.split(separator: "\n", omittingEmptySubsequences: false)
+            .prefix { $0.hasPrefix("--") }
+        guard let start = header.firstIndex(of: "-- Prints:") else { return nil }
+        return header[(start + 1)...].compactMap {
+            $0.hasPrefix("--     ") ? $0.dropFirst(7) : nil
+        }
+    }
+
+    @Test func `there are examples, and most of them say exactly what they print`() throws {
+        #expect(Self.names.count >= 4)
+        let exact = try Self.names.filter {
+            Self.expectedLines(try contents(of: "\(Tool.root)/examples/\($0)")) != nil
+        }
+        #expect(exact.count >= Self.names.count - 1)
+    }
+}
+
+/// The example on real data, on data small enough to know the answers.
+@Suite struct PackagesExampleTests {
+    static let list = """
+        Package: editor
+        Status: install ok installed
+        Section: editors
+        Maintainer: Ann <ann@example.org>
+        Installed-Size: 2048
+        Version: 1:2.0-1
+        Depends: libwide (>= 1.2~rc1), mailer | postbox, spell-checker, ghost
+        Description: edits
+         and more
+         .
+         than that
+
+        Package: libwide
+        Status: install ok installed
+        Section: libs
+        Maintainer: Ann <ann@example.org>
+        Installed-Size: 512
+        Version: 1.2
+        Description: wide letters
+
+        Package: speller
+        Status: install ok installed
+        Section: text
+        Maintainer: Bob <bob@example.org>
+        Installed-Size: 1024
+        Version: 0.9
+        Pre-Depends: libwide (>> 1.2)
+        Depends: libwide:any (<< 2)
+        Provides: spell-checker (= 1), wordlist
+        Description: spells
+
+        Package: postbox
+        Status: install ok installed
+        Section: mail
+        Maintainer: Bob <bob@example.org>
+        Installed-Size: 256
+        Version: 3
+        Depends: libwide | speller
+        Description: delivers
+
+        Package: removed
+        Status: deinstall ok config-files
+        Section: mail
+        Maintainer: Bob <bob@example.org>
+        Version: 3
+        Description: is gone
+
+        """
+
+    func run(_ arguments: [String] = []) throws -> Tool.Outcome {
+        let folder = try TemporaryFolder()
+        let list = try folder.write(Self.list, to: "status")
+        let script = "\(Tool.root)/examples/packages.lua"
+        return try Tool.run([script, list] + arguments, in: folder.path)
+    }
+
+    @Test func `counts packages, virtual ones and what nothing fulfils`() throws {
+        let outcome = try run()
+        #expect(outcome.error == "")
+        #expect(
+            outcome.lines.first
+                == "4 packages, 2 virtual ones, 4 sections, 2 maintainers, 7 dependencies (2 unmet)"
+        )
+        #expect(outcome.lines.dropFirst().first?.hasPrefix("import: ") == true)
+    }
+
+    @Test func `ranks by size and by the number of dependents`() throws {
+        let lines = try run().lines
+        let largest = try #require(lines.firstIndex(of: "Largest packages"))
+        #expect(lines[largest + 1].contains("2.0 MB  editor"))
+        let wanted = try #require(lines.firstIndex(of: "Most depended-on"))
+        #expect(lines[wanted + 1].contains("    3  libwide"))
+    }
+
+    @Test func `follows links and virtual packages`() throws {
+        let lines = try run().lines
+        #expect(
+            lines.contains("What editor pulls in: 3 packages, 1.8 MB; the largest of them"))
+    }
+
+    @Test func `shows an observer at work`() throws {
+        let lines = try run().lines
+        #expect(
+            lines.suffix(4) == [
+                "    at first 0 packages", "    entered at 1: a-new-giant",
+                "    changed at 1: a-new-giant", "    left: a-new-giant",
+            ])
+    }
+
+    @Test func `keeps the objects in a store that can be opened again`() throws {
+        let folder = try TemporaryFolder()
+        let store = folder.path + "/packages.moonpool"
+        for _ in 0..<2 { #expect(try run([store]).exitCode == 0) }
+        let outcome = try Tool.run([
+            "-e", "print(#require('moonpool').open(arg[1]):objects 'Package')", "-", store,
+        ])
+        #expect(outcome.output == "6\n", "\(outcome.error)")
+    }
+}

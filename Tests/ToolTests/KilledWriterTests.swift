@@ -1,0 +1,78 @@
+import Glibc
+import Testing
+
+/// A commit that returned is in the file, whatever is killed afterwards, and no commit is there in part.
+@Suite struct KilledWriterTests {
+    /// Counts up in one transaction each: an entry with its three parts, and the total. Prints a number only
+    /// after its commit has returned.
+    static let writer = """
+        local store = moonpool.open {
+          path = arg[1], durability = "full",
+          schema = {
+            Entry = { id = "int primary", text = "string", parts = "Part[]" },
+            Part = { number = "int", text = "string indexed" },
+            Total = { name = "string primary", count = "int" },
+          },
+        }
+        local total = store:object("Total", "entries")
+          or store:write(function() return store:create("Total", { name = "entries", count = 0 }) end)
+        while true do
+          local id = total.count + 1
+          store:write(function()
+            local parts = {}
+            for number = 1, 3 do
+              parts[number] = store:create("Part", { number = number, text = ("x"):rep(id * 37 % 2000) })
+            end
+            store:create("Entry", { id = id, text = "entry " .. id, parts = parts })
+            total.count = id
+          end)
+          io.write(id, "\\n")
+          io.flush()
+        end
+        """
+
+    /// Prints the total when everything belonging to it is there, and else what is wrong.
+    static let checker = """
+        local store = moonpool.open(arg[1])
+        local total = store:object("Total", "entries")
+        local count = total and total.count or 0
+        assert(#store:objects "Entry" == count, "entries")
+        assert(#store:objects "Part" == 3 * count, "parts")
+        for id = 1, count do
+          local entry = assert(store:object("Entry", id), "missing entry " .. id)
+          assert(entry.text == "entry " .. id, "text")
+          assert(#entry.parts == 3, "parts of " .. id)
+          for number, part in ipairs(entry.parts) do
+            assert(part.number == number and #part.text == id * 37 % 2000, "part of " .. id)
+          end
+        end
+        print(count)
+        """
+
+    @Test func `every acknowledged commit is there after the writer is killed`() throws {
+        let folder = try TemporaryFolder()
+        let store = folder.path + "/killed.moonpool"
+        let writer = try folder.write(Self.writer, to: "writer.lua")
+        let checker = try folder.write(Self.checker, to: "checker.lua")
+        var acknowledged = 0
+        var random = SystemRandomNumberGenerator()
+        for round in 1...12 {
+            let process = try Subprocess(Tool.path, [writer, store])
+            // A whole number of commits decides when, so that the moment inside the next one is random.
+            let enough = Int.random(in: 1...60, using: &random)
+            try process.wait { process.output.utf8.count { $0 == 10 } >= enough }
+            process.send(SIGKILL)
+            let killed = try process.finish()
+            #expect(killed.exitCode == 128 + SIGKILL, "\(killed.error)")
+            // A line without its end may be cut.
+            let whole = killed.output.split(separator: "\n", omittingEmptySubsequences: false)
+                .dropLast()
+            acknowledged = whole.last.flatMap { Int($0) } ?? acknowledged
+            let checked = try Tool.run([checker, store])
+            #expect(checked.exitCode == 0, "round \(round): \(checked.error)")
+            let found = try #require(Int(checked.output.filter(\.isNumber)))
+            #expect(found >= acknowledged, "round \(round)")
+            #expect(found <= acknowledged + 1, "round \(round)")
+        }
+    }
+}

@@ -1,0 +1,116 @@
+import Glibc
+
+/// The built `moonpool`, run as a user runs it.
+enum Tool {
+    /// What a finished run left behind.
+    struct Outcome {
+        var output: String
+        var error: String
+        /// The exit code, or 128 and the number of the signal that ended it.
+        var exitCode: Int32
+
+        var lines: [String] { output.split(separator: "\n").map(String.init) }
+    }
+
+    /// The tool is built into the folder of the program that runs the tests.
+    static let path = buildFolder + "/moonpool"
+
+    private static let buildFolder: String = {
+        var path = [CChar](repeating: 0, count: 4096)
+        readlink("/proc/self/exe", &path, path.count - 1)
+        let program = path.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+        return String(program[..<program.lastIndex(of: "/")!])
+    }()
+
+    /// The package's folder.
+    static let root: String = {
+        var parts = #filePath.split(separator: "/", omittingEmptySubsequences: false)
+        parts.removeLast(3)
+        return parts.joined(separator: "/")
+    }()
+
+    /// Runs the tool to its end with this text as standard input.
+    static func run(
+        _ arguments: [String], input: String = "", in folder: String = "/",
+        environment: [String: String] = [:]
+    ) throws -> Outcome {
+        let process = try Subprocess(
+            path, arguments, in: folder, environment: environment, input: input)
+        return try process.finish()
+    }
+
+    /// Runs a script given as text.
+    static func run(script: String, arguments: [String] = []) throws -> Outcome {
+        let folder = try TemporaryFolder()
+        let path = try folder.write(script, to: "script.lua")
+        return try run([path] + arguments, in: folder.path)
+    }
+}
+
+/// A folder that goes away with its value.
+final class TemporaryFolder {
+    let path: String
+
+    init() throws {
+        var template = Array("/tmp/moonpool-test-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw SystemFailure("mkdtemp") }
+        path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    }
+
+    deinit { Self.remove(path) }
+
+    func write(_ text: String, to name: String) throws -> String {
+        let file = "\(path)/\(name)"
+        let descriptor = open(file, O_WRONLY | O_CREAT | O_TRUNC, 0o644)
+        guard descriptor >= 0 else { throw SystemFailure("open \(file)") }
+        defer { close(descriptor) }
+        let bytes = Array(text.utf8)
+        guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count else {
+            throw SystemFailure("write \(file)")
+        }
+        return file
+    }
+
+    private static func remove(_ folder: String) {
+        for name in names(in: folder) {
+            let path = "\(folder)/\(name)"
+            if unlink(path) != 0 { remove(path) }
+        }
+        rmdir(folder)
+    }
+
+    /// What is in a folder, in alphabetical order.
+    static func names(in folder: String) -> [String] {
+        guard let directory = opendir(folder) else { return [] }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            names.append(
+                withUnsafePointer(to: &entry.pointee.d_name) {
+                    $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+                })
+        }
+        return names.filter { $0 != "." && $0 != ".." }.sorted()
+    }
+}
+
+/// A call to the system failed.
+struct SystemFailure: Error, CustomStringConvertible {
+    let description: String
+    init(_ call: String) { description = "\(call): \(String(cString: strerror(errno)))" }
+}
+
+/// The text of a file.
+func contents(of path: String) throws -> String {
+    let descriptor = open(path, O_RDONLY)
+    guard descriptor >= 0 else { throw SystemFailure("open \(path)") }
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 65536)
+    while true {
+        let count = read(descriptor, &buffer, buffer.count)
+        guard count > 0 else { break }
+        bytes += buffer[..<count]
+    }
+    return String(decoding: bytes, as: UTF8.self)
+}
