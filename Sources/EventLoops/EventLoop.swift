@@ -91,7 +91,9 @@ public final class EventLoop: @unchecked Sendable {
         precondition(isOnLoop, "\(what) belongs to the event loop's thread")
     }
 
-    /// Runs the job on the loop's thread in its next turn. Any thread; returns false when the loop is closed.
+    /// Runs the job on the loop's thread in its next turn.
+    ///
+    /// Any thread; returns false when the loop is closed.
     @discardableResult  // because a job for a loop that has ended has nobody left to serve
     public func post(_ job: sending @escaping () -> Void) -> Bool {
         let job = Job(run: job)
@@ -104,7 +106,9 @@ public final class EventLoop: @unchecked Sendable {
         return accepted
     }
 
-    /// Ends `run` and every `wait` after the handler that is running now. Any thread.
+    /// Ends `run` and every `wait` after the handler that is running now.
+    ///
+    /// Any thread.
     public func stop() {
         isStopping.store(true, ordering: .releasing)
         signal.send()
@@ -115,7 +119,9 @@ public final class EventLoop: @unchecked Sendable {
 
     // MARK: - Running
 
-    /// Runs turns until nothing keeps the loop alive, or `stop`. Attaches the calling thread.
+    /// Runs turns until nothing keeps the loop alive, or `stop`.
+    ///
+    /// Attaches the calling thread.
     ///
     /// A `stop` from before ends this run at once; when the outermost run has returned, the stop is used up.
     public func run() {
@@ -223,7 +229,9 @@ public final class EventLoop: @unchecked Sendable {
 
     // MARK: - The end
 
-    /// Ends the loop: drops jobs, timers and wake-ups and gives the system its handles back. Nothing runs afterwards.
+    /// Ends the loop: drops jobs, timers and wake-ups and gives the system its handles back.
+    ///
+    /// Nothing runs afterwards.
     public func close() {
         attach()
         precondition(depth == 0, "an event loop cannot be closed while it runs")

@@ -45,7 +45,9 @@ public final class ManualClock: LoopClock {
         state.withLock { $0.handlers.append(handler) }
     }
 
-    /// Moves the time forward and wakes the loops that live by this clock. Any thread.
+    /// Moves the time forward and wakes the loops that live by this clock.
+    ///
+    /// Any thread.
     public func advance(by step: Duration) {
         let handlers = state.withLock { state in
             state.now += step

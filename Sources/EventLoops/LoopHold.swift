@@ -24,6 +24,8 @@ public final class LoopHold: Sendable {
 }
 
 extension EventLoop {
-    /// Keeps `run` from returning until the hold is released. Any thread.
+    /// Keeps `run` from returning until the hold is released.
+    ///
+    /// Any thread.
     public func hold() -> LoopHold { LoopHold(loop: self) }
 }

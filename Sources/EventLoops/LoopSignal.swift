@@ -21,7 +21,9 @@ final class LoopSignal: @unchecked Sendable {
         uv_unref(UnsafeMutableRawPointer(handle).assumingMemoryBound(to: uv_handle_t.self))
     }
 
-    /// Makes the loop's thread look at its queues. Any thread, signal handlers included.
+    /// Makes the loop's thread look at its queues.
+    ///
+    /// Any thread, signal handlers included.
     func send() {
         senders.add(1, ordering: .sequentiallyConsistent)
         if isOpen.load(ordering: .sequentiallyConsistent) { uv_async_send(handle) }
@@ -33,7 +35,9 @@ final class LoopSignal: @unchecked Sendable {
         if keepsAlive { uv_ref(handle) } else { uv_unref(handle) }
     }
 
-    /// Waits for the last sender on its way; after that no call reaches libuv. The loop closes the handle itself.
+    /// Waits for the last sender on its way; after that no call reaches libuv.
+    ///
+    /// The loop closes the handle itself.
     func close() {
         isOpen.store(false, ordering: .sequentiallyConsistent)
         while senders.load(ordering: .sequentiallyConsistent) != 0 { yieldThread() }

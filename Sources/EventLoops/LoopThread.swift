@@ -54,7 +54,9 @@ public final class LoopThread: Sendable {
     /// The name of the calling thread as the system's tools show it.
     public static var currentKernelName: String { kernelNameOfCurrentThread() }
 
-    /// Waits for the thread's end. Returns at once when somebody has joined it already; never call it on the thread.
+    /// Waits for the thread's end.
+    ///
+    /// Returns at once when somebody has joined it already; never call it on the thread.
     public func join() {
         let thread = state.withLock { state in
             defer { state.thread = nil }

@@ -26,7 +26,9 @@ public final class LoopTimer {
     /// Whether it will be called again (or is repeating and being called now).
     public var isActive: Bool { handler != nil && (!isFiring || interval != nil) }
 
-    /// Ends it, inside its own handler too; the handler's captures are dropped. Does nothing the second time.
+    /// Ends it, inside its own handler too; the handler's captures are dropped.
+    ///
+    /// Does nothing the second time.
     public func cancel() {
         guard handler != nil else { return }
         loop.preconditionOnLoop()
@@ -55,7 +57,9 @@ public final class LoopTimer {
 }
 
 extension EventLoop {
-    /// Calls the handler after a delay, and then every `interval` if one is given. On the loop's thread.
+    /// Calls the handler after a delay, and then every `interval` if one is given.
+    ///
+    /// On the loop's thread.
     ///
     /// Delays below zero count as zero; the first call is never made before the next turn. A timer that does not keep the
     /// loop alive ends with it.

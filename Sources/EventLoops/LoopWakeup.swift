@@ -18,13 +18,17 @@ public final class LoopWakeup: @unchecked Sendable {
         self.handler = handler
     }
 
-    /// Asks for one call of the handler in a coming turn. Any thread; does nothing after `cancel` or the loop's end.
+    /// Asks for one call of the handler in a coming turn.
+    ///
+    /// Any thread; does nothing after `cancel` or the loop's end.
     public func wake() {
         if isCancelled.load(ordering: .relaxed) { return }
         if !isPending.exchange(true, ordering: .acquiringAndReleasing) { signal.send() }
     }
 
-    /// Ends it, from any thread. A call that is running on the loop's thread meanwhile runs to its end.
+    /// Ends it, from any thread.
+    ///
+    /// A call that is running on the loop's thread meanwhile runs to its end.
     public func cancel() {
         if isCancelled.exchange(true, ordering: .acquiringAndReleasing) { return }
         guard let loop else { return }
@@ -49,7 +53,9 @@ public final class LoopWakeup: @unchecked Sendable {
 }
 
 extension EventLoop {
-    /// Registers a handler for requests from anywhere. On the loop's thread.
+    /// Registers a handler for requests from anywhere.
+    ///
+    /// On the loop's thread.
     public func makeWakeup(_ handler: @escaping () -> Void) -> LoopWakeup {
         attach()
         let wakeup = LoopWakeup(loop: self, handler: handler)

@@ -8,7 +8,9 @@ public final class SignalWatch {
     private var handle: UnsafeMutablePointer<uv_signal_t>?
     private let wakeup: LoopWakeup
 
-    /// Starts watching a signal by its number. On the loop's thread.
+    /// Starts watching a signal by its number.
+    ///
+    /// On the loop's thread.
     public init(_ signal: Int32, on loop: EventLoop, _ handler: @escaping () -> Void)
         throws(LoopError)
     {
