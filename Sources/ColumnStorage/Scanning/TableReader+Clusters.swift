@@ -1,3 +1,6 @@
+// Scans: one cluster of one column at a time, result as bits. Conjunctions ask about the next column only
+// among the rows that are left. A cluster out of bounds, an unknown column and a test that does not fit
+// the column's kind match nothing.
 extension TableReader {
     /// The rows of a cluster that exist.
     @inlinable
@@ -6,5 +9,184 @@ extension TableReader {
             return .zero
         }
         return leaf(0, cluster).loadUnaligned(as: ClusterBits.self)
+    }
+
+    /// The leaf of a column; nil when there is no such column or cluster.
+    @inline(__always)
+    func column(_ column: ColumnID, _ cluster: Int) -> (leaf: Leaf, kind: ColumnKind)? {
+        guard let kind = kind(of: column),
+            UInt(bitPattern: cluster) < UInt(bitPattern: state.pointee.clusterCount)
+        else { return nil }
+        return (Leaf(leaf(column.rawValue + 1, cluster)), kind)
+    }
+
+    /// The rows among `among` whose value passes the test. `among` must be rows that exist.
+    public func matches(
+        _ column: ColumnID, _ cluster: Int, _ test: ColumnTest, among: ClusterBits
+    ) -> ClusterBits {
+        guard !among.isEmpty, let (leaf, kind) = self.column(column, cluster) else { return .zero }
+        let nulls = nulls(leaf, kind)
+        switch test {
+        case .isNull: return nulls & among
+        case .notNull: return among & ~nulls
+        default: break
+        }
+        let rows: ClusterBits
+        let includesNulls: Bool
+        switch kind {
+        case .int, .bool, .list:
+            (rows, includesNulls) = matchingInts(leaf, test, offset: 0)
+        case .link:
+            (rows, includesNulls) = matchingInts(leaf, test, offset: 1)
+        case .float, .double:
+            (rows, includesNulls) = matchingDoubles(leaf, test)
+        case .string, .data, .bytes12, .bytes16:
+            return matchingBytes(column, cluster, leaf, test, among, nulls)
+        }
+        return (includesNulls ? rows | nulls : rows & ~nulls) & among
+    }
+
+    func nulls(_ leaf: Leaf, _ kind: ColumnKind) -> ClusterBits {
+        kind == .link ? IntKernels.rows(of: leaf, from: 0, through: 0) : leaf.nulls
+    }
+
+    private func matchingInts(
+        _ leaf: Leaf, _ test: ColumnTest, offset: Int64
+    ) -> (ClusterBits, includesNulls: Bool) {
+        func range(_ low: Int64, _ high: Int64) -> ClusterBits {
+            // Links are stored one higher; no key is near the end of the range.
+            let first = offset == 0 ? low : max(low, -1) &+ offset
+            let last = offset == 0 || high == .max ? high : high &+ offset
+            return IntKernels.rows(of: leaf, from: first, through: last)
+        }
+        switch test {
+        case .int(let comparison, let value):
+            switch comparison {
+            case .equal: return (range(value, value), false)
+            case .notEqual: return (~range(value, value) & Cluster.all, true)
+            case .less: return (value == .min ? .zero : range(.min, value - 1), false)
+            case .lessOrEqual: return (range(.min, value), false)
+            case .greater: return (value == .max ? .zero : range(value + 1, .max), false)
+            case .greaterOrEqual: return (range(value, .max), false)
+            }
+        case .intBetween(let low, let high): return (range(low, high), false)
+        case .bool(let value): return (range(value ? 1 : 0, value ? 1 : 0), false)
+        case .intIn(let values):
+            var rows = ClusterBits.zero
+            if values.count <= 8 {
+                for value in values { rows |= range(value, value) }
+            } else {
+                for row in 0..<Cluster.rows where contains(values, leaf.int(row) &- offset) {
+                    rows.insert(row)
+                }
+            }
+            return (rows, false)
+        default: return (.zero, false)
+        }
+    }
+
+    private func contains(_ sorted: [Int64], _ value: Int64) -> Bool {
+        var low = 0
+        var high = sorted.count
+        while low < high {
+            let middle = (low + high) / 2
+            if sorted[middle] < value { low = middle + 1 } else { high = middle }
+        }
+        return low < sorted.count && sorted[low] == value
+    }
+
+    private func matchingDoubles(
+        _ leaf: Leaf, _ test: ColumnTest
+    ) -> (ClusterBits, includesNulls: Bool) {
+        switch test {
+        case .double(let comparison, let value):
+            (DoubleKernels.rows(of: leaf, comparison, value), comparison == .notEqual)
+        case .doubleBetween(let low, let high):
+            (DoubleKernels.rows(of: leaf, from: low, through: high), false)
+        default: (.zero, false)
+        }
+    }
+
+    private func matchingBytes(
+        _ column: ColumnID, _ cluster: Int, _ leaf: Leaf, _ test: ColumnTest,
+        _ among: ClusterBits, _ nulls: ClusterBits
+    ) -> ClusterBits {
+        let rows = among & ~nulls
+        @inline(__always)
+        func with(
+            _ wanted: [UInt8],
+            _ test: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool
+        ) -> ClusterBits {
+            wanted.withUnsafeBytes { wanted in
+                filter(column, cluster, leaf, rows) { test($0, wanted) }
+            }
+        }
+        switch test {
+        case .bytesEqual(let wanted): return with(wanted, BytesTest.isEqual)
+        case .bytesNotEqual(let wanted):
+            return with(wanted) { !BytesTest.isEqual($0, $1) } | nulls & among
+        case .bytesPrefix(let wanted): return with(wanted, BytesTest.startsWith)
+        case .bytesSuffix(let wanted): return with(wanted, BytesTest.endsWith)
+        case .bytesContain(let wanted): return with(wanted, BytesTest.contains)
+        case .bytesCompare(let comparison, let wanted):
+            let found = with(wanted) { comparison.holds(BytesTest.order($0, $1)) }
+            return comparison == .notEqual ? found | nulls & among : found
+        case .bytesIn(let wanted):
+            return filter(column, cluster, leaf, rows) { wanted.contains([UInt8]($0)) }
+        default: return .zero
+        }
+    }
+
+    /// The rows whose bytes pass. A dictionary's entries are asked once each.
+    @inline(__always)
+    private func filter(
+        _ column: ColumnID, _ cluster: Int, _ leaf: Leaf, _ rows: ClusterBits,
+        _ test: (UnsafeRawBufferPointer) -> Bool
+    ) -> ClusterBits {
+        var result = ClusterBits.zero
+        if leaf.encoding == LeafEncoding.dictionary {
+            let codes = leaf.payload
+            withUnsafeTemporaryAllocation(byteCount: 256, alignment: 16) { answers in
+                // 2: not asked yet.
+                answers.initializeMemory(as: UInt8.self, repeating: 2)
+                rows.forEachRow { row in
+                    let code = Int(codes.load(fromByteOffset: row, as: UInt8.self))
+                    if answers[code] == 2 { answers[code] = test(leaf.entry(code)) ? 1 : 0 }
+                    if answers[code] == 1 { result.insert(row) }
+                }
+            }
+            return result
+        }
+        let isPlain = leaf.encoding == LeafEncoding.text16 && !leaf.hasLong
+        let base = Int64(cluster * Cluster.rows)
+        var word = 0
+        while word < 8 {
+            var rest = rows[word]
+            var found: UInt64 = 0
+            while rest != 0 {
+                let bit = rest.trailingZeroBitCount
+                rest &= rest &- 1
+                let row = word &* 64 &+ bit
+                let bytes =
+                    isPlain
+                    ? leaf.bytes(row)
+                    : self.bytes(
+                        column, ObjectKey(base &+ Int64(row)), Place(leaf: leaf, row: row))
+                if test(bytes) { found |= 1 &<< UInt64(truncatingIfNeeded: bit) }
+            }
+            result[word] = found
+            word &+= 1
+        }
+        return result
+    }
+
+    /// The rows among `among` that are not null and whose bytes pass the test.
+    public func matchesBytes(
+        _ column: ColumnID, _ cluster: Int, among: ClusterBits, _ test: (RawSpan) -> Bool
+    ) -> ClusterBits {
+        guard !among.isEmpty, let (leaf, kind) = self.column(column, cluster),
+            kind == .string || kind == .data || kind == .bytes12 || kind == .bytes16
+        else { return .zero }
+        return filter(column, cluster, leaf, among & ~leaf.nulls) { test($0.bytes) }
     }
 }

@@ -1,0 +1,60 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Tests of one value of text against bytes.
+enum BytesTest {
+    @inline(__always)
+    static func isEqual(_ value: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
+        value.count == other.count && startsWith(value, other)
+    }
+
+    @inline(__always)
+    static func startsWith(
+        _ value: UnsafeRawBufferPointer, _ prefix: UnsafeRawBufferPointer
+    ) -> Bool {
+        guard let wanted = prefix.baseAddress, prefix.count > 0 else { return true }
+        guard let bytes = value.baseAddress, value.count >= prefix.count,
+            bytes.load(as: UInt8.self) == wanted.load(as: UInt8.self)
+        else { return false }
+        return prefix.count == 1 || memcmp(bytes, wanted, prefix.count) == 0
+    }
+
+    @inline(__always)
+    static func endsWith(
+        _ value: UnsafeRawBufferPointer, _ suffix: UnsafeRawBufferPointer
+    ) -> Bool {
+        guard value.count >= suffix.count else { return false }
+        return startsWith(
+            UnsafeRawBufferPointer(rebasing: value[(value.count - suffix.count)...]), suffix)
+    }
+
+    @inline(__always)
+    static func contains(
+        _ value: UnsafeRawBufferPointer, _ part: UnsafeRawBufferPointer
+    ) -> Bool {
+        guard let wanted = part.baseAddress, part.count > 0 else { return true }
+        guard let bytes = value.baseAddress, value.count >= part.count else { return false }
+        let first = Int32(wanted.load(as: UInt8.self))
+        let end = bytes + (value.count - part.count + 1)
+        var start = bytes
+        while start < end, let found = memchr(start, first, end - start) {
+            if memcmp(found, wanted, part.count) == 0 { return true }
+            start = UnsafeRawPointer(found) + 1
+        }
+        return false
+    }
+
+    /// Negative, zero or positive, by the first byte that differs, then by length.
+    @inline(__always)
+    static func order(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
+        let common = min(left.count, right.count)
+        if common > 0, let first = left.baseAddress, let second = right.baseAddress {
+            let order = memcmp(first, second, common)
+            if order != 0 { return Int(order) }
+        }
+        return left.count - right.count
+    }
+}

@@ -1,0 +1,151 @@
+/// Tests of a whole leaf of integers against a range. The loops are plain `while` loops over narrow
+/// integers without branches, which the compiler turns into vector instructions.
+enum IntKernels {
+    /// The rows with `low <= value <= high`, nulls not looked at.
+    static func rows(of leaf: Leaf, from low: Int64, through high: Int64) -> ClusterBits {
+        guard low <= high else { return .zero }
+        let least = leaf.minimum
+        let encoding = leaf.encoding
+        if encoding == LeafEncoding.constant {
+            return least >= low && least <= high ? Cluster.all : .zero
+        }
+        // Heap leaves do not know their bounds; packed ones that are not constant have two.
+        if leaf.maximum > least {
+            if leaf.maximum < low || least > high { return .zero }
+            if least >= low && leaf.maximum <= high { return Cluster.all }
+        }
+        if encoding == LeafEncoding.bits1 {
+            let ones = Leaf.bitmap(at: leaf.payload)
+            let zeroMatches = least >= low && least <= high
+            let oneMatches = least &+ 1 >= low && least &+ 1 <= high
+            if zeroMatches { return oneMatches ? Cluster.all : ~ones & Cluster.all }
+            return oneMatches ? ones : .zero
+        }
+        // In offsets from the least value: first ... first + span, all unsigned.
+        let first = low <= least ? 0 : UInt64(bitPattern: low &- least)
+        let last = UInt64(bitPattern: high &- least)
+        switch encoding {
+        case LeafEncoding.bits8: return scan(leaf.payload, first, last, UInt8.self)
+        case LeafEncoding.bits16: return scan(leaf.payload, first, last, UInt16.self)
+        case LeafEncoding.bits32: return scan(leaf.payload, first, last, UInt32.self)
+        default:
+            // Wide leaves on the heap have least 0 and values of either sign.
+            return scanSigned(leaf, low, high)
+        }
+    }
+
+    @inline(__always)
+    private static func scan<T: FixedWidthInteger & UnsignedInteger>(
+        _ payload: UnsafeRawPointer, _ first: UInt64, _ last: UInt64, _: T.Type
+    ) -> ClusterBits {
+        guard first <= UInt64(T.max) else { return .zero }
+        let start = T(truncatingIfNeeded: first)
+        let span = T(truncatingIfNeeded: min(last, UInt64(T.max)) &- first)
+        return withUnsafeTemporaryAllocation(byteCount: 512, alignment: 64) { flags in
+            // because: the allocation is not empty.
+            let out = flags.baseAddress.unsafelyUnwrapped
+            var row = 0
+            while row < Cluster.rows {
+                let value = payload.loadUnaligned(
+                    fromByteOffset: row &* MemoryLayout<T>.size, as: T.self)
+                out.storeBytes(
+                    of: (value &- start) <= span ? 1 : 0, toByteOffset: row, as: UInt8.self)
+                row &+= 1
+            }
+            return bits(UnsafeRawPointer(out))
+        }
+    }
+
+    private static func scanSigned(_ leaf: Leaf, _ low: Int64, _ high: Int64) -> ClusterBits {
+        let payload = leaf.payload
+        let least = leaf.minimum
+        let span = UInt64(bitPattern: high &- low)
+        return withUnsafeTemporaryAllocation(byteCount: 512, alignment: 64) { flags in
+            let out = flags.baseAddress.unsafelyUnwrapped
+            var row = 0
+            while row < Cluster.rows {
+                let value = least &+ payload.loadUnaligned(fromByteOffset: 8 &* row, as: Int64.self)
+                let isInside = UInt64(bitPattern: value &- low) <= span
+                out.storeBytes(of: isInside ? 1 : 0, toByteOffset: row, as: UInt8.self)
+                row &+= 1
+            }
+            return bits(UnsafeRawPointer(out))
+        }
+    }
+
+    /// Packs 496 bytes that are 0 or 1 into bits: eight at a time by one multiplication.
+    @inline(__always)
+    static func bits(_ flags: UnsafeRawPointer) -> ClusterBits {
+        var result = ClusterBits.zero
+        var word = 0
+        while word < 8 {
+            var packed: UInt64 = 0
+            let bytes = word < 7 ? 8 : 6
+            var byte = 0
+            while byte < bytes {
+                let eight = flags.loadUnaligned(
+                    fromByteOffset: 64 &* word &+ 8 &* byte, as: UInt64.self)
+                packed |= ((eight &* 0x0102_0408_1020_4080) &>> 56) &<< UInt64(8 &* byte)
+                byte &+= 1
+            }
+            result[word] = packed
+            word &+= 1
+        }
+        return result
+    }
+}
+
+/// The same for floats and doubles.
+enum DoubleKernels {
+    static func rows(of leaf: Leaf, _ comparison: Comparison, _ value: Double) -> ClusterBits {
+        switch comparison {
+        case .equal: scan(leaf, value, value) { $0 == value }
+        case .notEqual: scan(leaf, nil, nil) { $0 != value }
+        case .less: scan(leaf, nil, value) { $0 < value }
+        case .lessOrEqual: scan(leaf, nil, value) { $0 <= value }
+        case .greater: scan(leaf, value, nil) { $0 > value }
+        case .greaterOrEqual: scan(leaf, value, nil) { $0 >= value }
+        }
+    }
+
+    static func rows(of leaf: Leaf, from low: Double, through high: Double) -> ClusterBits {
+        scan(leaf, low, high) { ($0 >= low) && ($0 <= high) }
+    }
+
+    /// `low` and `high` are bounds outside which nothing can match.
+    @inline(__always)
+    private static func scan(
+        _ leaf: Leaf, _ low: Double?, _ high: Double?, _ test: (Double) -> Bool
+    ) -> ClusterBits {
+        let encoding = leaf.encoding
+        if encoding == LeafEncoding.constant {
+            return test(leaf.minimumDouble) ? Cluster.all : .zero
+        }
+        // Heap leaves have both bounds 0 and know nothing.
+        if leaf.minimumDouble < leaf.maximumDouble {
+            if let low, leaf.maximumDouble < low { return .zero }
+            if let high, leaf.minimumDouble > high { return .zero }
+        }
+        let payload = leaf.payload
+        return withUnsafeTemporaryAllocation(byteCount: 512, alignment: 64) { flags in
+            let out = flags.baseAddress.unsafelyUnwrapped
+            var row = 0
+            if encoding == LeafEncoding.double {
+                while row < Cluster.rows {
+                    let value = payload.loadUnaligned(
+                        fromByteOffset: 8 &* row, as: Double.self)
+                    out.storeBytes(of: test(value) ? 1 : 0, toByteOffset: row, as: UInt8.self)
+                    row &+= 1
+                }
+            } else {
+                while row < Cluster.rows {
+                    let value = Double(
+                        payload.loadUnaligned(fromByteOffset: 4 &* row, as: Float.self))
+                    out.storeBytes(of: test(value) ? 1 : 0, toByteOffset: row, as: UInt8.self)
+                    row &+= 1
+                }
+            }
+            return IntKernels.bits(UnsafeRawPointer(out))
+        }
+    }
+}

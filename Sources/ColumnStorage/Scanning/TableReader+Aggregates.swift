@@ -1,0 +1,134 @@
+// Sums, extremes and values of a cluster. Null rows do not count. `among` must be rows that exist.
+extension TableReader {
+    private func integers(
+        _ column: ColumnID, _ cluster: Int, _ among: ClusterBits
+    ) -> (leaf: Leaf, rows: ClusterBits)? {
+        guard let (leaf, kind) = self.column(column, cluster) else { return nil }
+        switch kind {
+        case .int, .bool, .list, .link: return (leaf, among & ~nulls(leaf, kind))
+        default: return nil
+        }
+    }
+
+    private func doubles(
+        _ column: ColumnID, _ cluster: Int, _ among: ClusterBits
+    ) -> (leaf: Leaf, rows: ClusterBits, isFloat: Bool)? {
+        guard let (leaf, kind) = self.column(column, cluster), kind == .double || kind == .float
+        else { return nil }
+        return (leaf, among & ~leaf.nulls, kind == .float)
+    }
+
+    /// How many of the rows are not null.
+    public func countNotNull(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Int {
+        matches(column, cluster, .notNull, among: among).rowCount
+    }
+
+    /// The sum of integers, and whether it left the range of 64 bits.
+    public func sumInt(
+        _ column: ColumnID, _ cluster: Int, among: ClusterBits
+    ) -> (sum: Int64, overflow: Bool) {
+        guard let (leaf, rows) = integers(column, cluster, among) else { return (0, false) }
+        var sum: Int64 = 0
+        var overflow = false
+        rows.forEachRow { row in
+            let (next, isOver) = sum.addingReportingOverflow(leaf.int(row))
+            sum = next
+            overflow = overflow || isOver
+        }
+        return (sum, overflow)
+    }
+
+    /// The sum of floats or doubles. Added in an order of its own: the last bits may differ from a
+    /// sum from left to right.
+    public func sumDouble(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Double {
+        guard let (leaf, rows, isFloat) = doubles(column, cluster, among) else { return 0 }
+        if leaf.encoding == LeafEncoding.double {
+            let payload = leaf.payload
+            // Four running sums: one alone waits for each addition.
+            var sums = SIMD4<Double>.zero
+            var word = 0
+            while word < 8 {
+                var rest = rows[word]
+                var lane = 0
+                let base = payload + 512 &* word
+                while rest != 0 {
+                    let bit = rest.trailingZeroBitCount
+                    rest &= rest &- 1
+                    sums[lane & 3] += base.loadUnaligned(fromByteOffset: 8 &* bit, as: Double.self)
+                    lane &+= 1
+                }
+                word &+= 1
+            }
+            return sums.sum()
+        }
+        var sum = 0.0
+        rows.forEachRow { sum += isFloat ? Double(leaf.float($0)) : leaf.double($0) }
+        return sum
+    }
+
+    /// The least integer; nil when all rows are null.
+    public func minInt(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Int64? {
+        guard let (leaf, rows) = integers(column, cluster, among), !rows.isEmpty else { return nil }
+        var least = Int64.max
+        rows.forEachRow { least = min(least, leaf.int($0)) }
+        return least
+    }
+
+    /// The greatest integer; nil when all rows are null.
+    public func maxInt(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Int64? {
+        guard let (leaf, rows) = integers(column, cluster, among), !rows.isEmpty else { return nil }
+        var greatest = Int64.min
+        rows.forEachRow { greatest = max(greatest, leaf.int($0)) }
+        return greatest
+    }
+
+    /// The least float or double that is a number; nil when there is none.
+    public func minDouble(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Double? {
+        extreme(column, cluster, among) { $0 < $1 }
+    }
+
+    /// The greatest float or double that is a number; nil when there is none.
+    public func maxDouble(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Double? {
+        extreme(column, cluster, among) { $0 > $1 }
+    }
+
+    @inline(__always)
+    private func extreme(
+        _ column: ColumnID, _ cluster: Int, _ among: ClusterBits,
+        _ isBetter: (Double, Double) -> Bool
+    ) -> Double? {
+        guard let (leaf, rows, isFloat) = doubles(column, cluster, among) else { return nil }
+        var best: Double?
+        rows.forEachRow { row in
+            let value = isFloat ? Double(leaf.float(row)) : leaf.double(row)
+            if value == value && best.map({ isBetter(value, $0) }) ?? true { best = value }
+        }
+        return best
+    }
+
+    /// Appends the integers of the rows, ascending by row: also of booleans (0 and 1), lists (count) and
+    /// links (key, -1 for none). A null row gives 0: ask `matches(.notNull)` first.
+    public func gatherInts(
+        _ column: ColumnID, _ cluster: Int, among: ClusterBits, into values: inout [Int64]
+    ) {
+        guard let (leaf, kind) = self.column(column, cluster) else { return }
+        let offset: Int64 = kind == .link ? 1 : 0
+        switch kind {
+        case .int, .bool, .list, .link:
+            among.forEachRow { values.append(leaf.int($0) &- offset) }
+        default: return
+        }
+    }
+
+    /// Appends the floats or doubles of the rows, ascending by row. A null row gives 0.
+    public func gatherDoubles(
+        _ column: ColumnID, _ cluster: Int, among: ClusterBits, into values: inout [Double]
+    ) {
+        guard let (leaf, kind) = self.column(column, cluster) else { return }
+        switch kind {
+        case .double: among.forEachRow { values.append(leaf.double($0)) }
+        case .float: among.forEachRow { values.append(Double(leaf.float($0))) }
+        default: return
+        }
+    }
+}
