@@ -1,0 +1,81 @@
+import ColumnStorage
+
+/// An object of a store: a handle whose properties are read from the store each time.
+///
+/// Cheap to copy. Handles of one object are equal; a handle outlives its object and then refuses
+/// to be read. Confined to the store's thread.
+public struct LiveObject {
+    /// The store, or the frozen view, that the handle reads from.
+    public let source: ObjectSource
+    /// The object's class as of when the handle was made.
+    public let classSchema: ClassSchema
+    /// The object's key in its class.
+    public let key: ObjectKey
+
+    init(_ source: ObjectSource, _ classSchema: ClassSchema, _ key: ObjectKey) {
+        self.source = source
+        self.classSchema = classSchema
+        self.key = key
+    }
+
+    /// The object as a value to store in links and to compare with.
+    public var reference: ObjectReference {
+        ObjectReference(table: classSchema.table, key: key)
+    }
+
+    /// Whether the object exists in the version that the handle reads.
+    public var isValid: Bool {
+        source.isOpen && source.view.isPresent(reference)
+    }
+
+    /// The value of a property.
+    ///
+    /// Throws `unknown_property`, `invalid_object` for a deleted object, `closed`, `wrong_thread`.
+    public func value(_ name: String) throws -> Value {
+        let (classSchema, property) = try current(name)
+        return try source.view.value(property, of: key, in: classSchema)
+    }
+
+    /// Sets a property in the open write transaction. Setting an equal value counts as a change.
+    ///
+    /// Throws `not_in_write`, `unknown_property`, `type_mismatch`, `missing_value`,
+    /// `invalid_object`, `frozen`, `invalid_argument` for a primary key.
+    public func set(_ name: String, _ value: Value) throws {
+        let (classSchema, property) = try current(name)
+        let writer = try ObjectWriter(source.writableStore(), changing: "property '\(name)'")
+        try writer.set(property, of: key, in: classSchema, to: value)
+    }
+
+    /// The list that a list property holds.
+    ///
+    /// Throws `type_mismatch` if the property is no list, `invalid_object` for a deleted object.
+    public func list(_ name: String) throws -> LiveList {
+        let (classSchema, property) = try current(name)
+        guard property.isList else {
+            throw StoreError(
+                .typeMismatch, "'\(classSchema.name).\(name)' is \(property.typeName), not a list")
+        }
+        guard isValid else { throw StoreView.deleted(classSchema, key) }
+        return LiveList(source, classSchema, property, key)
+    }
+
+    /// The property of this name in the schema of today: classes may have gained some.
+    private func current(_ name: String) throws -> (ClassSchema, Property) {
+        let view = try source.openView()
+        if let property = classSchema.property(named: name) { return (classSchema, property) }
+        let latest = view.schema.find(table: classSchema.table) ?? classSchema
+        return (latest, try latest.requireProperty(name))
+    }
+}
+
+extension LiveObject: Hashable {
+    /// Whether both are the same object of the same store or frozen version.
+    public static func == (left: LiveObject, right: LiveObject) -> Bool {
+        left.reference == right.reference && left.source.isSame(as: right.source)
+    }
+
+    /// Hashes the object's place.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(reference)
+    }
+}

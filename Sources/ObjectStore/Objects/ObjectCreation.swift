@@ -1,0 +1,181 @@
+import ColumnStorage
+
+/// Creates objects from values: defaults, upserts, and nested values that become linked objects.
+///
+/// All values of an object are converted before anything of it is stored.
+struct ObjectCreation {
+    private let writer: ObjectWriter
+    private let mode: UpdateMode
+    private let depth: Int
+
+    private static let deepestNesting = 100
+
+    init(_ writer: ObjectWriter, mode: UpdateMode = .error, depth: Int = 0) {
+        self.writer = writer
+        self.mode = mode
+        self.depth = depth
+    }
+
+    /// Creates or updates an object from values by name (`.dictionary`) or in schema order
+    /// (`.list`, missing ones at the end take their defaults).
+    func create(_ classSchema: ClassSchema, _ values: Value) throws -> ObjectKey {
+        var given = [Value?](repeating: nil, count: classSchema.properties.count)
+        switch values {
+        case .dictionary(let named):
+            for (name, value) in named {
+                guard let position = classSchema.position(of: name) else {
+                    _ = try classSchema.requireProperty(name)
+                    continue
+                }
+                given[position] = value
+            }
+        case .list(let ordered):
+            guard ordered.count <= given.count else {
+                throw StoreError(
+                    .invalidArgument,
+                    "'\(classSchema.name)' has \(given.count) properties, got \(ordered.count) "
+                        + "values")
+            }
+            for (position, value) in ordered.enumerated() { given[position] = value }
+        default:
+            throw StoreError(
+                .typeMismatch,
+                "a '\(classSchema.name)' is made of a table of values, got \(values.typeName)")
+        }
+        return try create(classSchema, positional: given)
+    }
+
+    /// Creates or updates an object from values in schema order, nil for those not given.
+    func create(_ classSchema: ClassSchema, positional given: [Value?]) throws -> ObjectKey {
+        guard depth <= Self.deepestNesting else {
+            throw StoreError(
+                .invalidArgument,
+                "values are nested more than \(Self.deepestNesting) objects deep; "
+                    + "create the inner objects first and link them")
+        }
+        if let existing = try existing(classSchema, given) {
+            guard mode != .error else { throw duplicate(classSchema, given) }
+            try update(existing, classSchema, given)
+            return existing
+        }
+        var values: [Value] = []
+        values.reserveCapacity(given.count)
+        for (property, value) in zip(classSchema.properties, given) {
+            values.append(try initialValue(value, property, classSchema))
+        }
+        for (position, property) in classSchema.properties.enumerated() {
+            values[position] = try resolveLinks(values[position], property, classSchema)
+        }
+        let key = writer.session.insert(classSchema.table)
+        for (property, value) in zip(classSchema.properties, values) where !property.isBacklinks {
+            if case .list(let elements) = value, elements.isEmpty { continue }
+            writer.write(value, property, key, classSchema)
+        }
+        return key
+    }
+
+    private func initialValue(
+        _ given: Value?, _ property: Property, _ classSchema: ClassSchema
+    ) throws -> Value {
+        if property.isBacklinks {
+            if given != nil { try writer.checkAssignable(property, classSchema) }
+            return .null
+        }
+        if let value = given ?? property.defaultValue {
+            return try ValueConversion.stored(value, property, classSchema)
+        }
+        if property.isList { return .list([]) }
+        guard property.isOptional else {
+            throw StoreError(
+                .missingValue,
+                "'\(classSchema.name).\(property.name)' is required and has no default; "
+                    + "give it a value of type \(property.typeName)")
+        }
+        return .null
+    }
+
+    /// Sets those values that were given on an existing object.
+    func update(_ key: ObjectKey, _ classSchema: ClassSchema, _ given: [Value?]) throws {
+        var changes: [(Property, Value)] = []
+        for (property, value) in zip(classSchema.properties, given) {
+            guard let value, !property.isPrimary else { continue }
+            try writer.checkAssignable(property, classSchema)
+            changes.append((property, try ValueConversion.stored(value, property, classSchema)))
+        }
+        for (property, value) in changes {
+            let resolved = try resolveLinks(value, property, classSchema)
+            if mode == .modified,
+                try writer.store.view.value(property, of: key, in: classSchema) == resolved
+            {
+                continue
+            }
+            writer.write(resolved, property, key, classSchema)
+        }
+    }
+
+    /// The object that has the primary key among the values.
+    private func existing(_ classSchema: ClassSchema, _ given: [Value?]) throws -> ObjectKey? {
+        guard let position = classSchema.properties.firstIndex(where: \.isPrimary) else {
+            guard mode == .error else {
+                throw StoreError(
+                    .invalidArgument,
+                    "'\(classSchema.name)' has no primary key, so mode \"\(mode.rawValue)\" cannot "
+                        + "find the object to update; declare one property \"int primary\"")
+            }
+            return nil
+        }
+        let property = classSchema.properties[position]
+        let value = try initialValue(given[position], property, classSchema)
+        return writer.store.view.find(value, in: property, of: classSchema)
+    }
+
+    private func duplicate(_ classSchema: ClassSchema, _ given: [Value?]) -> StoreError {
+        let position = classSchema.properties.firstIndex(where: \.isPrimary) ?? 0
+        let property = classSchema.properties[position]
+        let value = given[position] ?? property.defaultValue ?? .null
+        return StoreError(
+            .duplicateKey,
+            "'\(classSchema.name)' has an object with \(property.name) = \(value.summary) already; "
+                + "pass the mode \"all\" or \"modified\" to update it")
+    }
+
+    /// Creates the objects that nested values describe, and checks that links lead to the right
+    /// class and to objects that exist.
+    func resolveLinks(
+        _ value: Value, _ property: Property, _ classSchema: ClassSchema
+    ) throws -> Value {
+        guard property.type == .object, let target = writer.store.view.schema.target(of: property)
+        else { return value }
+        if property.isList, case .list(let elements) = value {
+            return .list(try elements.map { try resolveLink($0, target, property, classSchema) })
+        }
+        return try resolveLink(value, target, property, classSchema)
+    }
+
+    private func resolveLink(
+        _ value: Value, _ target: ClassSchema, _ property: Property, _ classSchema: ClassSchema
+    ) throws -> Value {
+        switch value {
+        case .null: return .null
+        case .object(let reference):
+            guard reference.table == target.table else {
+                let name = writer.store.view.schema.find(table: reference.table)?.name ?? "object"
+                throw StoreError(
+                    .typeMismatch,
+                    "property '\(property.name)' of '\(classSchema.name)' links to "
+                        + "\(target.name), got a '\(name)'")
+            }
+            guard writer.store.view.isPresent(reference) else {
+                throw StoreError(
+                    .invalidObject,
+                    "property '\(property.name)' of '\(classSchema.name)' cannot link to a "
+                        + "'\(target.name)' that was deleted")
+            }
+            return value
+        default:
+            let nested = ObjectCreation(writer, mode: mode, depth: depth + 1)
+            let key = try nested.create(target, value)
+            return .object(ObjectReference(table: target.table, key: key))
+        }
+    }
+}

@@ -1,0 +1,54 @@
+/// What a handle reads from: a store that moves on, or one frozen version.
+public enum ObjectSource {
+    /// A live store.
+    case store(Store)
+    /// One version, for ever.
+    case frozen(StoreView)
+
+    /// The view to read, without asking whether the store is open.
+    public var view: StoreView {
+        switch self {
+        case .store(let store): store.view
+        case .frozen(let view): view
+        }
+    }
+
+    /// Whether reads are possible.
+    public var isOpen: Bool {
+        switch self {
+        case .store(let store): !store.isClosed
+        case .frozen: true
+        }
+    }
+
+    /// The view to read.
+    ///
+    /// Throws `closed` and `wrong_thread`.
+    public func openView() throws -> StoreView {
+        if case .store(let store) = self { try store.check() }
+        return view
+    }
+
+    /// The store to write to.
+    ///
+    /// Throws `frozen` for a frozen version.
+    public func writableStore() throws -> Store {
+        switch self {
+        case .store(let store): return store
+        case .frozen:
+            throw StoreError(
+                .frozen, "this is a frozen version and cannot change; use the live object instead")
+        }
+    }
+
+    /// Whether both are the same store, or frozen views of the same file and version.
+    public func isSame(as other: ObjectSource) -> Bool {
+        switch (self, other) {
+        case (.store(let left), .store(let right)): left === right
+        case (.frozen(let left), .frozen(let right)):
+            left === right
+                || (left.version == right.version && left.snapshot.file === right.snapshot.file)
+        default: false
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import ColumnStorage
+
+/// Changes objects inside the open write transaction of a store.
+struct ObjectWriter {
+    let store: Store
+    let session: WriteSession
+
+    /// Throws `not_in_write`, naming what was to change, and `closed`, `wrong_thread`, `read_only`.
+    init(_ store: Store, changing what: String) throws {
+        self.store = store
+        session = try store.writing(what)
+    }
+
+    /// Sets one property of an object, after conversion and checks.
+    func set(
+        _ property: Property, of key: ObjectKey, in classSchema: ClassSchema, to value: Value
+    ) throws {
+        guard store.view.table(classSchema).isPresent(key) else {
+            throw StoreView.deleted(classSchema, key)
+        }
+        try checkAssignable(property, classSchema)
+        let converted = try ValueConversion.stored(value, property, classSchema)
+        let resolved = try ObjectCreation(self).resolveLinks(converted, property, classSchema)
+        write(resolved, property, key, classSchema)
+    }
+
+    func checkAssignable(_ property: Property, _ classSchema: ClassSchema) throws {
+        if property.isPrimary {
+            throw StoreError(
+                .invalidArgument,
+                "'\(classSchema.name).\(property.name)' is the primary key and cannot change; "
+                    + "create another object instead")
+        }
+        if property.isBacklinks {
+            throw StoreError(
+                .invalidArgument,
+                "'\(classSchema.name).\(property.name)' follows links backwards and cannot be set; "
+                    + "change \(property.typeName.dropFirst(10)) instead")
+        }
+    }
+
+    /// Stores a value that has been converted and whose links have been resolved.
+    func write(
+        _ value: Value, _ property: Property, _ key: ObjectKey, _ classSchema: ClassSchema
+    ) {
+        let table = classSchema.table
+        let column = property.column
+        switch value {
+        case .null where property.type == .object: session.set(table, column, key, link: nil)
+        case .null: session.setNull(table, column, key)
+        case .bool(let flag): session.set(table, column, key, bool: flag)
+        case .int(let number): session.set(table, column, key, int: number)
+        case .float(let number): session.set(table, column, key, float: number)
+        case .double(let number): session.set(table, column, key, double: number)
+        case .string(let text):
+            session.set(table, column, key, string: text)
+        case .data(let bytes): session.set(table, column, key, bytes: bytes)
+        case .date(let moment): session.set(table, column, key, int: moment.microseconds)
+        case .uuid(let identifier):
+            session.set(table, column, key, bytes: identifier.bytes)
+        case .objectID(let identifier):
+            session.set(table, column, key, bytes: identifier.bytes)
+        case .object(let reference): session.set(table, column, key, link: reference.key)
+        case .list(let values):
+            let list = session.list(table, column, key)
+            list.removeAll()
+            for element in values { ListElement.append(element, to: list) }
+        case .dictionary: preconditionFailure("nested objects are created before they are linked")
+        }
+    }
+
+    /// Deletes an object. Links to it become nil, lists lose it; the objects it links to stay.
+    func delete(_ key: ObjectKey, in classSchema: ClassSchema) throws {
+        guard store.view.table(classSchema).isPresent(key) else {
+            throw StoreView.deleted(classSchema, key)
+        }
+        try StoreError.wrapping { () throws(StorageError) in
+            try session.delete(classSchema.table, key)
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import ColumnStorage
+
+extension Store {
+    /// Creates an object, or updates the one that has its primary key.
+    ///
+    /// `values` are values by name (`.dictionary`) or in schema order (`.list`); nested ones create
+    /// the objects that are linked. Errors: `not_in_write`, `unknown_class`, `unknown_property`,
+    /// `type_mismatch`, `missing_value`, `duplicate_key`, `invalid_object`, `invalid_argument`.
+    @discardableResult  // because most objects are made to be found again by a query
+    public func create(
+        _ className: String, _ values: Value = .dictionary([:]), mode: UpdateMode = .error
+    ) throws -> LiveObject {
+        let writer = try ObjectWriter(self, changing: "'\(className)'")
+        let classSchema = try view.schema.require(className)
+        let key = try ObjectCreation(writer, mode: mode).create(classSchema, values)
+        return LiveObject(.store(self), classSchema, key)
+    }
+
+    /// Creates an object from values in schema order, nil for those that were not given: the form
+    /// without dictionaries for who creates many.
+    ///
+    /// Errors as for ``create(_:_:mode:)``.
+    public func create(
+        _ classSchema: ClassSchema, positional values: [Value?], mode: UpdateMode = .error
+    ) throws -> ObjectKey {
+        let writer = try ObjectWriter(self, changing: "'\(classSchema.name)'")
+        return try ObjectCreation(writer, mode: mode).create(classSchema, positional: values)
+    }
+
+    /// Sets several properties of an object; all values are checked before the first is set.
+    ///
+    /// Errors as for ``LiveObject/set(_:_:)``.
+    public func update(_ object: LiveObject, _ values: [String: Value]) throws {
+        let writer = try ObjectWriter(self, changing: "'\(object.classSchema.name)'")
+        try checkOwn(object)
+        let classSchema = view.schema.find(table: object.classSchema.table) ?? object.classSchema
+        var given = [Value?](repeating: nil, count: classSchema.properties.count)
+        for (name, value) in values {
+            let property = try classSchema.requireProperty(name)
+            try writer.checkAssignable(property, classSchema)
+            if let position = classSchema.position(of: name) { given[position] = value }
+        }
+        try ObjectCreation(writer, mode: .all).update(object.key, classSchema, given)
+    }
+
+    /// Deletes an object. Links to it become nil and lists lose it; what it links to stays.
+    ///
+    /// Throws `not_in_write`, `invalid_object` for one that was deleted or is of another store.
+    public func delete(_ object: LiveObject) throws {
+        let writer = try ObjectWriter(self, changing: "'\(object.classSchema.name)'")
+        try checkOwn(object)
+        try writer.delete(object.key, in: object.classSchema)
+    }
+
+    /// Deletes objects of one class by their keys; keys whose objects are gone are passed over.
+    ///
+    /// Throws `not_in_write`.
+    public func delete(_ keys: [ObjectKey], of classSchema: ClassSchema) throws {
+        let writer = try ObjectWriter(self, changing: "'\(classSchema.name)'")
+        let rows = view.table(classSchema)
+        for key in keys where rows.isPresent(key) {
+            try writer.delete(key, in: classSchema)
+        }
+    }
+
+    /// Deletes all objects of a class, or of all classes.
+    ///
+    /// Throws `not_in_write`, `unknown_class`.
+    public func deleteAll(_ className: String? = nil) throws {
+        let writer = try ObjectWriter(self, changing: className.map { "'\($0)'" } ?? "the store")
+        let classes = try className.map { [try view.schema.require($0)] } ?? view.schema.classes
+        try StoreError.wrapping { () throws(StorageError) in
+            for classSchema in classes { try writer.session.deleteAll(classSchema.table) }
+        }
+    }
+
+    /// A handle for an object known by its place, whether or not it exists.
+    public func object(_ reference: ObjectReference) -> LiveObject? {
+        view.schema.find(table: reference.table).map { LiveObject(.store(self), $0, reference.key) }
+    }
+
+    private func checkOwn(_ object: LiveObject) throws {
+        guard case .store(let owner) = object.source else {
+            _ = try object.source.writableStore(); return
+        }
+        guard owner === self else {
+            throw StoreError(
+                .invalidObject, "this '\(object.classSchema.name)' belongs to another store")
+        }
+        guard object.isValid else { throw StoreView.deleted(object.classSchema, object.key) }
+    }
+}

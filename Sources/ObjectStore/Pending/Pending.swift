@@ -1,0 +1,61 @@
+import ColumnStorage
+
+extension TableReader {
+    func string(_ c: ColumnID, _ k: ObjectKey) -> String? { nil }
+    func bytes(_ c: ColumnID, _ k: ObjectKey) -> [UInt8]? { nil }
+    func list(_ c: ColumnID, _ k: ObjectKey) -> ListReader { ListReader() }
+    func sources(of: ObjectKey, through: ColumnID) -> [ObjectKey] { [] }
+    func find(_ c: ColumnID, int: Int64) -> ObjectKey? { nil }
+    func find(_ c: ColumnID, bytes: [UInt8]) -> ObjectKey? { nil }
+    enum T { case isNull }
+    func matches(_ c: ColumnID, _ cluster: Int, _ t: T, among: ClusterBits) -> ClusterBits { among }
+}
+struct ListReader {
+    var count: Int { 0 }
+    func bool(at: Int) -> Bool? { nil }
+    func int(at: Int) -> Int64? { nil }
+    func float(at: Int) -> Float? { nil }
+    func double(at: Int) -> Double? { nil }
+    func string(at: Int) -> String? { nil }
+    func bytes(at: Int) -> [UInt8]? { nil }
+    func link(at: Int) -> ObjectKey? { nil }
+}
+struct ListWriter {
+    var count: Int { 0 }
+    func insertNull(at: Int) {}
+    func insert(bool: Bool, at: Int) {}
+    func insert(int: Int64, at: Int) {}
+    func insert(float: Float, at: Int) {}
+    func insert(double: Double, at: Int) {}
+    func insert(bytes: [UInt8], at: Int) {}
+    func insert(link: ObjectKey, at: Int) {}
+    func insert(string: String, at: Int) {}
+    func set(string: String, at: Int) {}
+    func setNull(at: Int) {}
+    func set(bool: Bool, at: Int) {}
+    func set(int: Int64, at: Int) {}
+    func set(float: Float, at: Int) {}
+    func set(double: Double, at: Int) {}
+    func set(bytes: [UInt8], at: Int) {}
+    func set(link: ObjectKey, at: Int) {}
+    func remove(at: Int) {}
+    func move(from: Int, to: Int) {}
+    func swap(_ a: Int, _ b: Int) {}
+    func removeAll() {}
+}
+extension WriteSession {
+    func list(_ t: TableID, _ c: ColumnID, _ k: ObjectKey) -> ListWriter { ListWriter() }
+}
+public final class NotificationToken {}
+public final class NotificationPump {
+    init(_ s: Store) {}
+    var isDelivering: Bool { false }
+    var hasWork: Bool { false }
+    func deliver() {}
+    func didAdvance(leaving: StoreView) {}
+    func didCommit(leaving: StoreView, silencing: [NotificationToken]) {}
+    func announceRefreshRequired() {}
+    func report(_ e: any Error) {}
+    func checkOwn(_ t: [NotificationToken]) throws {}
+    func invalidateAll() {}
+}

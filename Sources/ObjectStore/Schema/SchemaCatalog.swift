@@ -1,0 +1,108 @@
+import ColumnStorage
+
+/// The schema as the file stores it: one small blob, written in the transaction that changes it.
+enum SchemaCatalog {
+    /// The name of the blob among the file's metadata.
+    static let name = "schema"
+
+    private static let format: UInt64 = 1
+
+    /// The schema of a snapshot; an empty one where none was stored yet.
+    static func read(_ snapshot: Snapshot) throws -> Schema {
+        guard let bytes = try bytes(snapshot) else { return .empty }
+        return try decode(bytes)
+    }
+
+    /// The blob of a snapshot, nil where no schema was stored yet.
+    static func bytes(_ snapshot: Snapshot) throws -> [UInt8]? {
+        try StoreError.wrapping { () throws(StorageError) in try snapshot.metadata(name) }
+    }
+
+    static func encode(_ schema: Schema) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.number(format)
+        writer.number(schema.version)
+        writer.number(UInt64(schema.nextTable))
+        writer.number(UInt64(schema.classes.count))
+        for classSchema in schema.classes {
+            writer.text(classSchema.name)
+            writer.number(UInt64(classSchema.table.rawValue))
+            writer.number(UInt64(classSchema.columnCount))
+            writer.number(UInt64(classSchema.properties.count))
+            for property in classSchema.properties { encode(property, &writer) }
+        }
+        return writer.bytes
+    }
+
+    static func decode(_ bytes: [UInt8]) throws -> Schema {
+        var reader = ByteReader(bytes)
+        guard try reader.number() == format else {
+            throw StoreError(
+                .fileFormatTooNew,
+                "the file's schema was written by a newer Moonpool; update to open it")
+        }
+        let version = try reader.number()
+        let nextTable = try UInt32(exactly: reader.number()).orDamaged()
+        var classes: [ClassSchema] = []
+        for _ in 0..<(try reader.count()) {
+            let name = try reader.text()
+            let table = TableID(rawValue: try UInt32(exactly: reader.number()).orDamaged())
+            let columnCount = try Int(exactly: reader.number()).orDamaged()
+            guard columnCount < 65_536 else { throw ByteReader.damaged }
+            let count = try reader.count()
+            let properties = try (0..<count).map { _ in
+                let property = try decodeProperty(&reader)
+                guard property.isBacklinks || (0..<columnCount).contains(property.column.rawValue)
+                else { throw ByteReader.damaged }
+                return property
+            }
+            classes.append(
+                ClassSchema(name, properties, table: table, columnCount: columnCount))
+        }
+        return Schema(classes: classes, version: version, nextTable: nextTable)
+    }
+
+    private enum Flag {
+        static let optional: UInt64 = 1
+        static let list: UInt64 = 2
+        static let primary: UInt64 = 4
+        static let indexed: UInt64 = 8
+    }
+
+    private static func encode(_ property: Property, _ writer: inout ByteWriter) {
+        writer.text(property.name)
+        writer.text(property.type.rawValue)
+        writer.number(
+            (property.isOptional ? Flag.optional : 0) | (property.isList ? Flag.list : 0)
+                | (property.isPrimary ? Flag.primary : 0)
+                | (property.isIndexed ? Flag.indexed : 0))
+        writer.text(property.target ?? "")
+        writer.text(property.origin?.property ?? "")
+        writer.number(UInt64(property.column.rawValue + 1))
+        if let value = property.defaultValue {
+            writer.byte(1)
+            ValueCoding.encode(value, &writer)
+        } else {
+            writer.byte(0)
+        }
+    }
+
+    private static func decodeProperty(_ reader: inout ByteReader) throws -> Property {
+        let name = try reader.text()
+        let type = try PropertyType(rawValue: reader.text()).orDamaged()
+        let flags = try reader.number()
+        let target = try reader.text()
+        let originProperty = try reader.text()
+        let column = try Int(exactly: reader.number()).orDamaged() - 1
+        let value = try reader.byte() == 1 ? ValueCoding.decode(&reader) : nil
+        let origin =
+            originProperty.isEmpty
+            ? nil : Property.Origin(className: target, property: originProperty)
+        var property = Property(
+            name, type, isOptional: flags & Flag.optional != 0, isList: flags & Flag.list != 0,
+            target: target.isEmpty ? nil : target, isPrimary: flags & Flag.primary != 0,
+            isIndexed: flags & Flag.indexed != 0, defaultValue: value, origin: origin)
+        property.column = ColumnID(rawValue: column)
+        return property
+    }
+}

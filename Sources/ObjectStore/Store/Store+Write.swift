@@ -1,0 +1,104 @@
+import ColumnStorage
+
+extension Store {
+    /// Runs `body` in a write transaction and commits when it returns; its result is returned.
+    ///
+    /// An error in `body` rolls everything back and is thrown again, unchanged. If `body` has itself
+    /// committed or cancelled, nothing more happens. Waits while another thread or process writes.
+    /// Errors: as for ``beginWrite()`` and ``commitWrite(withoutNotifying:)``.
+    public func write<Result>(
+        withoutNotifying silenced: [NotificationToken] = [], _ body: () throws -> Result
+    ) throws -> Result {
+        try beginWrite()
+        do {
+            let result = try body()
+            if !isClosed, isInWrite { try commitWrite(withoutNotifying: silenced) }
+            return result
+        } catch {
+            if !isClosed, isInWrite { try cancelWrite() }
+            throw error
+        }
+    }
+
+    /// Opens a write transaction on the newest version, after observers have heard of everything
+    /// before it. Waits while another thread or process writes.
+    ///
+    /// Throws `already_in_write`, `read_only`, `closed`, `wrong_thread`, `disk_full`.
+    public func beginWrite() throws {
+        try check()
+        guard !isReadOnly else {
+            throw StoreError(
+                .readOnly, "the store was opened read-only; open it without read_only to write")
+        }
+        guard !isInWrite else {
+            throw StoreError(
+                .alreadyInWrite,
+                "a write transaction is open already; commit or cancel it first")
+        }
+        let left = try StoreError.wrapping { () throws(StorageError) in
+            try view.snapshot.beginWrite()
+        }
+        do {
+            if let left { try didLeave(left) }
+        } catch {
+            view.snapshot.cancelWrite()
+            throw error
+        }
+        notifications.deliver()
+    }
+
+    /// Commits the open write transaction; the silenced tokens do not hear of it.
+    ///
+    /// When it returns, the data is as safe as the store's durability says, and the store's own
+    /// `did_change` observers have been called. Throws `not_in_write`, `invalid_argument` for a token
+    /// of another store (the write stays open), `disk_full` (the write is rolled back), `closed`,
+    /// `wrong_thread`.
+    public func commitWrite(withoutNotifying silenced: [NotificationToken] = []) throws {
+        _ = try writing("commit")
+        try notifications.checkOwn(silenced)
+        let left = try StoreError.wrapping { () throws(StorageError) in
+            try view.snapshot.commit()
+        }
+        view.generation &+= 1
+        notifications.didCommit(
+            leaving: StoreView(schema: view.schema, snapshot: left, isFrozen: true),
+            silencing: silenced)
+        announceCommit()
+    }
+
+    /// Rolls the open write transaction back.
+    ///
+    /// Throws `not_in_write`, `closed`, `wrong_thread`.
+    public func cancelWrite() throws {
+        _ = try writing("cancel")
+        view.snapshot.cancelWrite()
+        view.generation &+= 1
+        try restoreSchema()
+    }
+
+    /// The session of the open write transaction, for a change of `what`.
+    func writing(_ what: String) throws -> WriteSession {
+        try check()
+        guard let session = view.snapshot.write else {
+            if what == "commit" || what == "cancel" {
+                throw StoreError(
+                    .notInWrite, "there is no write transaction to \(what); begin one first")
+            }
+            throw StoreError(
+                .notInWrite,
+                "\(what) can only be changed in a write transaction; wrap the change in "
+                    + "store:write(function() … end)")
+        }
+        view.generation &+= 1
+        return session
+    }
+
+    /// After a rolled-back transaction that changed the schema, the old one holds again.
+    private func restoreSchema() throws {
+        let stored = try SchemaCatalog.bytes(view.snapshot) ?? []
+        guard stored != catalog else { return }
+        catalog = stored
+        view.schema = try SchemaCatalog.read(view.snapshot)
+        view.snapshot.configure(view.schema.tableDefinitions)
+    }
+}

@@ -1,0 +1,195 @@
+import ColumnStorage
+
+/// A live object store, opened by one thread: the way in to a file's objects.
+///
+/// A store holds one snapshot of its file. Reads see that version; `refresh`, a write transaction
+/// or (with `autorefresh`) a turn of the thread's event loop moves it to the newest one and
+/// delivers what observers are to hear. Each thread opens its own store of a file; they meet in the
+/// file, one writer at a time, across threads and processes.
+///
+/// Rules: a store and everything that comes from it is used on its scheduler's thread only. Changes
+/// need an open write transaction. Closing is final; handles that outlive it refuse to be used.
+public final class Store {
+    /// How the store was opened.
+    public let configuration: StoreConfiguration
+
+    /// The thread that the store belongs to.
+    public let scheduler: any Scheduler
+
+    /// The schema and snapshot that reads see; the same object for the store's whole life.
+    public let view: StoreView
+
+    /// Whether a turn of the event loop moves the store to the newest version. On by default;
+    /// without it the store's observers are told that a refresh is required.
+    public var autorefresh = true
+
+    /// Whether the store was closed.
+    public private(set) var isClosed = false
+
+    /// The observers, and what they are still to hear.
+    public private(set) lazy var notifications = NotificationPump(self)
+
+    private let coordinator: StoreCoordinator
+    private var membership: UInt64 = 0
+    private var wakeup: (any Wakeup)?
+    private var announcedVersion: UInt64
+    /// The schema's bytes in the file, to notice a change.
+    var catalog: [UInt8] = []
+
+    /// Opens a store on the calling thread, which must be the scheduler's.
+    ///
+    /// Creates the file if there is none, and classes that are missing from it. Takes about a
+    /// millisecond, whatever the number of objects. Throws `invalid_schema`, `migration_needed`,
+    /// `version_too_low`, `file_corrupt`, `file_format_too_new`, `read_only`, `disk_full`,
+    /// `invalid_argument` (cannot be opened or created).
+    public init(_ configuration: StoreConfiguration, scheduler: any Scheduler) throws {
+        self.configuration = configuration
+        self.scheduler = scheduler
+        if let schema = configuration.schema { try SchemaValidation.check(schema) }
+        let file = try FileOpening.open(configuration)
+        let snapshot = try StoreError.wrapping { () throws(StorageError) in
+            try Snapshot(file)
+        }
+        let schema = try SchemaCatalog.read(snapshot)
+        snapshot.configure(schema.tableDefinitions)
+        view = StoreView(schema: schema, snapshot: snapshot, isFrozen: false)
+        coordinator = StoreCoordinator.of(file)
+        announcedVersion = snapshot.version
+        do {
+            try SchemaOpening(self).prepare()
+        } catch {
+            snapshot.close()
+            throw error
+        }
+        let wakeup = scheduler.makeWakeup { [weak self] in self?.takeTurn() }
+        self.wakeup = wakeup
+        membership = coordinator.join(wakeup)
+    }
+
+    deinit {
+        // Not `close()`: nobody is left who could observe, and handlers must not run in a deinit.
+        coordinator.leave(membership)
+        wakeup?.cancel()
+        if !isClosed { view.snapshot.close() }
+    }
+
+    /// Ends the store: an open write is rolled back, observers are ended, the snapshot is released.
+    /// Calling it again does nothing.
+    public func close() {
+        guard !isClosed else { return }
+        notifications.invalidateAll()
+        if isInWrite { view.snapshot.cancelWrite() }
+        isClosed = true
+        coordinator.leave(membership)
+        wakeup?.cancel()
+        wakeup = nil
+        view.snapshot.close()
+    }
+
+    /// The file's path; nil in memory.
+    public var path: String? {
+        if case .file(let path) = configuration.location { path } else { nil }
+    }
+
+    /// Whether a write transaction is open.
+    public var isInWrite: Bool { view.snapshot.write != nil }
+
+    /// Whether changes are refused.
+    public var isReadOnly: Bool { configuration.isReadOnly }
+
+    /// The version that the store shows.
+    public var version: UInt64 { view.version }
+
+    /// The schema that the store shows.
+    public var schema: Schema { view.schema }
+
+    /// Throws `closed` or `wrong_thread` if the store cannot be used here and now.
+    public func check() throws {
+        guard scheduler.isOnThread else {
+            throw StoreError(
+                .wrongThread,
+                "this store belongs to another thread; open the file again on this one")
+        }
+        guard !isClosed else {
+            throw StoreError(.closed, "the store was closed; open it again to use it")
+        }
+    }
+}
+
+extension Store {
+    /// Moves to the newest version and delivers what that causes, now. True if the version moved.
+    ///
+    /// False, without doing anything, inside a write transaction and inside an observer. Throws
+    /// `closed`, `wrong_thread`, and what reading the file may throw.
+    @discardableResult  // because delivery is the point as often as the answer
+    public func refresh() throws -> Bool {
+        try check()
+        guard !isInWrite, !notifications.isDelivering else { return false }
+        let hasMoved = try advance()
+        notifications.deliver()
+        return hasMoved
+    }
+
+    /// What the event loop does for the store in a turn: with autorefresh, moves on and delivers;
+    /// without, delivers what is due for this version and tells that there is a newer one.
+    func takeTurn() {
+        guard !isClosed, !isInWrite, !notifications.isDelivering else { return }
+        do {
+            if autorefresh {
+                _ = try advance()
+            } else {
+                let latest = view.snapshot.file.latestVersion()
+                if latest > max(view.version, announcedVersion) {
+                    announcedVersion = latest
+                    notifications.announceRefreshRequired()
+                }
+            }
+            if !isClosed, !isInWrite { notifications.deliver() }
+        } catch {
+            notifications.report(error)
+        }
+    }
+
+    /// To be called by the host on the store's thread when the file may have been changed by
+    /// another process. Echoes of own commits cost one load.
+    public func fileMayHaveChanged() {
+        guard !isClosed, view.snapshot.file.latestVersion() != view.version else { return }
+        takeTurn()
+    }
+
+    /// Asks the scheduler for a turn.
+    func requestTurn() {
+        wakeup?.wake()
+    }
+
+    private func advance() throws -> Bool {
+        let left = try StoreError.wrapping { () throws(StorageError) in
+            try view.snapshot.advance()
+        }
+        guard let left else { return false }
+        try didLeave(left)
+        return true
+    }
+
+    /// Follows the snapshot to the version that it has moved to.
+    func didLeave(_ snapshot: Snapshot) throws {
+        let left = StoreView(schema: view.schema, snapshot: snapshot, isFrozen: true)
+        view.generation &+= 1
+        try reloadSchema()
+        notifications.didAdvance(leaving: left)
+    }
+
+    /// Takes the schema of the present version if somebody has changed it.
+    private func reloadSchema() throws {
+        guard let bytes = try SchemaCatalog.bytes(view.snapshot), bytes != catalog else { return }
+        catalog = bytes
+        view.schema = try SchemaCatalog.decode(bytes)
+        view.snapshot.configure(view.schema.tableDefinitions)
+    }
+
+    /// Wakes the other stores of the file, and this one for its own observers.
+    func announceCommit() {
+        coordinator.didCommit(membership)
+        if notifications.hasWork { requestTurn() }
+    }
+}

@@ -1,0 +1,136 @@
+import ColumnStorage
+
+/// A schema and a snapshot: everything that a read needs.
+///
+/// The live view belongs to a ``Store``, moves with it and shows the changes of its open write
+/// transaction; frozen views show one version for ever. Confined to one thread.
+public final class StoreView {
+    /// The classes as of this version.
+    public internal(set) var schema: Schema
+
+    /// The data of this version.
+    public let snapshot: Snapshot
+
+    /// Whether the view shows one version for ever.
+    public let isFrozen: Bool
+
+    /// Counts the changes made inside write transactions, so that what was computed from a live
+    /// view can tell that it is out of date; 0 for a frozen view.
+    public internal(set) var generation: UInt64 = 0
+
+    init(schema: Schema, snapshot: Snapshot, isFrozen: Bool) {
+        self.schema = schema
+        self.snapshot = snapshot
+        self.isFrozen = isFrozen
+    }
+
+    /// The version that the view shows; an open write transaction adds to it.
+    public var version: UInt64 { snapshot.version }
+
+    /// The rows of a class. The same reader each time; it moves with the view.
+    public func table(_ classSchema: ClassSchema) -> TableReader {
+        snapshot.table(classSchema.table)
+    }
+
+    /// The rows of a table. The same reader each time; it moves with the view.
+    public func table(_ table: TableID) -> TableReader {
+        snapshot.table(table)
+    }
+
+    /// Whether the object exists in this view.
+    public func isPresent(_ reference: ObjectReference) -> Bool {
+        schema.find(table: reference.table) != nil
+            && table(reference.table).isPresent(reference.key)
+    }
+
+    /// The value of one property. Lists and backlinks are read whole: use ``LiveList`` and results
+    /// where that matters.
+    ///
+    /// Throws `invalid_object` if the object does not exist in this view.
+    public func value(
+        _ property: Property, of key: ObjectKey, in classSchema: ClassSchema
+    ) throws -> Value {
+        let rows = table(classSchema)
+        if property.isBacklinks || property.isList {
+            guard rows.isPresent(key) else { throw Self.deleted(classSchema, key) }
+            return property.isList
+                ? .list(listValues(property, of: key, in: rows))
+                : .list(backlinks(property, of: key).map(Value.object))
+        }
+        if let value = single(property, of: key, in: rows) { return value }
+        guard rows.isPresent(key) else { throw Self.deleted(classSchema, key) }
+        return .null
+    }
+
+    /// The objects that link to an object through the origin of a backlinks property, in the order
+    /// of their creation; one that links several times stands there as often.
+    public func backlinks(_ property: Property, of key: ObjectKey) -> [ObjectReference] {
+        guard let origin = property.origin, let source = schema.find(origin.className),
+            let link = source.property(named: origin.property)
+        else { return [] }
+        return table(source).sources(of: key, through: link.column).map {
+            ObjectReference(table: source.table, key: $0)
+        }
+    }
+
+    /// nil for a null and for a row that is not there.
+    private func single(_ property: Property, of key: ObjectKey, in rows: TableReader) -> Value? {
+        let column = property.column
+        switch property.type {
+        case .bool: return rows.bool(column, key).map(Value.bool)
+        case .int: return rows.int(column, key).map(Value.int)
+        case .float: return rows.float(column, key).map(Value.float)
+        case .double: return rows.double(column, key).map(Value.double)
+        case .string: return rows.string(column, key).map(Value.string)
+        case .data: return rows.bytes(column, key).map(Value.data)
+        case .date:
+            return rows.int(column, key).map { .date(Timestamp(microseconds: $0)) }
+        case .uuid: return rows.bytes(column, key).flatMap(UUIDValue.init(bytes:)).map(Value.uuid)
+        case .objectID:
+            return rows.bytes(column, key).flatMap(ObjectIDValue.init(bytes:)).map(Value.objectID)
+        case .object:
+            guard let target = schema.target(of: property), let linked = rows.link(column, key)
+            else { return nil }
+            return .object(ObjectReference(table: target.table, key: linked))
+        case .backlinks: return nil
+        }
+    }
+
+    private func listValues(
+        _ property: Property, of key: ObjectKey, in rows: TableReader
+    ) -> [Value] {
+        let list = rows.list(property.column, key)
+        return (0..<list.count).map { listElement(property, list, $0) }
+    }
+
+    /// One element of a list; null past its end.
+    func listElement(_ property: Property, _ list: ListReader, _ index: Int) -> Value {
+        switch property.type {
+        case .bool: return list.bool(at: index).map(Value.bool) ?? .null
+        case .int: return list.int(at: index).map(Value.int) ?? .null
+        case .float: return list.float(at: index).map(Value.float) ?? .null
+        case .double: return list.double(at: index).map(Value.double) ?? .null
+        case .string: return list.string(at: index).map(Value.string) ?? .null
+        case .data: return list.bytes(at: index).map(Value.data) ?? .null
+        case .date:
+            return list.int(at: index).map { .date(Timestamp(microseconds: $0)) } ?? .null
+        case .uuid:
+            return list.bytes(at: index).flatMap(UUIDValue.init(bytes:)).map(Value.uuid) ?? .null
+        case .objectID:
+            return list.bytes(at: index).flatMap(ObjectIDValue.init(bytes:)).map(Value.objectID)
+                ?? .null
+        case .object:
+            guard let target = schema.target(of: property), let linked = list.link(at: index)
+            else { return .null }
+            return .object(ObjectReference(table: target.table, key: linked))
+        case .backlinks: return .null
+        }
+    }
+
+    static func deleted(_ classSchema: ClassSchema, _ key: ObjectKey) -> StoreError {
+        StoreError(
+            .invalidObject,
+            "this '\(classSchema.name)' was deleted; test is_valid() before using an object that "
+                + "may be gone")
+    }
+}
