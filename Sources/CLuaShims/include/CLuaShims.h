@@ -1,1 +1,167 @@
 #pragma once
+// The only door to liblua. `lua.h` is not included, so a function that can raise (a longjmp) cannot even be named
+// by whoever imports this header. Every function below either cannot raise or runs its body under `lua_pcall`.
+//
+// "Cannot raise" for a function that allocates rests on one rule of the allocator: it refuses memory only while Lua
+// code runs (see shim_call), never in a host call; if malloc itself fails in a host call the process ends.
+//
+// Stack effects are written as the manual writes them: [-popped, +pushed].
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct lua_State lua_State;
+typedef struct shim_class shim_class;
+typedef struct shim_interrupt shim_interrupt;
+
+enum { SHIM_OK, SHIM_RUNTIME, SHIM_MEMORY, SHIM_HANDLER, SHIM_SYNTAX, SHIM_STOPPED, SHIM_OVERFLOW, SHIM_YIELDED };
+// What a Swift function answers besides the number of its results: raise the value on top, or yield n values.
+enum { SHIM_RAISE = -1, SHIM_YIELD = -2 };
+enum { SHIM_TNIL = 0, SHIM_TBOOLEAN = 1, SHIM_TLIGHT = 2, SHIM_TNUMBER = 3, SHIM_TSTRING = 4, SHIM_TTABLE = 5,
+       SHIM_TFUNCTION = 6, SHIM_TUSERDATA = 7, SHIM_TTHREAD = 8, SHIM_TNONE = -1 };
+
+// A value in flight between Lua and a class. `bytes` is borrowed: valid until the call that carried it returns.
+enum { SHIM_NIL, SHIM_BOOL, SHIM_INT, SHIM_NUM, SHIM_STR, SHIM_OBJECT, SHIM_BOX, SHIM_OTHER, SHIM_PUSHED };
+typedef struct {
+    int32_t tag;
+    int32_t slot;  // property slot, or the stack index of a SHIM_OTHER
+    union { int64_t i; double d; bool b; const char *bytes; } u;
+    union { size_t length; shim_class *cls; } x;
+} shim_value;
+
+// ---- life of a state
+typedef struct {
+    void (*release)(const void *object);
+    void (*warn)(const void *owner, const char *text, size_t length);
+} shim_host_calls;
+lua_State *shim_open(const void *owner, const shim_host_calls *calls);  // NULL without memory
+void shim_close(lua_State *L);                                          // runs finalizers, as a run of its own
+const void *shim_owner(lua_State *L);
+lua_State *shim_current(lua_State *L);  // the stack the innermost host call was made from
+void shim_open_libraries(lua_State *L, uint32_t set);                   // bits in luaL_openlibs' order; [-0, +0]
+void shim_warnings(lua_State *L, bool on);
+
+// ---- memory
+typedef struct { size_t used, peak, quota; } shim_memory;
+shim_memory shim_memory_figures(lua_State *L);
+void shim_memory_quota(lua_State *L, size_t bytes);  // 0 = none; holds while Lua code runs
+void shim_collect(lua_State *L);
+void shim_gc_stop(lua_State *L, bool stopped);
+void shim_gc_generational(lua_State *L, bool generational);
+void shim_gc_incremental(lua_State *L, int32_t pause, int32_t multiplier);
+
+// ---- the stack; none of these can raise or run Lua code
+int32_t shim_top(lua_State *L);
+void shim_settop(lua_State *L, int32_t top);
+bool shim_reserve(lua_State *L, int32_t slots);
+int32_t shim_absolute(lua_State *L, int32_t index);
+int32_t shim_type(lua_State *L, int32_t index);
+const char *shim_type_name(lua_State *L, int32_t index);  // honours a string __name
+bool shim_is_integer(lua_State *L, int32_t index);
+bool shim_boolean(lua_State *L, int32_t index);
+int64_t shim_integer(lua_State *L, int32_t index);
+double shim_number(lua_State *L, int32_t index);
+bool shim_exact_integer(lua_State *L, int32_t index, int64_t *out);  // 3 and 3.0, not "3"
+const char *shim_bytes(lua_State *L, int32_t index, size_t *length);  // NULL unless a string
+const void *shim_pointer(lua_State *L, int32_t index);
+size_t shim_rawlen(lua_State *L, int32_t index);
+bool shim_rawequal(lua_State *L, int32_t a, int32_t b);
+void shim_push_nil(lua_State *L);
+void shim_push_boolean(lua_State *L, bool v);
+void shim_push_integer(lua_State *L, int64_t v);
+void shim_push_number(lua_State *L, double v);
+void shim_push_bytes(lua_State *L, const void *p, size_t n);
+void shim_push_copy(lua_State *L, int32_t index);
+void shim_push_globals(lua_State *L);
+void shim_push_registry(lua_State *L);
+void shim_push_table(lua_State *L, int32_t array, int32_t fields);
+void shim_insert(lua_State *L, int32_t index);
+void shim_remove(lua_State *L, int32_t index);
+void shim_rawget(lua_State *L, int32_t table);                        // [-1, +1] nil unless a table
+bool shim_rawset(lua_State *L, int32_t table);                        // [-2, +0] false: nil or NaN key, or no table
+void shim_rawgeti(lua_State *L, int32_t table, int64_t i);            // [-0, +1]
+void shim_rawseti(lua_State *L, int32_t table, int64_t i);            // [-1, +0]
+bool shim_rawnext(lua_State *L, int32_t table);                       // [-1, +2|0]; protected: a bad key ends the walk
+bool shim_get_metatable(lua_State *L, int32_t index);                 // [-0, +1|0]
+void shim_set_metatable(lua_State *L, int32_t index);                 // [-1, +0] a table or nil on top
+int32_t shim_reference(lua_State *L);                                 // [-1, +0]
+void shim_push_reference(lua_State *L, int32_t slot);                 // [-0, +1]
+void shim_unreference(lua_State *L, int32_t slot);
+
+// ---- protected: may run Lua code. On anything but SHIM_OK the error value lies on top instead of the results.
+int32_t shim_call(lua_State *L, int32_t arguments, int32_t results);  // -1 = all; [-(args+1), +results]
+int32_t shim_get(lua_State *L);                                       // [-2, +1] table, key
+int32_t shim_set(lua_State *L);                                       // [-3, +0] table, key, value
+int32_t shim_length(lua_State *L);                                    // [-1, +1]
+int32_t shim_equal(lua_State *L, bool *out);                          // [-2, +0]
+int32_t shim_less(lua_State *L, bool *out);                           // [-2, +0]
+int32_t shim_tostring(lua_State *L);                                  // [-1, +1] a string
+int32_t shim_next(lua_State *L);                                      // [-2, +2] table, key; nil nil at the end
+int32_t shim_load(lua_State *L, const void *p, size_t n, const char *name, const char *mode);  // [-0, +1]
+int32_t shim_dump(lua_State *L, bool strip);                          // [-1, +1] a Lua function to its binary form
+void shim_traceback(lua_State *L, lua_State *of, const char *message, int32_t level);         // [-0, +1]
+void shim_where(lua_State *L, int32_t level);                         // [-0, +1] "file:line: " or ""
+const char *shim_last_traceback(lua_State *L);                        // of the newest failed shim_call, or NULL
+void shim_keep_traceback(lua_State *L, const char *text);             // for the value on top, about to be raised again
+
+// Frames for error reports and help: one call of lua_getinfo. False when there is no such level.
+typedef struct { char source[60]; int32_t line; int32_t defined; char name[64]; bool is_lua; } shim_frame;
+bool shim_stack_frame(lua_State *L, int32_t level, shim_frame *out);
+// Local `n` of the function at `level` or upvalue `n` of the function on top. [-0, +1|0]; NULL without one.
+const char *shim_push_upvalue(lua_State *L, int32_t function, int32_t n);
+
+// ---- coroutines
+lua_State *shim_push_thread(lua_State *L);                            // [-1, +1] a coroutine of the function on top
+lua_State *shim_to_thread(lua_State *L, int32_t index);
+int32_t shim_resume(lua_State *L, lua_State *co, int32_t arguments, int32_t *results);  // results on L; SHIM_OK = ended
+int32_t shim_thread_status(lua_State *L, lua_State *co);              // 0 suspended, 1 running, 2 normal, 3 dead
+
+// ---- functions written in Swift
+typedef int32_t (*shim_function)(const void *object, lua_State *L);
+void shim_push_function(lua_State *L, const void *object, shim_function f);  // takes over one reference to object
+
+// ---- classes: userdata {magic, payload, class}. A live object's payload is a key, a box's a retained Swift object.
+typedef struct {
+    int32_t (*get)(const void *context, lua_State *L, int64_t payload, int32_t slot, shim_value *out);
+    int32_t (*set)(const void *context, lua_State *L, int64_t payload, int32_t slot, const shim_value *in);
+    int32_t (*index)(const void *context, lua_State *L, int64_t payload, int64_t i, shim_value *out);
+    int32_t (*set_index)(const void *context, lua_State *L, int64_t payload, int64_t i, const shim_value *in);
+    int32_t (*create)(const void *context, lua_State *L, const shim_value *values, int32_t n, int64_t *key);
+    // The class that bears this name in the store behind payload; NULL: take the slow way.
+    shim_class *(*resolve)(const void *context, lua_State *L, int64_t payload, const char *name, size_t length);
+} shim_class_calls;
+enum { SHIM_CLASS_LIVE, SHIM_CLASS_BOX, SHIM_CLASS_FROZEN };
+shim_class *shim_class_new(lua_State *L, int32_t kind, const char *name, const void *context,
+                           const shim_class_calls *calls);             // takes over one reference to context
+void shim_class_add_method(lua_State *L, shim_class *c, const char *name, size_t n);  // [-1, +0]
+void shim_class_add_metamethod(lua_State *L, shim_class *c, const char *name);        // [-1, +0]
+void shim_class_set_properties(lua_State *L, shim_class *c, const char *const *names, const size_t *lengths,
+                               const int32_t *slots, int32_t count);
+bool shim_class_push_method(lua_State *L, const shim_class *c, const char *name, size_t n);  // [-0, +1|0]
+const void *shim_class_context(const shim_class *c);
+const char *shim_class_name(const shim_class *c);  // the Lua string's own bytes
+void shim_class_use_fast_create(lua_State *L);  // [-1, +1] wraps the general create function on top
+// A class of objects at one version. It lives while something holds its anchor: each of its objects does, and so must
+// whoever makes it, until there is one. Classes of one version share the anchor. [-0, +1] the anchor
+shim_class *shim_class_freeze(lua_State *L, const shim_class *live, const void *context,
+                              const shim_class_calls *calls, shim_class *sibling);
+bool shim_push_anchor(lua_State *L, const shim_class *frozen);         // [-0, +1|0] false: it is gone
+void shim_push_object(lua_State *L, shim_class *c, int64_t key);
+void shim_push_box(lua_State *L, shim_class *c, const void *object);   // takes over one reference to object
+bool shim_to_object(lua_State *L, int32_t index, shim_class **c, int64_t *key);
+const void *shim_to_box(lua_State *L, int32_t index, shim_class **c);  // NULL: not one, or already collected
+void shim_empty_box(lua_State *L, int32_t index);                      // releases the Swift object now
+void shim_take(lua_State *L, int32_t index, shim_value *out);          // cannot raise
+void shim_put(lua_State *L, const shim_value *v);                      // [-0, +1]
+// each(): an iterator closure over keys that are fetched 256 at a time. Takes over one reference to source.
+typedef int32_t (*shim_keys)(const void *source, lua_State *L, int64_t position, int64_t *out, int32_t capacity);
+void shim_push_walk(lua_State *L, shim_class *c, const void *source, shim_keys keys);
+
+// ---- stopping
+shim_interrupt *shim_interrupt_retain(lua_State *L);
+void shim_interrupt_release(shim_interrupt *i);
+bool shim_interrupt_request(shim_interrupt *i);  // any thread; false: nothing is running
+bool shim_interrupt_pending(shim_interrupt *i);  // a request for the run now going on
+bool shim_is_running(lua_State *L);
+bool shim_was_stopped(lua_State *L);             // the current run has been stopped
+void shim_set_stop_value(lua_State *L);          // [-1, +0] what a stop raises

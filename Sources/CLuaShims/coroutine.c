@@ -1,0 +1,157 @@
+// coroutine.resume, wrap and close as lcorolib.c has them, with one addition: the stack that runs is known, so that a
+// stop reaches it. And the same for coroutines that Swift drives.
+#include "host.h"
+
+static int resume_framed(lua_State *L, lua_State *co, int arguments, int *results) {
+    host *h = host_of(L);
+    if (!frame_enter(h, co)) return luaL_error(L, "not enough memory");
+    int status = lua_resume(co, L, arguments, results);
+    frame_leave(h);
+    return status;
+}
+
+static int aux_resume(lua_State *L, lua_State *co, int arguments) {
+    int results;
+    if (!lua_checkstack(co, arguments)) {
+        lua_pushliteral(L, "too many arguments to resume");
+        return -1;
+    }
+    lua_xmove(L, co, arguments);
+    int status = resume_framed(L, co, arguments, &results);
+    if (status == LUA_OK || status == LUA_YIELD) {
+        if (!lua_checkstack(L, results + 1)) {
+            lua_pop(co, results);
+            lua_pushliteral(L, "too many results to resume");
+            return -1;
+        }
+        lua_xmove(co, L, results);
+        return results;
+    }
+    lua_xmove(co, L, 1);
+    return -1;
+}
+
+static lua_State *coroutine_argument(lua_State *L) {
+    lua_State *co = lua_tothread(L, 1);
+    if (!co) luaL_typeerror(L, 1, "coroutine");
+    return co;
+}
+
+static int co_resume(lua_State *L) {
+    lua_State *co = coroutine_argument(L);
+    int n = aux_resume(L, co, lua_gettop(L) - 1);
+    lua_pushboolean(L, n >= 0);
+    if (n < 0) n = 1;
+    lua_insert(L, -(n + 1));
+    return n + 1;
+}
+
+static int reset_framed(lua_State *L, lua_State *co) {
+    host *h = host_of(L);
+    if (!frame_enter(h, co)) return luaL_error(L, "not enough memory");
+    int status = lua_resetthread(co);  // runs __close metamethods
+    frame_leave(h);
+    return status;
+}
+
+static int wrapped(lua_State *L) {
+    lua_State *co = lua_tothread(L, lua_upvalueindex(1));
+    if (!co) return luaL_error(L, "coroutine expected");
+    int n = aux_resume(L, co, lua_gettop(L));
+    if (n >= 0) return n;
+    int status = lua_status(co);
+    if (status != LUA_OK && status != LUA_YIELD) {
+        status = reset_framed(L, co);
+        if (lua_gettop(co) > 0) {
+            lua_pop(L, 1);
+            lua_xmove(co, L, 1);
+        }
+    }
+    if (status != LUA_ERRMEM && lua_type(L, -1) == LUA_TSTRING) {
+        luaL_where(L, 1);
+        lua_insert(L, -2);
+        lua_concat(L, 2);
+    }
+    return lua_error(L);
+}
+
+static int co_wrap(lua_State *L) {
+    luaL_checktype(L, 1, LUA_TFUNCTION);
+    lua_State *co = lua_newthread(L);
+    lua_pushvalue(L, 1);
+    lua_xmove(L, co, 1);
+    lua_pushcclosure(L, wrapped, 1);
+    return 1;
+}
+
+enum { SUSPENDED, RUNNING, NORMAL, DEAD };
+static int status_of(lua_State *L, lua_State *co) {
+    if (L == co) return RUNNING;
+    switch (lua_status(co)) {
+    case LUA_YIELD: return SUSPENDED;
+    case LUA_OK: {
+        lua_Debug ar;
+        if (lua_getstack(co, 0, &ar)) return NORMAL;
+        return lua_gettop(co) == 0 ? DEAD : SUSPENDED;
+    }
+    default: return DEAD;
+    }
+}
+
+static int co_close(lua_State *L) {
+    static const char *const names[] = { "suspended", "running", "normal", "dead" };
+    lua_State *co = coroutine_argument(L);
+    int status = status_of(L, co);
+    if (status != SUSPENDED && status != DEAD) return luaL_error(L, "cannot close a %s coroutine", names[status]);
+    if (reset_framed(L, co) == LUA_OK) {
+        lua_pushboolean(L, 1);
+        return 1;
+    }
+    lua_pushboolean(L, 0);
+    lua_xmove(co, L, 1);
+    return 2;
+}
+
+// Called in protected mode after the libraries have been opened.
+void coroutine_setup(lua_State *L) {
+    host *h = host_of(L);
+    if (lua_getglobal(L, "xpcall") == LUA_TFUNCTION && !h->xpcall) h->xpcall = lua_tocfunction(L, -1);
+    lua_pop(L, 1);
+    if (lua_getglobal(L, LUA_COLIBNAME) == LUA_TTABLE) {
+        static const luaL_Reg ours[] = { { "resume", co_resume }, { "wrap", co_wrap }, { "close", co_close }, { NULL, NULL } };
+        luaL_setfuncs(L, ours, 0);
+    }
+    lua_pop(L, 1);
+}
+
+lua_State *shim_push_thread(lua_State *L) {
+    lua_State *co = lua_newthread(L);
+    lua_insert(L, -2);
+    lua_xmove(L, co, 1);
+    return co;
+}
+lua_State *shim_to_thread(lua_State *L, int32_t index) { return lua_tothread(L, index); }
+int32_t shim_thread_status(lua_State *L, lua_State *co) { return status_of(L, co); }
+
+typedef struct { lua_State *co; int status; } drive;
+static int drive_body(lua_State *L) {
+    drive *d = lua_touserdata(L, 1);
+    lua_remove(L, 1);
+    int n = aux_resume(L, d->co, lua_gettop(L));
+    d->status = lua_status(d->co);
+    return n < 0 ? lua_error(L) : n;
+}
+
+int32_t shim_resume(lua_State *L, lua_State *co, int32_t arguments, int32_t *results) {
+    drive d = { co, LUA_OK };
+    int base = lua_gettop(L) - arguments;
+    *results = 0;
+    if (!lua_checkstack(L, 4)) return SHIM_OVERFLOW;
+    lua_pushcfunction(L, drive_body);
+    lua_pushlightuserdata(L, &d);
+    lua_rotate(L, base + 1, 2);
+    int32_t status = shim_call(L, arguments + 1, LUA_MULTRET);
+    if (status != SHIM_OK) return status;
+    *results = lua_gettop(L) - base;
+    return d.status == LUA_YIELD ? SHIM_YIELDED : SHIM_OK;
+}

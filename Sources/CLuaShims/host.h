@@ -1,0 +1,83 @@
+#pragma once
+// What every part of the shims knows about one Lua state. It hangs on the state's extra space, which coroutines copy.
+#include <lua.h>
+#include <lauxlib.h>
+#include <lualib.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include "CLuaShims.h"
+
+typedef struct {
+    size_t used, peak, quota;
+    int enforce;          // Lua code is running: the quota holds
+    void *free[17];       // size classes of 16 bytes up to 256
+    void *slabs;
+} memory;
+
+// A Lua stack that is executing, and the hook it had of its own when a stop was armed on it.
+typedef struct {
+    lua_State *L;
+    lua_Hook hook;
+    int mask, count;
+    volatile sig_atomic_t armed;
+    struct host *outer;
+} frame;
+
+typedef struct host {
+    memory mem;
+    const void *owner;
+    shim_host_calls calls;
+    lua_State *main;
+    lua_State *current;
+    int depth_limit;
+    // interrupt
+    frame *volatile frames;
+    volatile sig_atomic_t depth;
+    int capacity;
+    shim_interrupt *interrupt;
+    _Atomic uint64_t run;    // id of the outermost run, 0 when idle
+    _Atomic uint64_t stop;   // the run that shall stop
+    uint64_t runs;
+    volatile sig_atomic_t raised;  // the stop hook has raised in this run
+    int stop_value;
+    lua_CFunction xpcall;
+    // errors
+    char *traceback;
+    char *kept;
+    const void *kept_for;
+    // warnings
+    char *warning;
+    size_t warning_length;
+    int warnings_on, warning_continues;
+    // registry slots
+    int function_metatable, walk_metatable, anchor_metatable;
+    shim_class *classes;
+} host;
+
+static inline host *host_of(lua_State *L) { return *(host **)lua_getextraspace(L); }
+
+void *host_allocate(void *ud, void *p, size_t old, size_t new);
+void host_free_memory(memory *m);
+
+// Entering Swift: the quota is off and `current` names the stack. Leaving restores both.
+typedef struct { lua_State *current; int enforce; } passage;
+static inline passage passage_to_swift(host *h, lua_State *L) {
+    passage p = { h->current, h->mem.enforce };
+    h->current = L;
+    h->mem.enforce = 0;
+    return p;
+}
+static inline void passage_back(host *h, passage p) { h->current = p.current; h->mem.enforce = p.enforce; }
+
+// A Lua stack begins and ends to execute. False: no memory for the frame.
+int frame_enter(host *h, lua_State *L);
+void frame_leave(host *h);
+void interrupt_setup(lua_State *L, host *h);
+void interrupt_teardown(host *h);
+void coroutine_setup(lua_State *L);
+void class_setup(lua_State *L, host *h);
+void class_teardown(host *h);
+void function_setup(lua_State *L, host *h);
+int message_handler(lua_State *L);

@@ -1,0 +1,287 @@
+// Stopping a script. A request names the run it is meant for and signals the loop thread; the handler arms a hook on
+// the Lua stack that is executing; the hook raises, and stays armed, so that `while true do pcall(f) end` ends too.
+// Nothing of it costs anything while no stop is asked for.
+//
+// From another thread only the flag and the signal are safe: lua_sethook there races with the running state.
+#include <errno.h>
+#include <pthread.h>
+#include <time.h>
+#include "host.h"
+
+struct shim_interrupt {
+    pthread_mutex_t lock;  // guards host, repeating, and the thread's life while it is being signalled
+    pthread_cond_t ended;
+    atomic_int references;
+    host *host;
+    _Atomic(pthread_t) thread;
+    bool repeating;
+};
+
+static _Thread_local host *running;  // the state whose run is innermost on this thread
+static _Thread_local bool ready;     // SIGURG is unblocked here
+static atomic_bool previous_is_third;       // CallInfo's layout is the one `step` knows
+
+// ---- on the loop thread
+
+static void stop_hook(lua_State *L, lua_Debug *ar);
+
+static bool stop_asked(host *h) {
+    uint64_t run = atomic_load(&h->run);
+    return run && atomic_load(&h->stop) == run;
+}
+
+// Async-signal-safe: lua_sethook is meant to be called from a handler (manual, lua_sethook; lua.c does it).
+static void arm(host *h) {
+    int depth = h->depth;
+    if (!depth) return;
+    frame *f = &h->frames[depth - 1];
+    lua_Hook hook = lua_gethook(f->L);
+    if (hook != stop_hook) {
+        f->hook = hook;
+        f->mask = lua_gethookmask(f->L);
+        f->count = lua_gethookcount(f->L);
+    }
+    f->armed = 1;
+    lua_sethook(f->L, stop_hook, LUA_MASKCOUNT, 1);
+}
+
+static void on_signal(int signal) {
+    (void)signal;
+    int saved = errno;
+    host *h = running;
+    if (h && stop_asked(h)) arm(h);
+    errno = saved;
+}
+
+static int keep_value(lua_State *L) {
+    lua_settop(L, 1);
+    return 1;
+}
+
+static bool step(lua_State *L, lua_Debug *ar, int level) {
+    if (!previous_is_third) return lua_getstack(L, level, ar);
+    // lua_getstack counts from the top each time, which is quadratic on a deep stack.
+    struct CallInfo *previous = ((struct CallInfo **)(void *)ar->i_ci)[2];
+    if (!previous || !((struct CallInfo **)(void *)previous)[2]) return false;  // the base is no function
+    ar->i_ci = previous;
+    return true;
+}
+
+// The innermost xpcall's handler would run inside our hook, where no hook can stop it.
+static void replace_handler(lua_State *L, host *h) {
+    lua_Debug ar;
+    if (!h->xpcall || !lua_getstack(L, 0, &ar)) return;
+    int level = 0;
+    do {
+        lua_getinfo(L, "f", &ar);
+        bool found = lua_tocfunction(L, -1) == h->xpcall;
+        lua_pop(L, 1);
+        if (found) {
+            lua_pushcfunction(L, keep_value);
+            if (!lua_setlocal(L, &ar, 2)) lua_pop(L, 1);
+            return;
+        }
+    } while (step(L, &ar, ++level));
+}
+
+static void stop_hook(lua_State *L, lua_Debug *ar) {
+    (void)ar;
+    host *h = host_of(L);
+    if (!stop_asked(h)) {  // a coroutine inherited the hook from a run that is over
+        lua_sethook(L, NULL, 0, 0);
+        return;
+    }
+    if (!h->raised) {
+        int enforce = h->mem.enforce;
+        h->mem.enforce = 0;
+        luaL_traceback(L, L, NULL, 0);
+        free(h->traceback);
+        h->traceback = strdup(lua_tostring(L, -1));
+        lua_pop(L, 1);
+        h->mem.enforce = enforce;
+        h->raised = 1;
+    }
+    replace_handler(L, h);
+    lua_sethook(L, stop_hook, LUA_MASKCOUNT, 1);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, h->stop_value);
+    lua_error(L);
+}
+
+static void begin_run(host *h) {
+    if (!ready) {  // signal masks are inherited, and may have been blocked by whoever made this thread
+        sigset_t set;
+        sigemptyset(&set);
+        sigaddset(&set, SIGURG);
+        pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+        ready = true;
+    }
+    h->raised = 0;
+    atomic_store(&h->interrupt->thread, pthread_self());
+    atomic_store(&h->run, ++h->runs);
+}
+
+static void end_run(host *h) {
+    uint64_t run = h->runs;
+    atomic_store(&h->run, 0);
+    if (atomic_load(&h->stop) != run) return;
+    // A requester may be about to signal this thread: it does so under the lock, so after it the thread may end.
+    pthread_mutex_lock(&h->interrupt->lock);
+    pthread_cond_broadcast(&h->interrupt->ended);
+    pthread_mutex_unlock(&h->interrupt->lock);
+}
+
+int frame_enter(host *h, lua_State *L) {
+    int depth = h->depth;
+    if (depth == h->capacity) {
+        int capacity = depth ? 2 * depth : 16;
+        frame *grown = malloc((size_t)capacity * sizeof *grown);
+        if (!grown) return 0;
+        frame *old = h->frames;
+        if (depth) memcpy(grown, old, (size_t)depth * sizeof *grown);
+        h->frames = grown;  // the handler sees the old array or the new one, both whole
+        atomic_signal_fence(memory_order_seq_cst);
+        h->capacity = capacity;
+        free(old);
+    }
+    h->frames[depth] = (frame){ .L = L };
+    atomic_signal_fence(memory_order_seq_cst);
+    h->depth = depth + 1;
+    h->frames[depth].outer = running;  // another state's, where a host function of that one runs this one
+    if (!depth) begin_run(h);
+    running = h;
+    if (stop_asked(h)) arm(h);
+    return 1;
+}
+
+void frame_leave(host *h) {
+    int depth = h->depth - 1;
+    frame *f = &h->frames[depth];
+    h->depth = depth;
+    atomic_signal_fence(memory_order_seq_cst);
+    if (f->armed && lua_gethook(f->L) == stop_hook) lua_sethook(f->L, f->hook, f->mask, f->count);
+    running = f->outer;
+    if (depth == 0) {
+        end_run(h);
+    } else if (stop_asked(h)) {
+        arm(h);
+    }
+}
+
+// ---- from any thread
+
+static void release(shim_interrupt *i) {
+    if (atomic_fetch_sub(&i->references, 1) > 1) return;
+    pthread_mutex_destroy(&i->lock);
+    pthread_cond_destroy(&i->ended);
+    free(i);
+}
+
+// The signal may find the thread between two frames, or in the few instructions where arming is lost: hence again.
+static void *repeat(void *argument) {
+    shim_interrupt *i = argument;
+    pthread_mutex_lock(&i->lock);
+    while (i->host && stop_asked(i->host)) {
+        pthread_kill(atomic_load(&i->thread), SIGURG);
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += 20000000;
+        if (until.tv_nsec >= 1000000000) {
+            until.tv_nsec -= 1000000000;
+            until.tv_sec++;
+        }
+        pthread_cond_timedwait(&i->ended, &i->lock, &until);
+    }
+    i->repeating = false;
+    pthread_mutex_unlock(&i->lock);
+    release(i);
+    return NULL;
+}
+
+bool shim_interrupt_request(shim_interrupt *i) {
+    pthread_mutex_lock(&i->lock);
+    host *h = i->host;
+    uint64_t run = h ? atomic_load(&h->run) : 0;
+    if (run) {
+        atomic_store(&h->stop, run);
+        if (atomic_load(&h->run) != run) run = 0;  // it ended meanwhile, and may not have seen the request
+    }
+    if (run) {
+        pthread_kill(atomic_load(&i->thread), SIGURG);
+        if (!i->repeating) {
+            sigset_t all, old;  // the repeating thread must not catch anybody's signals
+            sigfillset(&all);
+            pthread_sigmask(SIG_SETMASK, &all, &old);
+            pthread_t thread;
+            atomic_fetch_add(&i->references, 1);
+            if (pthread_create(&thread, NULL, repeat, i) == 0) {
+                i->repeating = true;
+                pthread_detach(thread);
+            } else {
+                atomic_fetch_sub(&i->references, 1);
+            }
+            pthread_sigmask(SIG_SETMASK, &old, NULL);
+        }
+    }
+    pthread_mutex_unlock(&i->lock);
+    return run != 0;
+}
+
+bool shim_interrupt_pending(shim_interrupt *i) {
+    pthread_mutex_lock(&i->lock);
+    bool asked = i->host && stop_asked(i->host);
+    pthread_mutex_unlock(&i->lock);
+    return asked;
+}
+
+shim_interrupt *shim_interrupt_retain(lua_State *L) {
+    shim_interrupt *i = host_of(L)->interrupt;
+    atomic_fetch_add(&i->references, 1);
+    return i;
+}
+void shim_interrupt_release(shim_interrupt *i) { release(i); }
+bool shim_is_running(lua_State *L) { return host_of(L)->depth > 0; }
+bool shim_was_stopped(lua_State *L) { return host_of(L)->raised != 0; }
+void shim_set_stop_value(lua_State *L) { lua_rawseti(L, LUA_REGISTRYINDEX, host_of(L)->stop_value); }
+
+// ---- setup
+
+static int look(lua_State *L) {
+    lua_Debug inner, outer;
+    if (lua_getstack(L, 0, &inner) && lua_getstack(L, 1, &outer))
+        atomic_store(&previous_is_third, ((struct CallInfo **)(void *)inner.i_ci)[2] == outer.i_ci);
+    return 0;
+}
+static void install(void) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_signal;
+    action.sa_flags = SA_ONSTACK;  // no SA_RESTART, or a blocked io.read would never come back
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGURG, &action, NULL);
+}
+
+void interrupt_setup(lua_State *L, host *h) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, install);
+    lua_pushcfunction(L, look);
+    lua_call(L, 0, 0);
+    shim_interrupt *i = calloc(1, sizeof *i);
+    if (!i) luaL_error(L, "not enough memory");
+    pthread_mutex_init(&i->lock, NULL);
+    pthread_cond_init(&i->ended, NULL);
+    i->references = 1;
+    i->host = h;
+    h->interrupt = i;
+    lua_pushliteral(L, "interrupted");
+    h->stop_value = luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
+void interrupt_teardown(host *h) {
+    shim_interrupt *i = h->interrupt;
+    if (!i) return;
+    pthread_mutex_lock(&i->lock);
+    i->host = NULL;
+    pthread_cond_broadcast(&i->ended);
+    pthread_mutex_unlock(&i->lock);
+    release(i);
+}

@@ -1,0 +1,186 @@
+// From Swift into Lua: everything that may run Lua code goes through shim_call.
+#include <stdio.h>
+#include "host.h"
+
+// The traceback is taken where the error was raised, with the quota off; the error value itself stays as it is.
+int message_handler(lua_State *L) {
+    host *h = host_of(L);
+    if (h->raised) return 1;  // the stop hook has taken it
+    int enforce = h->mem.enforce;
+    h->mem.enforce = 0;
+    free(h->traceback);
+    h->traceback = NULL;
+    if (h->kept && h->kept_for == lua_topointer(L, 1)) {
+        h->traceback = h->kept;  // raised again: the first place is the one that matters
+        h->kept = NULL;
+    } else {
+        luaL_traceback(L, L, NULL, 1);
+        h->traceback = strdup(lua_tostring(L, -1));
+        lua_pop(L, 1);
+    }
+    h->mem.enforce = enforce;
+    return 1;
+}
+
+const char *shim_last_traceback(lua_State *L) { return host_of(L)->traceback; }
+void shim_keep_traceback(lua_State *L, const char *text) {
+    host *h = host_of(L);
+    free(h->kept);
+    h->kept = text ? strdup(text) : NULL;
+    h->kept_for = lua_topointer(L, -1);
+}
+
+static int status_of(int status) {
+    switch (status) {
+    case LUA_OK: return SHIM_OK;
+    case LUA_ERRMEM: return SHIM_MEMORY;
+    case LUA_ERRERR: return SHIM_HANDLER;
+    case LUA_ERRSYNTAX: return SHIM_SYNTAX;
+    default: return SHIM_RUNTIME;
+    }
+}
+
+// Whatever `pcall` in the script made of it, a run in which the stop hook has raised is a stopped run.
+static int stopped(lua_State *L, host *h, int base) {
+    lua_settop(L, base);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, h->stop_value);
+    return SHIM_STOPPED;
+}
+
+int32_t shim_call(lua_State *L, int32_t arguments, int32_t results) {
+    host *h = host_of(L);
+    int base = lua_gettop(L) - arguments - 1;
+    if (!lua_checkstack(L, 4) || !frame_enter(h, L)) {
+        lua_settop(L, base);
+        lua_pushliteral(L, "stack overflow");
+        return SHIM_OVERFLOW;
+    }
+    lua_pushcfunction(L, message_handler);
+    lua_insert(L, base + 1);
+    passage p = { h->current, h->mem.enforce };
+    h->current = L;
+    h->mem.enforce = 1;
+    int status = lua_pcall(L, arguments, results, base + 1);
+    passage_back(h, p);
+    lua_remove(L, base + 1);
+    int was_stopped = h->raised;
+    frame_leave(h);
+    if (was_stopped) return stopped(L, h, base);
+    if (status == LUA_ERRMEM || status == LUA_ERRERR) {  // the message handler was not asked
+        free(h->traceback);
+        h->traceback = NULL;
+    }
+    return status_of(status);
+}
+
+// Puts `f` under the topmost `arguments` values and calls it.
+static int32_t protect(lua_State *L, lua_CFunction f, int arguments, int results) {
+    if (!lua_checkstack(L, 4)) {
+        lua_pop(L, arguments);
+        lua_pushliteral(L, "stack overflow");
+        return SHIM_OVERFLOW;
+    }
+    lua_pushcfunction(L, f);
+    lua_insert(L, -arguments - 1);
+    return shim_call(L, arguments, results);
+}
+
+static int get(lua_State *L) { lua_gettable(L, 1); return 1; }
+static int set(lua_State *L) { lua_settable(L, 1); return 0; }
+static int length(lua_State *L) { lua_len(L, 1); return 1; }
+static int equal(lua_State *L) { lua_pushboolean(L, lua_compare(L, 1, 2, LUA_OPEQ)); return 1; }
+static int less(lua_State *L) { lua_pushboolean(L, lua_compare(L, 1, 2, LUA_OPLT)); return 1; }
+static int to_string(lua_State *L) { luaL_tolstring(L, 1, NULL); return 1; }
+static int next_step(lua_State *L) {
+    luaL_checktype(L, 1, LUA_TTABLE);
+    if (!lua_next(L, 1)) {
+        lua_pushnil(L);
+        lua_pushnil(L);
+    }
+    return 2;
+}
+
+int32_t shim_get(lua_State *L) {
+    if (lua_istable(L, -2)) {
+        if (!lua_getmetatable(L, -2)) {  // nothing can run or raise
+            lua_rawget(L, -2);
+            lua_remove(L, -2);
+            return SHIM_OK;
+        }
+        lua_pop(L, 1);
+    }
+    return protect(L, get, 2, 1);
+}
+int32_t shim_set(lua_State *L) { return protect(L, set, 3, 0); }
+int32_t shim_length(lua_State *L) { return protect(L, length, 1, 1); }
+int32_t shim_tostring(lua_State *L) { return protect(L, to_string, 1, 1); }
+int32_t shim_next(lua_State *L) { return protect(L, next_step, 2, 2); }
+
+static int32_t compare(lua_State *L, lua_CFunction f, bool *out) {
+    int32_t status = protect(L, f, 2, 1);
+    if (status != SHIM_OK) return status;
+    *out = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return SHIM_OK;
+}
+int32_t shim_equal(lua_State *L, bool *out) { return compare(L, equal, out); }
+int32_t shim_less(lua_State *L, bool *out) { return compare(L, less, out); }
+
+int32_t shim_load(lua_State *L, const void *p, size_t n, const char *name, const char *mode) {
+    return status_of(luaL_loadbufferx(L, n ? p : "", n, name, mode));  // lua_load is protected
+}
+
+typedef struct { char *bytes; size_t length, capacity; } block;
+static int append(lua_State *L, const void *p, size_t n, void *ud) {
+    (void)L;
+    block *b = ud;
+    if (b->length + n > b->capacity) {
+        size_t capacity = 2 * (b->length + n);
+        char *bytes = realloc(b->bytes, capacity);
+        if (!bytes) return 1;
+        b->bytes = bytes;
+        b->capacity = capacity;
+    }
+    memcpy(b->bytes + b->length, p, n);
+    b->length += n;
+    return 0;
+}
+static int dump(lua_State *L) {
+    int strip = lua_toboolean(L, 2);
+    luaL_checktype(L, 1, LUA_TFUNCTION);
+    lua_settop(L, 1);
+    // As string.dump does it: the buffer must not have pushed anything when lua_dump looks for the function on top,
+    // so it collects on a plain heap block of its own.
+    block b = { NULL, 0, 0 };
+    if (lua_dump(L, append, &b, strip)) {
+        free(b.bytes);
+        return luaL_error(L, "unable to dump given function");
+    }
+    host_of(L)->mem.enforce = 0;  // or a refusal would leak the block
+    lua_pushlstring(L, b.bytes, b.length);
+    free(b.bytes);
+    return 1;
+}
+int32_t shim_dump(lua_State *L, bool strip) {
+    lua_pushboolean(L, strip);
+    return protect(L, dump, 2, 1);
+}
+
+void shim_traceback(lua_State *L, lua_State *of, const char *message, int32_t level) {
+    luaL_traceback(L, of, message, level);
+}
+void shim_where(lua_State *L, int32_t level) { luaL_where(L, level); }
+
+bool shim_stack_frame(lua_State *L, int32_t level, shim_frame *out) {
+    lua_Debug ar;
+    memset(out, 0, sizeof *out);
+    if (!lua_getstack(L, level, &ar) || !lua_getinfo(L, "Sln", &ar)) return false;
+    snprintf(out->source, sizeof out->source, "%s", ar.short_src);
+    if (ar.name) snprintf(out->name, sizeof out->name, "%s", ar.name);
+    out->line = ar.currentline;
+    out->defined = ar.linedefined;
+    out->is_lua = ar.what[0] != 'C';
+    return true;
+}
+
+const char *shim_push_upvalue(lua_State *L, int32_t f, int32_t n) { return lua_getupvalue(L, f, n); }

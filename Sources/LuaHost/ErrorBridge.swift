@@ -1,0 +1,156 @@
+// One error, both ways. A Swift error becomes a userdata that holds it; the userdata becomes that very error again.
+
+import CLuaShims
+
+/// The Swift error inside the userdata that a script catches.
+final class LuaErrorBox {
+    let error: any Error
+    let position: String
+    let code: String
+    let message: String
+
+    init(_ error: any Error, position: String) {
+        self.error = error
+        self.position = position
+        switch error {
+        case let error as any ScriptError:
+            code = error.scriptCode
+            message = error.scriptMessage
+        case let error as LuaError:
+            code = "error"
+            message = error.message
+        default:
+            code = "error"
+            message = "\(error)"
+        }
+    }
+
+    static let declaration = LuaClass<LuaErrorBox>(
+        name: "error", summary: "An error raised by moonpool.",
+        properties: [
+            LuaProperty("code", "A stable word for programs.") { $1.set($0.code) },
+            LuaProperty("message", "What is wrong, without a position.") { $1.set($0.message) },
+            LuaProperty("where", "file:line: of the code that raised it.") { $1.set($0.position) },
+        ],
+        metamethods: [
+            LuaMethod("__tostring") { $1.answer(.text($0.position + $0.message)) },
+            LuaMethod(
+                "__concat",
+                anyReceiver: { call in
+                    let left = try call.state.describe(call[1])
+                    let right = try call.state.describe(call[2])
+                    return call.answer(.string(LuaString(bytes: left.bytes + right.bytes)))
+                }),
+        ],
+        other: { _, key, _ in
+            _ = key
+            return false
+        })
+}
+
+extension LuaState {
+    /// Pops the error that a shim left on top, unless the status says that there is none.
+    @inline(__always)
+    func check(_ status: Int32, on L: OpaquePointer) throws(LuaError) {
+        if status != SHIM_OK { throw popError(status, on: L) }
+    }
+
+    func popError(_ status: Int32, on L: OpaquePointer) -> LuaError {
+        _ = shim_reserve(L, 8)
+        let kind: LuaError.Kind =
+            switch Int(status) {
+            case SHIM_MEMORY, SHIM_OVERFLOW: .memory
+            case SHIM_HANDLER: .handler
+            case SHIM_SYNTAX: .syntax
+            case SHIM_STOPPED: .interrupted
+            default: .runtime
+            }
+        let traceback =
+            kind == .syntax ? nil : shim_last_traceback(main).map { String(cString: $0) }
+        let box = errorBox(at: -1, on: L)
+        let message: String
+        if let box {
+            message = box.position + box.message
+        } else {
+            shim_push_copy(L, -1)
+            message = popMessage(on: L)
+        }
+        let value = pop(L)
+        return LuaError(
+            kind: kind, message: message, traceback: traceback, underlying: box?.error, value: value
+        )
+    }
+
+    func errorBox(at index: Int32, on L: OpaquePointer) -> LuaErrorBox? {
+        guard shim_type(L, index) == SHIM_TUSERDATA else { return nil }
+        return object(at: index, of: LuaErrorBox.declaration, on: L)
+    }
+
+    /// As `lua.c` words it: strings and numbers as they are, else `__tostring`, else the type.
+    private func popMessage(on L: OpaquePointer) -> String {
+        let type = shim_type(L, -1)
+        let name = String(cString: shim_type_name(L, -1))
+        var convertible = type == SHIM_TSTRING || type == SHIM_TNUMBER
+        if !convertible, shim_get_metatable(L, -1) {
+            "__tostring".utf8CString.withUnsafeBufferPointer { text in
+                shim_push_bytes(L, text.baseAddress, text.count - 1)
+                shim_rawget(L, -2)
+            }
+            convertible = shim_type(L, -1) != SHIM_TNIL
+            shim_settop(L, shim_top(L) - 2)
+        }
+        if convertible, shim_tostring(L) == SHIM_OK {
+            return pop(L).string?.description ?? ""
+        }
+        shim_settop(L, shim_top(L) - 1)
+        return "(error object is a \(name) value)"
+    }
+
+    /// Leaves on the stack what a script shall catch for this error, and answers the sentinel that raises it.
+    func raise(_ error: any Error, on L: OpaquePointer) -> Int32 {
+        _ = shim_reserve(L, 8)
+        if let error = error as? LuaError, error.kind != .closed {
+            if error.value.reference.map({ $0.home === home }) ?? true {
+                push(error.value, on: L)
+                shim_keep_traceback(L, error.traceback)
+                return Int32(SHIM_RAISE)
+            }
+        }
+        shim_where(L, 1)
+        let position = pop(L).string?.description ?? ""
+        push(LuaErrorBox(error, position: position), LuaErrorBox.declaration, on: L)
+        return Int32(SHIM_RAISE)
+    }
+
+    var stopError: LuaValue {
+        userdata(LuaErrorBox(LuaInterrupted(), position: ""), LuaErrorBox.declaration)
+    }
+
+    /// The value under which a script would catch this error: the raised value of a `LuaError`, else a userdata with
+    /// `code` and `message`.
+    public func value(of error: any Error) -> LuaValue {
+        if let error = error as? LuaError, error.kind != .closed { return error.value }
+        return userdata(LuaErrorBox(error, position: ""), LuaErrorBox.declaration)
+    }
+
+    /// The Swift error behind a caught value: the very one for our own, a `LuaError` around any other value.
+    public func error(of value: LuaValue) -> any Error {
+        let L = stack
+        push(value, on: L)
+        if let box = errorBox(at: -1, on: L) {
+            shim_settop(L, shim_top(L) - 1)
+            return box.error
+        }
+        return popError(Int32(SHIM_RUNTIME), on: L)
+    }
+
+    /// `tostring(value)`; may run a `__tostring` and throws what that raises.
+    public func describe(_ value: LuaValue) throws(LuaError) -> LuaString {
+        let L = stack
+        push(value, on: L)
+        try check(shim_tostring(L), on: L)
+        let result = string(at: -1, on: L)
+        shim_settop(L, shim_top(L) - 1)
+        return result
+    }
+}

@@ -1,0 +1,289 @@
+// Classes of Swift objects as a script sees them. One declaration per class holds names, signatures and sentences, so
+// that dispatch, `help` and completion read the same list.
+
+import CLuaShims
+
+/// A method, or a metamethod, of a class.
+public struct LuaMethod<Receiver>: Sendable {
+    /// Its name in Lua.
+    public let name: String
+    /// Parameters and results as help shows them: `(class, values [, mode]) → object`.
+    public let signature: String
+    /// One sentence for help and completion.
+    public let summary: String
+    let body: @Sendable (Receiver, borrowing LuaCall) throws -> LuaAnswer
+    let free: (@Sendable (borrowing LuaCall) throws -> LuaAnswer)?
+    let isFastCreate: Bool
+
+    /// A method: the receiver has been checked, arguments begin at 2.
+    public init(
+        _ name: String, _ signature: String = "()", _ summary: String = "",
+        fastCreate: Bool = false,
+        _ body: @escaping @Sendable (Receiver, borrowing LuaCall) throws -> LuaAnswer
+    ) {
+        self.name = name
+        self.signature = signature
+        self.summary = summary
+        self.body = body
+        free = nil
+        isFastCreate = fastCreate
+    }
+
+    /// A metamethod of two operands, either of which may be the object.
+    public init(
+        _ name: String,
+        anyReceiver body: @escaping @Sendable (borrowing LuaCall) throws -> LuaAnswer
+    ) {
+        self.name = name
+        signature = ""
+        summary = ""
+        self.body = { _, call in try body(call) }
+        free = body
+        isFastCreate = false
+    }
+}
+
+/// A property of a class.
+public struct LuaProperty<Receiver>: Sendable {
+    /// Its name in Lua.
+    public let name: String
+    /// One sentence for help and completion.
+    public let summary: String
+    let get: @Sendable (Receiver, borrowing LuaResult) throws -> Void
+    let set: (@Sendable (Receiver, borrowing LuaField) throws -> Void)?
+
+    /// A property; without `set` a script cannot assign to it.
+    public init(
+        _ name: String, _ summary: String = "",
+        get: @escaping @Sendable (Receiver, borrowing LuaResult) throws -> Void,
+        set: (@Sendable (Receiver, borrowing LuaField) throws -> Void)? = nil
+    ) {
+        self.name = name
+        self.summary = summary
+        self.get = get
+        self.set = set
+    }
+}
+
+/// What help and completion show of a class's member.
+public struct LuaMember: Sendable, Equatable {
+    /// Its name in Lua.
+    public var name: String
+    /// Parameters and results of a method; empty for a property.
+    public var signature: String
+    /// One sentence.
+    public var summary: String
+    /// False for a property.
+    public var isMethod: Bool
+}
+
+/// How a script sees Swift objects of one class. Declare it once, as a global constant; each state makes its own
+/// metatable from it when the first object arrives.
+public final class LuaClass<Object: AnyObject>: Sendable {
+    /// What the class is called in messages and by `luaL_tolstring`.
+    public let name: String
+    /// One sentence for help.
+    public let summary: String
+    let methods: [LuaMethod<Object>]
+    let properties: [LuaProperty<Object>]
+    let metamethods: [LuaMethod<Object>]
+    let index: (@Sendable (Object, Int64, borrowing LuaResult) throws -> Void)?
+    let setIndex: (@Sendable (Object, Int64, borrowing LuaField) throws -> Void)?
+    let other: (@Sendable (Object, LuaValue, borrowing LuaResult) throws -> Bool)?
+    let setOther: (@Sendable (Object, LuaValue, borrowing LuaField) throws -> Bool)?
+    let resolve: (@Sendable (Object, UInt, () -> String) -> LuaLiveClass?)?
+
+    /// A declaration. `index` and `setIndex` answer integer keys; `other` and `setOther` keys that are neither those
+    /// nor members (false: there is no such thing). `resolve` finds the live class of a name for methods declared with
+    /// `fastCreate`: it gets the address of the interned name, which stays the same while the class is registered,
+    /// and can ask for the text.
+    public init(
+        name: String, summary: String, methods: [LuaMethod<Object>] = [],
+        properties: [LuaProperty<Object>] = [], metamethods: [LuaMethod<Object>] = [],
+        index: (@Sendable (Object, Int64, borrowing LuaResult) throws -> Void)? = nil,
+        setIndex: (@Sendable (Object, Int64, borrowing LuaField) throws -> Void)? = nil,
+        other: (@Sendable (Object, LuaValue, borrowing LuaResult) throws -> Bool)? = nil,
+        setOther: (@Sendable (Object, LuaValue, borrowing LuaField) throws -> Bool)? = nil,
+        resolve: (@Sendable (Object, UInt, () -> String) -> LuaLiveClass?)? = nil
+    ) {
+        self.name = name
+        self.summary = summary
+        self.methods = methods
+        self.properties = properties
+        self.metamethods = metamethods
+        self.index = index
+        self.setIndex = setIndex
+        self.other = other
+        self.setOther = setOther
+        self.resolve = resolve
+    }
+
+    /// Everything a script can name on an object of this class, sorted by name.
+    public var members: [LuaMember] {
+        let all =
+            methods.map {
+                LuaMember(
+                    name: $0.name, signature: $0.signature, summary: $0.summary, isMethod: true)
+            }
+            + properties.map {
+                LuaMember(name: $0.name, signature: "", summary: $0.summary, isMethod: false)
+            }
+        return all.sorted { $0.name < $1.name }
+    }
+}
+
+/// The Swift side of a class in one state: answers the shims.
+final class BoxDispatch<Object: AnyObject>: LuaLiveClass {
+    let declaration: LuaClass<Object>
+    init(_ declaration: LuaClass<Object>) { self.declaration = declaration }
+
+    private func object(_ payload: Int64) -> Object {
+        // because a box of this class is only ever made with an Object, and an empty one never gets here
+        Unmanaged<Object>.fromOpaque(UnsafeRawPointer(bitPattern: Int(payload))!)
+            .takeUnretainedValue()
+    }
+
+    override func get(_ key: Int64, _ slot: Int, _ result: borrowing LuaResult) throws {
+        let object = object(key)
+        if slot >= 0 { return try declaration.properties[slot].get(object, result) }
+        let name = result.state.value(at: 2, on: result.L)
+        if let other = declaration.other, try other(object, name, result) { return }
+        throw LuaUnknownMember(name, of: declaration.name, members: declaration.members)
+    }
+
+    override func set(_ key: Int64, _ slot: Int, _ value: borrowing LuaField) throws {
+        let object = object(key)
+        if slot >= 0 {
+            guard let set = declaration.properties[slot].set else {
+                throw LuaArgumentError(
+                    "'\(declaration.properties[slot].name)' of \(declaration.name) cannot be set")
+            }
+            return try set(object, value)
+        }
+        let name = value.state.value(at: 2, on: value.L)
+        if let setOther = declaration.setOther, try setOther(object, name, value) { return }
+        throw LuaUnknownMember(name, of: declaration.name, members: declaration.members)
+    }
+
+    override func element(_ key: Int64, _ index: Int64, _ result: borrowing LuaResult) throws {
+        try declaration.index?(object(key), index, result)
+    }
+
+    override func setElement(_ key: Int64, _ index: Int64, _ value: borrowing LuaField) throws {
+        guard let setIndex = declaration.setIndex else {
+            throw LuaArgumentError("elements of \(declaration.name) cannot be set")
+        }
+        try setIndex(object(key), index, value)
+    }
+
+    override func resolve(_ key: Int64, _ name: UInt, _ text: () -> String) -> LuaLiveClass? {
+        declaration.resolve?(object(key), name, text)
+    }
+}
+
+/// A name that an object does not have.
+struct LuaUnknownMember: ScriptError {
+    let scriptCode = "unknown_property"
+    let scriptMessage: String
+
+    init(_ key: LuaValue, of type: String, members: [LuaMember]) {
+        let shown = key.text.map { "'\($0)'" } ?? "a \(key.typeName) key"
+        var message = "\(type) has no member \(shown)"
+        if let text = key.text, let near = nearestName(to: text, in: members.map(\.name)) {
+            message += ", did you mean '\(near)'?"
+        }
+        scriptMessage = message
+    }
+}
+
+/// The candidate that a mistyped name most likely means, if one is near enough.
+public func nearestName(to name: String, in candidates: [String]) -> String? {
+    let letters = Array(name.lowercased().utf8)
+    guard !letters.isEmpty, letters.count <= 64 else { return nil }
+    var best: (distance: Int, name: String)?
+    for candidate in candidates {
+        let other = Array(candidate.lowercased().utf8)
+        guard other.count <= 64 else { continue }
+        var row = Array(0...other.count)
+        for (i, letter) in letters.enumerated() {
+            var diagonal = row[0]
+            row[0] = i + 1
+            for (j, b) in other.enumerated() {
+                let next = min(row[j] + 1, row[j + 1] + 1, diagonal + (letter == b ? 0 : 1))
+                diagonal = row[j + 1]
+                row[j + 1] = next
+            }
+        }
+        let distance = row[other.count]
+        if distance <= max(1, letters.count / 3), distance < (best?.distance ?? .max) {
+            best = (distance, candidate)
+        }
+    }
+    return best?.name
+}
+
+extension LuaState {
+    /// The userdata of a Swift object. Each call makes a new one: two of the same object are equal in Lua, but as table
+    /// keys they differ.
+    public func userdata<Object: AnyObject>(_ object: Object, _ type: LuaClass<Object>) -> LuaValue
+    {
+        let L = stack
+        push(object, type, on: L)
+        return pop(L)
+    }
+
+    func push<Object: AnyObject>(_ object: Object, _ type: LuaClass<Object>, on L: OpaquePointer) {
+        shim_push_box(L, pointer(of: type, on: L), Unmanaged.passRetained(object).toOpaque())
+    }
+
+    func pointer<Object: AnyObject>(of type: LuaClass<Object>, on L: OpaquePointer) -> OpaquePointer
+    {
+        if let known = classes[ObjectIdentifier(type)] { return known }
+        _ = shim_reserve(L, 16)
+        let dispatch = BoxDispatch(type)
+        let pointer = makeClass(dispatch, kind: SHIM_CLASS_BOX, name: type.name, on: L)
+        classes[ObjectIdentifier(type)] = pointer
+        for method in type.methods {
+            push(function(for: method, of: type), on: L)
+            if method.isFastCreate { shim_class_use_fast_create(L) }
+            shim_class_add_method(L, pointer, method.name, method.name.utf8.count)
+        }
+        for method in type.metamethods {
+            push(function(for: method, of: type), on: L)
+            shim_class_add_metamethod(L, pointer, method.name)
+        }
+        setProperties(type.properties.enumerated().map { ($1.name, $0) }, of: pointer, on: L)
+        return pointer
+    }
+
+    private func function<Object: AnyObject>(
+        for method: LuaMethod<Object>, of type: LuaClass<Object>
+    ) -> FunctionBox {
+        if let free = method.free {
+            return FunctionBox(home: home, name: method.name, isMethod: true, body: free)
+        }
+        return FunctionBox(home: home, name: method.name, isMethod: true) { call in
+            guard let object = call.optionalObject(1, type) else {
+                throw call.badReceiver(type.name)
+            }
+            return try method.body(object, call)
+        }
+    }
+
+    /// A method as a plain function, which works on a receiver that has a property of that name. The class must have
+    /// appeared in this state.
+    public func function<Object: AnyObject>(_ name: String, of type: LuaClass<Object>)
+        -> LuaFunction?
+    {
+        let L = stack
+        let pointer = pointer(of: type, on: L)
+        guard shim_class_push_method(L, pointer, name, name.utf8.count) else { return nil }
+        return LuaFunction(reference: popReference(L))
+    }
+}
+
+extension LuaCall {
+    func badReceiver(_ expected: String) -> LuaArgumentError {
+        argumentError(1, "\(expected) expected, got \(typeName(1)); call it as x:\(name)(…)")
+    }
+}

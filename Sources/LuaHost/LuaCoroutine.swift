@@ -1,0 +1,63 @@
+import CLuaShims
+
+/// A reference to a coroutine. Equality is identity.
+public struct LuaCoroutine: Hashable, Sendable {
+    let reference: LuaReference
+
+    /// What a coroutine is doing.
+    public enum Status: Int32, Sendable {
+        case suspended, running, normal, dead
+    }
+
+    /// What a resumption led to.
+    public enum Outcome: Sendable {
+        /// It yielded these values and can go on.
+        case yielded([LuaValue])
+        /// Its function returned these values.
+        case returned([LuaValue])
+    }
+
+    /// Its status, as `coroutine.status` gives it.
+    public var status: Status {
+        guard let state = reference.home.state else { return .dead }
+        let L = state.stack
+        state.push(reference, on: L)
+        defer { shim_settop(L, shim_top(L) - 1) }
+        guard let thread = shim_to_thread(L, -1) else { return .dead }
+        return Status(rawValue: shim_thread_status(L, thread)) ?? .dead
+    }
+
+    /// Starts or continues it with these values. Throws what it raises; it is dead then.
+    public func resume(_ arguments: [LuaValue] = []) throws(LuaError) -> Outcome {
+        let state = try reference.state()
+        let L = state.stack
+        guard shim_reserve(L, Int32(clamping: arguments.count + 8)) else { throw LuaError.overflow }
+        state.push(reference, on: L)
+        let base = shim_top(L)
+        defer { shim_settop(L, base - 1) }
+        guard let thread = shim_to_thread(L, -1) else { throw LuaError.closed }
+        for argument in arguments { state.push(argument, on: L) }
+        var count: Int32 = 0
+        let status = shim_resume(L, thread, Int32(arguments.count), &count)
+        if status == SHIM_YIELDED { return .yielded(state.popAll(above: base, on: L)) }
+        try state.check(Int32(status), on: L)
+        return .returned(state.popAll(above: base, on: L))
+    }
+
+    /// Whether both are the same coroutine.
+    public static func == (a: LuaCoroutine, b: LuaCoroutine) -> Bool {
+        a.reference.isSame(as: b.reference)
+    }
+    /// Identity.
+    public func hash(into hasher: inout Hasher) { hasher.combine(reference.address) }
+}
+
+extension LuaState {
+    /// A coroutine that will run this function.
+    public func makeCoroutine(_ function: LuaFunction) -> LuaCoroutine {
+        let L = stack
+        push(function.reference, on: L)
+        _ = shim_push_thread(L)
+        return LuaCoroutine(reference: popReference(L))
+    }
+}

@@ -1,0 +1,70 @@
+import CLuaShims
+
+/// What went wrong in Lua, seen from Swift.
+public struct LuaError: Error, Sendable, CustomStringConvertible {
+    /// Where in the life of a chunk it happened.
+    public enum Kind: String, Sendable {
+        /// The chunk does not compile.
+        case syntax
+        /// Raised while running.
+        case runtime
+        /// The quota was reached, or the stack is full.
+        case memory
+        /// Raised in a message handler or finalizer of its own.
+        case handler
+        /// The run was stopped from outside.
+        case interrupted
+        /// The state is closed.
+        case closed
+    }
+
+    /// Where in the life of a chunk it happened.
+    public var kind: Kind
+    /// What Lua prints for it: `file.lua:12: message`.
+    public var message: String
+    /// The calls that led to it, starting at the place that raised. Nil for syntax errors and out of memory.
+    public var traceback: String?
+    /// The very error that was thrown, when a Swift function raised this.
+    public var underlying: (any Error)?
+    /// The raised value itself; throwing this error back into Lua raises that value again.
+    public var value: LuaValue
+
+    /// Whether a chunk that failed so may become valid if more text follows (`lua.c`'s rule for continued lines).
+    public var isIncomplete: Bool { kind == .syntax && message.hasSuffix("<eof>") }
+    /// The message.
+    public var description: String { message }
+
+    static let closed = LuaError(
+        kind: .closed, message: "the Lua state is closed", traceback: nil, underlying: nil,
+        value: .nil)
+    static let overflow = LuaError(
+        kind: .memory, message: "stack overflow", traceback: nil, underlying: nil,
+        value: .text("stack overflow"))
+}
+
+/// An error with the two things that a script can ask of it. Errors thrown into Lua that are none get code `error`.
+public protocol ScriptError: Error {
+    /// A stable word for programs: `err.code`.
+    var scriptCode: String { get }
+    /// A sentence for people, without a position: `err.message`.
+    var scriptMessage: String { get }
+}
+
+/// Raised in a run that was stopped from outside.
+public struct LuaInterrupted: ScriptError, Equatable {
+    /// `interrupted`.
+    public var scriptCode: String { "interrupted" }
+    /// What a script sees.
+    public var scriptMessage: String { "interrupted" }
+}
+
+/// An argument that a function cannot take.
+public struct LuaArgumentError: ScriptError, Equatable {
+    /// `invalid_argument`.
+    public var scriptCode: String { "invalid_argument" }
+    /// The whole message, with the argument's number and the function's name.
+    public var scriptMessage: String
+
+    /// An error with this message.
+    public init(_ message: String) { scriptMessage = message }
+}

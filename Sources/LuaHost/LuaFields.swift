@@ -1,0 +1,186 @@
+// What travels between Lua and a class on the fast paths: one value, or the fields of a table, borrowed for the length
+// of the call.
+
+import CLuaShims
+
+/// Takes the answer of a property read. Bytes are copied into Lua while they are borrowed.
+@safe public struct LuaResult: ~Copyable {
+    // Safe because it exists only while the call that owns both pointers runs.
+    let out: UnsafeMutablePointer<shim_value>
+    let L: OpaquePointer
+
+    @inline(__always)
+    init(_ out: UnsafeMutablePointer<shim_value>, _ L: OpaquePointer) {
+        self.out = out
+        self.L = L
+    }
+
+    /// The state that reads.
+    public var state: LuaState {
+        // because the owner is set for as long as the state is open, and it is: it runs
+        Unmanaged<LuaHome>.fromOpaque(shim_owner(L)).takeUnretainedValue().state!
+    }
+    /// `nil`.
+    @inline(__always)
+    public func setNil() { out.pointee.tag = Int32(SHIM_NIL) }
+    /// An integer.
+    public func set(_ value: Int64) {
+        out.pointee.tag = Int32(SHIM_INT)
+        out.pointee.u.i = value
+    }
+    /// A float.
+    public func set(_ value: Double) {
+        out.pointee.tag = Int32(SHIM_NUM)
+        out.pointee.u.d = value
+    }
+    /// A boolean.
+    public func set(_ value: Bool) {
+        out.pointee.tag = Int32(SHIM_BOOL)
+        out.pointee.u.b = value
+    }
+    /// A string of these bytes.
+    public func set(_ bytes: RawSpan) {
+        bytes.withUnsafeBytes { shim_push_bytes(L, $0.baseAddress, $0.count) }
+        out.pointee.tag = Int32(SHIM_PUSHED)
+    }
+    /// A string.
+    public func set(_ text: String) { set(text.utf8Span.span.bytes) }
+    /// A live object. Its class must belong to the same state.
+    public func set(_ type: LuaLiveClass, _ key: Int64) {
+        out.pointee.tag = Int32(SHIM_OBJECT)
+        out.pointee.u.i = key
+        out.pointee.x.cls = type.pointer
+    }
+    /// A Swift object.
+    public func set<Object: AnyObject>(_ object: Object, _ type: LuaClass<Object>) {
+        state.push(object, type, on: L)
+        out.pointee.tag = Int32(SHIM_PUSHED)
+    }
+    /// Any value.
+    public func set(_ value: LuaValue) {
+        state.push(value, on: L)
+        out.pointee.tag = Int32(SHIM_PUSHED)
+    }
+}
+
+/// What kind of value a field holds.
+public enum LuaFieldKind: Sendable {
+    case null, bool, int, double, string
+    /// A live object.
+    case object
+    /// A Swift object in a userdata.
+    case box
+    /// A table, a function, somebody else's userdata.
+    case other
+}
+
+@inline(__always)
+private func kind(_ tag: Int32) -> LuaFieldKind {
+    switch Int(tag) {
+    case SHIM_NIL: .null
+    case SHIM_BOOL: .bool
+    case SHIM_INT: .int
+    case SHIM_NUM: .double
+    case SHIM_STR: .string
+    case SHIM_OBJECT: .object
+    case SHIM_BOX: .box
+    default: .other
+    }
+}
+
+/// A value that a script assigns. Valid during the call; strings must be taken before Lua is used in any way.
+@safe public struct LuaField: ~Copyable {
+    // Safe because it exists only while the call that owns both pointers runs.
+    let value: UnsafePointer<shim_value>
+    let L: OpaquePointer
+    let index: Int32  // where it lies on the stack; 0 for a field of a table
+
+    @inline(__always)
+    init(_ value: UnsafePointer<shim_value>, _ L: OpaquePointer, index: Int32) {
+        self.value = value
+        self.L = L
+        self.index = index
+    }
+
+    /// The state that assigns.
+    public var state: LuaState {
+        // because the owner is set for as long as the state is open, and it is: it runs
+        Unmanaged<LuaHome>.fromOpaque(shim_owner(L)).takeUnretainedValue().state!
+    }
+    /// Its kind: look here first, the accessors trap on another one.
+    public var kind: LuaFieldKind { LuaHost.kind(value.pointee.tag) }
+    /// The integer of an `.int`.
+    public var int: Int64 {
+        precondition(value.pointee.tag == SHIM_INT)
+        return value.pointee.u.i
+    }
+    /// The float of a `.double`.
+    public var double: Double {
+        precondition(value.pointee.tag == SHIM_NUM)
+        return value.pointee.u.d
+    }
+    /// The boolean of a `.bool`.
+    public var bool: Bool {
+        precondition(value.pointee.tag == SHIM_BOOL)
+        return value.pointee.u.b
+    }
+    /// Lends the bytes of a `.string`.
+    public func withBytes<R>(_ body: (RawSpan) throws -> R) rethrows -> R {
+        precondition(value.pointee.tag == SHIM_STR)
+        return try body(
+            UnsafeRawBufferPointer(start: value.pointee.u.bytes, count: value.pointee.x.length)
+                .bytes)
+    }
+    /// The live object of an `.object`.
+    public var object: LuaLiveObject {
+        precondition(value.pointee.tag == SHIM_OBJECT)
+        let context = shim_class_context(value.pointee.x.cls)!  // because a checked object's class is alive
+        return LuaLiveObject(
+            type: Unmanaged<LuaLiveClass>.fromOpaque(context).takeUnretainedValue(),
+            key: value.pointee.u.i)
+    }
+    /// The Swift object of a `.box`, if it is one of this class.
+    public func box<Object: AnyObject>(_ type: LuaClass<Object>) -> Object? {
+        guard value.pointee.tag == SHIM_BOX,
+            state.classes[ObjectIdentifier(type)] == value.pointee.x.cls
+        else { return nil }
+        let pointer = UnsafeRawPointer(bitPattern: Int(value.pointee.u.i))!  // because an empty box is no box
+        return Unmanaged<Object>.fromOpaque(pointer).takeUnretainedValue()
+    }
+    /// Any kind, as a value of its own; `nil` for a box among the fields of a table (see `box`).
+    public var luaValue: LuaValue {
+        let state = state
+        if index != 0 { return state.value(at: index, on: L) }
+        shim_put(L, value)
+        return state.pop(L)
+    }
+}
+
+/// The fields of a table from which an object is made. Valid during the call; strings must be taken before Lua is used
+/// in any way.
+@safe public struct LuaFields: ~Copyable {
+    // Safe because it exists only while the call that owns both pointers runs.
+    let values: UnsafePointer<shim_value>
+    let L: OpaquePointer
+    /// How many there are. A field that is `nil` in the table is not there.
+    public let count: Int
+
+    init(_ values: UnsafePointer<shim_value>, _ count: Int, _ L: OpaquePointer) {
+        self.values = values
+        self.count = count
+        self.L = L
+    }
+
+    /// The slot of the property that the field sets.
+    @inline(__always)
+    public func slot(_ i: Int) -> Int {
+        precondition(i >= 0 && i < count)
+        return Int(values[i].slot)
+    }
+    /// Lends one field.
+    @inline(__always)
+    public func field(_ i: Int) -> LuaField {
+        precondition(i >= 0 && i < count)
+        return LuaField(values + i, L, index: 0)
+    }
+}

@@ -1,0 +1,73 @@
+import CLuaShims
+
+/// A reference to a Lua function. Equality is identity.
+public struct LuaFunction: Hashable, Sendable {
+    let reference: LuaReference
+
+    /// Calls it; all its results. Throws what it raises, with the traceback of that place.
+    @discardableResult  // because many functions are called for what they do
+    public func call(_ arguments: [LuaValue] = []) throws(LuaError) -> [LuaValue] {
+        let state = try reference.state()
+        return try state.call(.function(self), arguments)
+    }
+
+    /// Calls it; the first result, or `nil`.
+    @discardableResult  // because many functions are called for what they do
+    public func call(_ arguments: LuaValue...) throws(LuaError) -> LuaValue {
+        try call(arguments).first ?? .nil
+    }
+
+    /// Its binary form, as `string.dump`: a Lua function without its upvalues' values.
+    public func dump(stripped: Bool = false) throws(LuaError) -> [UInt8] {
+        let state = try reference.state()
+        let L = state.stack
+        state.push(reference, on: L)
+        try state.check(shim_dump(L, stripped), on: L)
+        let bytes = state.string(at: -1, on: L).bytes
+        shim_settop(L, shim_top(L) - 1)
+        return bytes
+    }
+
+    /// Names and values of its upvalues, in order.
+    public var upvalues: [(name: String, value: LuaValue)] {
+        guard let state = reference.home.state else { return [] }
+        let L = state.stack
+        state.push(reference, on: L)
+        var result: [(name: String, value: LuaValue)] = []
+        while let name = shim_push_upvalue(L, -1, Int32(result.count + 1)) {
+            result.append((String(cString: name), state.pop(L)))
+        }
+        shim_settop(L, shim_top(L) - 1)
+        return result
+    }
+
+    /// Whether both are the same function.
+    public static func == (a: LuaFunction, b: LuaFunction) -> Bool {
+        a.reference.isSame(as: b.reference)
+    }
+    /// Identity.
+    public func hash(into hasher: inout Hasher) { hasher.combine(reference.address) }
+}
+
+extension LuaState {
+    /// Calls any callable value; all its results.
+    @discardableResult  // because many functions are called for what they do
+    public func call(_ callee: LuaValue, _ arguments: [LuaValue]) throws(LuaError) -> [LuaValue] {
+        let L = stack
+        guard shim_reserve(L, Int32(clamping: arguments.count + 8)) else { throw LuaError.overflow }
+        let base = shim_top(L)
+        push(callee, on: L)
+        for argument in arguments { push(argument, on: L) }
+        try check(shim_call(L, Int32(arguments.count), -1), on: L)
+        return popAll(above: base, on: L)
+    }
+
+    func popAll(above base: Int32, on L: OpaquePointer) -> [LuaValue] {
+        let top = shim_top(L)
+        guard top > base else { return [] }
+        _ = shim_reserve(L, 4)
+        let results = (base + 1...top).map { value(at: $0, on: L) }
+        shim_settop(L, base)
+        return results
+    }
+}

@@ -1,0 +1,30 @@
+import CLuaShims
+
+/// Stops what a state is running. Usable on any thread, also after the state is gone; not in a signal handler.
+///
+/// The run ends with a `LuaError` of kind `interrupted`: in a plain loop, in coroutines, under `while true do pcall(f)
+/// end`, in message handlers, and when it waits in a system call such as `io.read`. It cannot be stopped while it is
+/// inside a C function that computes (a hostile pattern, a huge sort), in a `__gc` finalizer, or in a debug hook.
+/// A request belongs to the run that is going on: one that comes too late is void.
+public final class LuaInterrupt: @unchecked Sendable {
+    // Sendable because the shims guard it by a lock and an atomic reference count.
+    private let handle: OpaquePointer
+
+    init(_ state: LuaState) { handle = shim_interrupt_retain(state.main) }
+    deinit { shim_interrupt_release(handle) }
+
+    /// Asks the run to stop; false when nothing is running.
+    @discardableResult  // because often nobody cares whether there was something to stop
+    public func request() -> Bool { shim_interrupt_request(handle) }
+
+    /// Whether a request has been made for a run that has not ended yet.
+    public var isPending: Bool { shim_interrupt_pending(handle) }
+}
+
+extension LuaState {
+    /// The handle by which other threads stop this state's code.
+    public func makeInterrupt() -> LuaInterrupt {
+        precondition(home.isOpen, "a closed Lua state was used")
+        return LuaInterrupt(self)
+    }
+}

@@ -1,0 +1,40 @@
+import CLuaShims
+
+/// How much memory a state holds, in bytes as Lua counts them.
+public struct LuaMemory: Sendable, Equatable {
+    /// Held now.
+    public var used: Int
+    /// The most that was ever held.
+    public var peak: Int
+}
+
+extension LuaState {
+    /// The memory held by Lua values. Swift objects behind userdata are not counted.
+    public var memory: LuaMemory {
+        let figures = shim_memory_figures(main)
+        return LuaMemory(used: figures.used, peak: figures.peak)
+    }
+
+    /// The most bytes that Lua code may allocate; nil for no limit. Beyond it allocations raise "not enough memory".
+    public var memoryQuota: Int? {
+        get {
+            let quota = shim_memory_figures(main).quota
+            return quota == 0 ? nil : quota
+        }
+        set { shim_memory_quota(main, newValue.map { max($0, 1) } ?? 0) }
+    }
+
+    /// A full collection. Finalizers run.
+    public func collectGarbage() { shim_collect(stack) }
+
+    /// Stops or restarts the automatic collection.
+    public func setGarbageCollection(_ on: Bool) { shim_gc_stop(stack, !on) }
+
+    /// Generational collection, or the incremental one that is the default.
+    public func setGenerationalCollection(_ on: Bool) { shim_gc_generational(stack, on) }
+
+    /// How long the incremental collector waits (per cent of the memory in use) and how fast it then works.
+    public func tuneCollection(pause: Int, multiplier: Int) {
+        shim_gc_incremental(stack, Int32(clamping: pause), Int32(clamping: multiplier))
+    }
+}

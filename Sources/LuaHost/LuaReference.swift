@@ -1,0 +1,63 @@
+import CLuaShims
+import Synchronization
+
+/// Keeps a Lua table, function, userdata or coroutine alive. May be dropped on any thread.
+public final class LuaReference: @unchecked Sendable {
+    // Sendable because both fields are constant and only the state's own thread follows them; `deinit` merely puts
+    // the slot on a list that is guarded by a lock.
+    let home: LuaHome
+    let slot: Int32
+
+    init(home: LuaHome, slot: Int32) {
+        self.home = home
+        self.slot = slot
+    }
+
+    deinit { home.give(back: slot) }
+
+    /// The open state that this belongs to.
+    func state() throws(LuaError) -> LuaState {
+        guard let state = home.state else { throw LuaError.closed }
+        return state
+    }
+}
+
+/// What a state leaves behind for the references to it: whether it is open, and which slots wait to be freed.
+final class LuaHome: @unchecked Sendable {
+    // Sendable because `freed` is guarded by its lock and the rest is touched on the state's thread only.
+    private let freed = Mutex<[Int32]>([])
+    private let waiting = Atomic<Bool>(false)
+    private(set) var isOpen = false
+    private unowned(unsafe) var owner: LuaState?  // because LuaState clears it before it goes
+    private var closing = false
+
+    var state: LuaState? { isOpen ? owner : nil }
+
+    func open(_ state: LuaState) {
+        owner = state
+        isOpen = true
+    }
+
+    func willClose() { closing = true }
+
+    func didClose() {
+        isOpen = false
+        owner = nil
+    }
+
+    func give(back slot: Int32) {
+        freed.withLock { $0.append(slot) }
+        waiting.store(true, ordering: .releasing)
+    }
+
+    /// Frees the slots of dropped references; on the state's thread.
+    func drain() {
+        guard waiting.load(ordering: .acquiring), let owner, !closing else { return }
+        waiting.store(false, ordering: .relaxed)
+        let slots = freed.withLock { list in
+            defer { list.removeAll(keepingCapacity: true) }
+            return list
+        }
+        for slot in slots { shim_unreference(owner.main, slot) }
+    }
+}

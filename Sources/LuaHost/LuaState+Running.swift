@@ -1,0 +1,102 @@
+import CLuaShims
+
+extension LuaState {
+    /// Which forms of a chunk `load` accepts.
+    public enum ChunkMode: String, Sendable {
+        case text = "t"
+        case binary = "b"
+        case any = "bt"
+    }
+
+    /// Compiles a chunk. `name` as Lua has it: `@file.lua`, `=stdin`, or the source itself. A loaded binary chunk is
+    /// trusted by Lua: take `.text` for sources that may be hostile.
+    public func load(_ source: LuaString, name: String, mode: ChunkMode = .text) throws(LuaError)
+        -> LuaFunction
+    {
+        let L = stack
+        let status = source.bytes.withUnsafeBytes {
+            shim_load(L, $0.baseAddress, $0.count, name, mode.rawValue)
+        }
+        try check(status, on: L)
+        return LuaFunction(reference: popReference(L))
+    }
+
+    /// Compiles a chunk of text.
+    public func load(_ source: String, name: String? = nil) throws(LuaError) -> LuaFunction {
+        try load(LuaString(source), name: name ?? source)
+    }
+
+    /// Compiles and runs a chunk; all its results.
+    @discardableResult  // because chunks are run for what they do
+    public func run(_ source: String, name: String? = nil, arguments: [LuaValue] = [])
+        throws(LuaError) -> [LuaValue]
+    {
+        try load(source, name: name).call(arguments)
+    }
+
+    /// The traceback of the code that is running, from this level on; empty outside of a call.
+    public func traceback(message: String? = nil, level: Int = 0) -> String {
+        let L = stack
+        shim_traceback(L, L, message, Int32(clamping: level))
+        return pop(L).string?.description ?? ""
+    }
+
+    /// One level of the call stack.
+    public struct Frame: Sendable, Equatable {
+        /// The chunk, shortened as in messages.
+        public var source: String
+        /// The line that runs, -1 if unknown.
+        public var line: Int
+        /// Where the function begins.
+        public var definedAt: Int
+        /// The name it was called by, if there is one.
+        public var name: String?
+        /// False for functions written in C or Swift.
+        public var isLua: Bool
+    }
+
+    /// The call at this level of the running code: 0 is the innermost. Nil beyond the last.
+    public func frame(level: Int) -> Frame? {
+        var raw = shim_frame()
+        guard shim_stack_frame(stack, Int32(clamping: level), &raw) else { return nil }
+        let source = withUnsafeBytes(of: raw.source) {
+            String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+        }
+        let name = withUnsafeBytes(of: raw.name) {
+            String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+        }
+        return Frame(
+            source: source, line: Int(raw.line), definedAt: Int(raw.defined),
+            name: name.isEmpty ? nil : name, isLua: raw.is_lua)
+    }
+
+    /// `a == b`; metamethods run.
+    public func areEqual(_ a: LuaValue, _ b: LuaValue) throws(LuaError) -> Bool {
+        let L = stack
+        push(a, on: L)
+        push(b, on: L)
+        var result = false
+        try check(shim_equal(L, &result), on: L)
+        return result
+    }
+
+    /// `#value`; metamethods run.
+    public func length(of value: LuaValue) throws(LuaError) -> Int64? {
+        let L = stack
+        push(value, on: L)
+        try check(shim_length(L), on: L)
+        return pop(L).integer
+    }
+
+    /// `value[key]` of any value; metamethods run.
+    public func index(_ value: LuaValue, _ key: LuaValue) throws(LuaError) -> LuaValue {
+        let L = stack
+        push(value, on: L)
+        push(key, on: L)
+        try check(shim_get(L), on: L)
+        return pop(L)
+    }
+
+    /// Switches warnings on or off; they are off at first, as in `lua` without `-W`.
+    public func setWarnings(_ on: Bool) { shim_warnings(stack, on) }
+}

@@ -1,0 +1,158 @@
+// LuaHost: a Lua state as a Swift object.
+//
+// What it is for: running chunks, exchanging values, giving scripts functions and classes written in Swift, and one
+// error model for both sides. It knows no store and no event loop.
+//
+// Threads: a state belongs to the thread that uses it; nothing here locks. Two things may be used on any thread: a
+// `LuaReference` (and what holds one) may be dropped, and a `LuaInterrupt` may be requested.
+//
+// Caveats:
+// * No jump crosses Swift. Lua is reached only through `CLuaShims`, whose functions cannot raise or run protected.
+// * Inside a function called by a coroutine every operation works on that coroutine's stack by itself.
+// * `deinit` of an object that Lua collects runs in the middle of whatever the script does: it may drop references,
+//   it may not use the state.
+// * The memory quota holds while Lua code runs, not in Swift functions called by it; the script's next allocation
+//   after an overshoot fails as a normal "not enough memory".
+// * Closing runs the script's finalizers. Values that outlive their state answer every use with an error.
+
+import CLuaShims
+
+/// A Lua state: globals, loaded chunks, memory. Belongs to one thread.
+public final class LuaState {
+    let main: OpaquePointer
+    let home: LuaHome
+    var classes: [ObjectIdentifier: OpaquePointer] = [:]
+    var methodSets: [ObjectIdentifier: [LuaReference]] = [:]
+    /// Receives the warnings of `warn` and of failing finalizers, when they are switched on.
+    public var onWarning: ((String) -> Void)?
+
+    /// A state with the given libraries. Aborts when there is not even memory for an empty state.
+    public init(libraries: LuaLibraries = .all) {
+        home = LuaHome()
+        var calls = shim_host_calls(
+            release: { object in
+                // because every pointer given to the shims was retained by passRetained
+                if let object { Unmanaged<AnyObject>.fromOpaque(object).release() }
+            },
+            warn: { owner, text, length in
+                guard let owner, let text else { return }
+                let home = Unmanaged<LuaHome>.fromOpaque(owner).takeUnretainedValue()
+                let bytes = UnsafeRawBufferPointer(start: text, count: length)
+                home.state?.onWarning?(String(decoding: bytes, as: UTF8.self))
+            })
+        guard let state = shim_open(Unmanaged.passUnretained(home).toOpaque(), &calls) else {
+            preconditionFailure("no memory for a Lua state")
+        }
+        main = state
+        home.open(self)
+        shim_open_libraries(state, libraries.rawValue)
+        push(stopError, on: state)
+        shim_set_stop_value(state)
+    }
+
+    deinit { close() }
+
+    /// Ends the state: runs its finalizers and `__gc` metamethods, releases every Swift object it held. Idempotent.
+    public func close() {
+        guard home.isOpen else { return }
+        precondition(!shim_is_running(main), "a Lua state cannot be closed by code that it runs")
+        home.willClose()
+        shim_close(main)
+        home.didClose()
+    }
+
+    /// False once `close` has been called.
+    public var isOpen: Bool { home.isOpen }
+
+    /// Whether Lua code of this state is executing, further out on this thread's stack.
+    public var isRunning: Bool { home.isOpen && shim_is_running(main) }
+
+    /// Whether the run that is going on has been stopped: what it returns will be `interrupted`, whatever it does.
+    public var wasStopped: Bool { isRunning && shim_was_stopped(main) }
+
+    /// The table of global variables.
+    public var globals: LuaTable {
+        let L = stack
+        shim_push_globals(L)
+        return LuaTable(reference: popReference(L))
+    }
+
+    /// `package.loaded`, where a module put under its name is what `require` returns. Nil without the library.
+    public var loadedModules: LuaTable? {
+        let L = stack
+        shim_push_registry(L)
+        let loaded = "_LOADED".utf8CString.withUnsafeBufferPointer { name in
+            shim_push_bytes(L, name.baseAddress, name.count - 1)
+            shim_rawget(L, -2)
+            return value(at: -1, on: L)
+        }
+        shim_settop(L, shim_top(L) - 2)
+        return loaded.table
+    }
+
+    /// The stack of the innermost host call: a coroutine's inside functions that it called.
+    var stack: OpaquePointer {
+        precondition(home.isOpen, "a closed Lua state was used")
+        home.drain()
+        let L = shim_current(main)!
+        precondition(shim_reserve(L, 12), "Lua stack overflow in a host call")
+        return L
+    }
+
+    func value(at index: Int32, on L: OpaquePointer) -> LuaValue {
+        switch Int(shim_type(L, index)) {
+        case SHIM_TBOOLEAN: return .boolean(shim_boolean(L, index))
+        case SHIM_TNUMBER:
+            return shim_is_integer(L, index)
+                ? .integer(shim_integer(L, index)) : .number(shim_number(L, index))
+        case SHIM_TSTRING: return .string(string(at: index, on: L))
+        case SHIM_TTABLE: return .table(LuaTable(reference: reference(at: index, on: L)))
+        case SHIM_TFUNCTION: return .function(LuaFunction(reference: reference(at: index, on: L)))
+        case SHIM_TTHREAD: return .thread(LuaCoroutine(reference: reference(at: index, on: L)))
+        case SHIM_TUSERDATA, SHIM_TLIGHT:
+            return .userdata(LuaUserdata(reference: reference(at: index, on: L)))
+        default: return .nil
+        }
+    }
+
+    func string(at index: Int32, on L: OpaquePointer) -> LuaString {
+        var length = 0
+        let bytes = shim_bytes(L, index, &length)
+        return LuaString(bytes: [UInt8](UnsafeRawBufferPointer(start: bytes, count: length)))
+    }
+
+    func reference(at index: Int32, on L: OpaquePointer) -> LuaReference {
+        shim_push_copy(L, index)
+        return popReference(L)
+    }
+
+    func popReference(_ L: OpaquePointer) -> LuaReference {
+        LuaReference(home: home, slot: shim_reference(L))
+    }
+
+    func pop(_ L: OpaquePointer) -> LuaValue {
+        let result = value(at: -1, on: L)
+        shim_settop(L, shim_top(L) - 1)
+        return result
+    }
+
+    func push(_ value: LuaValue, on L: OpaquePointer) {
+        switch value {
+        case .nil: shim_push_nil(L)
+        case .boolean(let v): shim_push_boolean(L, v)
+        case .integer(let v): shim_push_integer(L, v)
+        case .number(let v): shim_push_number(L, v)
+        case .string(let v):
+            v.bytes.withUnsafeBytes { shim_push_bytes(L, $0.baseAddress, $0.count) }
+        case .table(let v): push(v.reference, on: L)
+        case .function(let v): push(v.reference, on: L)
+        case .thread(let v): push(v.reference, on: L)
+        case .userdata(let v): push(v.reference, on: L)
+        }
+    }
+
+    func push(_ reference: LuaReference, on L: OpaquePointer) {
+        precondition(reference.home === home, "a value of one Lua state was given to another")
+        shim_push_reference(L, reference.slot)
+    }
+}

@@ -1,0 +1,156 @@
+import CLuaShims
+
+/// A reference to a Lua table. Equality is identity.
+///
+/// Reading and writing honours metamethods, may run Lua code and throws what that raises; the `raw` forms do not.
+public struct LuaTable: Hashable, Sendable {
+    let reference: LuaReference
+
+    /// The value under a key.
+    public func get(_ key: LuaValue) throws(LuaError) -> LuaValue {
+        let state = try reference.state()
+        let L = state.stack
+        state.push(reference, on: L)
+        state.push(key, on: L)
+        try state.check(shim_get(L), on: L)
+        return state.pop(L)
+    }
+
+    /// Puts a value under a key; `nil` removes it.
+    public func set(_ key: LuaValue, _ value: LuaValue) throws(LuaError) {
+        let state = try reference.state()
+        let L = state.stack
+        state.push(reference, on: L)
+        state.push(key, on: L)
+        state.push(value, on: L)
+        try state.check(shim_set(L), on: L)
+    }
+
+    /// The value under a key, without metamethods. `nil` when the state is closed.
+    public func raw(_ key: LuaValue) -> LuaValue {
+        guard let state = reference.home.state else { return .nil }
+        let L = state.stack
+        state.push(reference, on: L)
+        state.push(key, on: L)
+        shim_rawget(L, -2)
+        let result = state.pop(L)
+        shim_settop(L, shim_top(L) - 1)
+        return result
+    }
+
+    /// Puts a value under a key, without metamethods. A key of `nil` or NaN is ignored.
+    public func setRaw(_ key: LuaValue, _ value: LuaValue) {
+        guard let state = reference.home.state else { return }
+        let L = state.stack
+        state.push(reference, on: L)
+        state.push(key, on: L)
+        state.push(value, on: L)
+        _ = shim_rawset(L, -3)
+        shim_settop(L, shim_top(L) - 1)
+    }
+
+    /// The field of that name, without metamethods.
+    public subscript(name: String) -> LuaValue {
+        get { raw(.text(name)) }
+        nonmutating set { setRaw(.text(name), newValue) }
+    }
+
+    /// The element at a 1-based index, without metamethods.
+    public subscript(index: Int) -> LuaValue {
+        get { raw(.integer(Int64(index))) }
+        nonmutating set { setRaw(.integer(Int64(index)), newValue) }
+    }
+
+    /// The length of the array part (`rawlen`).
+    public var count: Int {
+        guard let state = reference.home.state else { return 0 }
+        let L = state.stack
+        state.push(reference, on: L)
+        let result = Int(shim_rawlen(L, -1))
+        shim_settop(L, shim_top(L) - 1)
+        return result
+    }
+
+    /// The elements 1 … `count`.
+    public var array: [LuaValue] {
+        let count = count
+        return count == 0 ? [] : (1...count).map { self[$0] }
+    }
+
+    /// All pairs, in `next`'s order, without metamethods.
+    public var pairs: [(key: LuaValue, value: LuaValue)] {
+        guard let state = reference.home.state else { return [] }
+        let L = state.stack
+        state.push(reference, on: L)
+        let table = shim_top(L)
+        var result: [(key: LuaValue, value: LuaValue)] = []
+        shim_push_nil(L)
+        while shim_rawnext(L, table) {
+            result.append((state.value(at: -2, on: L), state.value(at: -1, on: L)))
+            shim_settop(L, table + 1)
+        }
+        shim_settop(L, table - 1)
+        return result
+    }
+
+    /// The metatable, if it has one.
+    public var metatable: LuaTable? {
+        get {
+            guard let state = reference.home.state else { return nil }
+            let L = state.stack
+            state.push(reference, on: L)
+            defer { shim_settop(L, shim_top(L) - 1) }
+            return shim_get_metatable(L, -1) ? state.pop(L).table : nil
+        }
+        nonmutating set {
+            guard let state = reference.home.state else { return }
+            let L = state.stack
+            state.push(reference, on: L)
+            state.push(newValue.map(LuaValue.table) ?? .nil, on: L)
+            shim_set_metatable(L, -2)
+            shim_settop(L, shim_top(L) - 1)
+        }
+    }
+
+    /// Whether both are the same table.
+    public static func == (a: LuaTable, b: LuaTable) -> Bool { a.reference.isSame(as: b.reference) }
+    /// Identity.
+    public func hash(into hasher: inout Hasher) { hasher.combine(reference.address) }
+}
+
+extension LuaState {
+    /// A new table with room for so many elements and fields.
+    public func makeTable(array: Int = 0, fields: Int = 0) -> LuaTable {
+        let L = stack
+        shim_push_table(
+            L, Int32(clamping: min(array, 1 << 24)), Int32(clamping: min(fields, 1 << 24)))
+        return LuaTable(reference: popReference(L))
+    }
+
+    /// A new table with these elements.
+    public func makeTable(_ elements: [LuaValue]) -> LuaTable {
+        let L = stack
+        shim_push_table(L, Int32(clamping: elements.count), 0)
+        for (index, element) in elements.enumerated() {
+            push(element, on: L)
+            shim_rawseti(L, -2, Int64(index + 1))
+        }
+        return LuaTable(reference: popReference(L))
+    }
+}
+
+extension LuaReference {
+    /// Lua's own identity of the value behind it.
+    var address: UInt {
+        guard let state = home.state else { return UInt(bitPattern: Int(slot)) }
+        let L = state.stack
+        state.push(self, on: L)
+        let pointer = shim_pointer(L, -1)
+        shim_settop(L, shim_top(L) - 1)
+        return UInt(bitPattern: pointer)
+    }
+
+    func isSame(as other: LuaReference) -> Bool {
+        self === other || (home === other.home && home.isOpen && address == other.address)
+    }
+}
