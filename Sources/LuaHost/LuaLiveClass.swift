@@ -33,12 +33,14 @@ open class LuaLiveClass {
     }
     /// Assigns the property of that slot; -1 as in `get`.
     open func set(_ key: Int64, _ slot: Int, _ value: borrowing LuaField) throws {}
-    /// Answers an integer key. Collections only.
+    /// Answers an integer key; by itself as `get` does with slot -1.
     open func element(_ key: Int64, _ index: Int64, _ result: borrowing LuaResult) throws {
-        result.setNil()
+        try get(key, -1, result)
     }
-    /// Assigns an integer key. Collections only.
-    open func setElement(_ key: Int64, _ index: Int64, _ value: borrowing LuaField) throws {}
+    /// Assigns an integer key; by itself as `set` does with slot -1.
+    open func setElement(_ key: Int64, _ index: Int64, _ value: borrowing LuaField) throws {
+        try set(key, -1, value)
+    }
     /// Makes an object from the fields of a table; nil declines, and the general `create` does it.
     open func create(_ fields: borrowing LuaFields) throws -> Int64? { nil }
     /// The class behind a name; see `LuaClass.init`.

@@ -1,0 +1,156 @@
+import Glibc
+import LuaHost
+import Synchronization
+import Testing
+
+/// Runs a script on this thread and requests its end from another one as soon as it has called `ready`.
+func interrupted(_ code: String, state: LuaState = LuaState(), after: Int = 1) -> LuaError? {
+    let interrupt = state.makeInterrupt()
+    let calls = Mutex(0)
+    state.globals["ready"] = .function(
+        state.makeFunction("ready") { _ in
+            let count = calls.withLock {
+                $0 += 1
+                return $0
+            }
+            if count == after { onOtherThread { interrupt.request() } }
+            return .none
+        })
+    do {
+        try state.run(code, name: "@file.lua")
+        return nil
+    } catch {
+        return error
+    }
+}
+
+func onOtherThread(_ body: @escaping @Sendable () -> Void) {
+    final class Box: Sendable {
+        let body: @Sendable () -> Void
+        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    }
+    var thread = pthread_t()
+    pthread_create(
+        &thread, nil,
+        { context in
+            Unmanaged<Box>.fromOpaque(context!).takeRetainedValue().body()
+            return nil
+        }, Unmanaged.passRetained(Box(body)).toOpaque())
+    pthread_detach(thread)
+}
+
+@Suite(.serialized, .timeLimit(.minutes(1))) struct InterruptTests {
+    @Test(arguments: [
+        "ready() while true do end",
+        "ready() repeat until false",
+        "local function f() return f() end ready() f()",
+        "ready() while true do pcall(function() while true do end end) end",
+        "ready() while true do pcall(pcall, function() while true do end end) end",
+        "ready() while true do xpcall(function() while true do end end, function() while true do end end) end",
+        "ready() xpcall(function() local t = setmetatable({}, {__index = function() while true do end end}) return t.x end, print)",
+        "local co = coroutine.wrap(function() ready() while true do coroutine.yield() end end) while true do co() end",
+        "local co = coroutine.create(function() ready() while true do pcall(function() while true do end end) end end) coroutine.resume(co) while true do end",
+        "coroutine.wrap(function() coroutine.wrap(function() ready() while true do end end)() end)()",
+        "local co = coroutine.create(function() local x <close> = setmetatable({}, {__close = function() ready() while true do end end}) coroutine.yield() end) coroutine.resume(co) coroutine.close(co)",
+        "ready() table.sort({3, 2, 1, 4}, function(a, b) while true do end end)",
+        "ready() string.gsub('x', '.', function() while true do end end)",
+        "ready() for i in function() return 1 end do end",
+        "ready() local x <close> = setmetatable({}, {__close = function() while true do end end}) while true do end",
+        "local function deep(n) if n == 0 then ready() while true do end end return 1 + deep(n - 1) end xpcall(deep, function(e) while true do end end, 150000)",
+        "while true do ready() end",
+    ])
+    func `stops`(_ code: String) {
+        let error = interrupted(code)
+        #expect(error?.kind == .interrupted)
+        #expect(error?.underlying is LuaInterrupted)
+        #expect(error?.message == "interrupted")
+    }
+
+    @Test func `the traceback of a stopped run shows where it was`() {
+        let error = interrupted("local function busy()\n ready()\n while true do end\nend\nbusy()")
+        #expect(error?.traceback?.contains("file.lua:3: in ") == true)
+        #expect(error?.traceback?.contains("file.lua:5: in main chunk") == true)
+    }
+
+    @Test func `a stopped run stays stopped when the script catches the error`() {
+        let error = interrupted("ready() pcall(function() while true do end end) return 'fine'")
+        #expect(error?.kind == .interrupted)
+    }
+
+    @Test func `a read from a pipe is stopped`() throws {
+        var ends: [Int32] = [0, 0]
+        try #require(pipe(&ends) == 0)
+        defer { ends.forEach { _ = close($0) } }
+        let error = interrupted("local f = io.open('/proc/self/fd/\(ends[0])') ready() f:read()")
+        #expect(error?.kind == .interrupted)
+    }
+
+    @Test func `the state goes on afterwards and keeps the script's own hook`() throws {
+        let state = LuaState()
+        try state.run("count = 0 debug.sethook(function() count = count + 1 end, '', 1000)")
+        #expect(interrupted("ready() while true do end", state: state)?.kind == .interrupted)
+        let results = try state.run(
+            """
+            local before = count
+            for i = 1, 100000 do end
+            local hook, mask, n = debug.gethook()
+            return count > before, type(hook), n
+            """)
+        #expect(results == [true, "function", 1000])
+    }
+
+    @Test func `no hook is left behind, in coroutines neither`() throws {
+        let state = LuaState()
+        let error = interrupted(
+            "kept = coroutine.create(function() ready() while true do coroutine.yield() end end) while true do coroutine.resume(kept) end",
+            state: state)
+        #expect(error?.kind == .interrupted)
+        #expect(try state.run("return debug.gethook()") == [.nil])
+        #expect(
+            try state.run("local co = coroutine.wrap(function() return 5 end) return co()") == [5])
+    }
+
+    @Test func `a request that comes too late is void`() throws {
+        let state = LuaState()
+        let interrupt = state.makeInterrupt()
+        #expect(interrupt.request() == false)
+        #expect(try state.run("for i = 1, 1000 do end return 1") == [1])
+        #expect(interrupt.isPending == false)
+        state.close()
+        #expect(interrupt.request() == false)
+    }
+
+    @Test func `a host function sees that its run is stopped, and the error passes through it`() {
+        let state = LuaState()
+        let seen = Mutex<[Bool]>([])
+        state.globals["guarded"] = .function(
+            state.makeFunction("guarded") { call in
+                do {
+                    try call.function(1).call([])
+                } catch {
+                    seen.withLock { $0.append(call.state.wasStopped) }
+                    throw error
+                }
+                return .none
+            })
+        let error = interrupted("guarded(function() ready() while true do end end)", state: state)
+        #expect(error?.kind == .interrupted)
+        #expect(seen.withLock { $0 } == [true])
+    }
+
+    @Test func `many random stops in one state all arrive`() throws {
+        let state = LuaState()
+        var random = SystemRandomNumberGenerator()
+        for _ in 0..<200 {
+            let depth = Int.random(in: 1...100, using: &random)
+            let code = [
+                "while true do ready() pcall(function() for i = 1, 50 do end end) end",
+                "while true do ready() local co = coroutine.wrap(function() for i = 1, 3 do coroutine.yield(i) end end) co() co() end",
+                "while true do ready() local s = ('x'):rep(20) .. tostring({}) end",
+                "while true do ready() local t = {} for i = 1, 20 do t[i] = function() return i end end end",
+            ].randomElement(using: &random)!
+            #expect(interrupted(code, state: state, after: depth)?.kind == .interrupted)
+            #expect(try state.run("return 1 + 1") == [2])
+        }
+    }
+}
