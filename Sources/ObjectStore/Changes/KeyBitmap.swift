@@ -8,10 +8,10 @@ import ColumnStorage
 /// insertion and removal cost the logarithm of the number of groups. An empty group costs twelve
 /// bytes, so a few matches in a large table stay small.
 struct KeyBitmap {
-    private var slots: [Int32] = []
-    private var groups: [ClusterBits] = []
+    var slots: [Int32] = []
+    var groups: [ClusterBits] = []
     private var freeSlots: [Int32] = []
-    private var counts = FenwickTree()
+    var counts = FenwickTree()
 
     var count: Int { counts.total }
 

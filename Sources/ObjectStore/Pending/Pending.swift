@@ -7,8 +7,6 @@ extension TableReader {
     func sources(of: ObjectKey, through: ColumnID) -> [ObjectKey] { [] }
     func find(_ c: ColumnID, int: Int64) -> ObjectKey? { nil }
     func find(_ c: ColumnID, bytes: [UInt8]) -> ObjectKey? { nil }
-    enum T { case isNull }
-    func matches(_ c: ColumnID, _ cluster: Int, _ t: T, among: ClusterBits) -> ClusterBits { among }
 }
 struct ListReader {
     var count: Int { 0 }
@@ -45,17 +43,4 @@ struct ListWriter {
 }
 extension WriteSession {
     func list(_ t: TableID, _ c: ColumnID, _ k: ObjectKey) -> ListWriter { ListWriter() }
-}
-public final class NotificationToken {}
-public final class NotificationPump {
-    init(_ s: Store) {}
-    var isDelivering: Bool { false }
-    var hasWork: Bool { false }
-    func deliver() {}
-    func didAdvance(leaving: StoreView) {}
-    func didCommit(leaving: StoreView, silencing: [NotificationToken]) {}
-    func announceRefreshRequired() {}
-    func report(_ e: any Error) {}
-    func checkOwn(_ t: [NotificationToken]) throws {}
-    func invalidateAll() {}
 }

@@ -23,7 +23,8 @@ extension Store {
     /// Opens a write transaction on the newest version, after observers have heard of everything
     /// before it. Waits while another thread or process writes.
     ///
-    /// Throws `already_in_write`, `read_only`, `closed`, `wrong_thread`, `disk_full`.
+    /// Throws `already_in_write`, `read_only`, `closed`, `wrong_thread`, `disk_full`, `limit_exceeded`
+    /// (observers keep setting each other off).
     public func beginWrite() throws {
         try check()
         guard !isReadOnly else {
@@ -35,6 +36,7 @@ extension Store {
                 .alreadyInWrite,
                 "a write transaction is open already; commit or cancel it first")
         }
+        try notifications.checkRounds()
         let left = try StoreError.wrapping { () throws(StorageError) in
             try view.snapshot.beginWrite()
         }

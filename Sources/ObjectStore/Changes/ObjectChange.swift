@@ -1,0 +1,20 @@
+/// What an observer of an object hears.
+public struct ObjectChange {
+    /// What happened.
+    public enum Kind {
+        /// Properties changed; they are in schema order, backlinks last.
+        case change
+        /// The object is gone. This is the last call.
+        case deleted
+        /// Nothing more can be said about the object, for instance because its class is gone. This
+        /// is the last call.
+        case error(StoreError)
+    }
+
+    /// What happened.
+    public let kind: Kind
+    /// The observed object.
+    public let object: ObjectReference
+    /// What changed; empty unless the kind is `change`.
+    public let properties: [PropertyChange]
+}

@@ -1,0 +1,33 @@
+import ColumnStorage
+
+/// One property of an object that changed, with the value before and after.
+///
+/// Values are read when asked for. Holding a change keeps the version before it readable, which
+/// keeps its pages in the file: let go of it soon.
+public struct PropertyChange {
+    /// The property. For a change behind a link: the link, list or backlinks that leads there.
+    public let property: Property
+    /// The object whose property it is.
+    public let object: ObjectReference
+
+    let oldView: StoreView
+    let newView: StoreView
+
+    /// The property's name.
+    public var name: String { property.name }
+
+    /// The value before; null for lists and backlinks, which merely report that they changed.
+    public var old: Value { value(in: oldView) }
+
+    /// The value after; null for lists and backlinks. Read it while the observer runs: later it
+    /// shows what the store shows then.
+    public var new: Value { value(in: newView) }
+
+    private func value(in view: StoreView) -> Value {
+        guard property.isSingle, let classSchema = view.schema.find(table: object.table),
+            view.isPresent(object),
+            let value = try? view.value(property, of: object.key, in: classSchema)
+        else { return .null }
+        return value
+    }
+}

@@ -1,0 +1,61 @@
+import ColumnStorage
+
+/// Finds what lies between two versions by comparing them.
+///
+/// For when the history does not reach back. The answer is that of the history, except that a
+/// value that was set to what it was is no change. Costs a look at every value of every object.
+enum VersionComparison {
+    static func changes(from old: StoreView, to new: StoreView) -> ChangeSet {
+        var result = ChangeSet(schemaChanged: old.schema !== new.schema)
+        for classSchema in old.schema.classes {
+            guard let latest = new.schema.find(table: classSchema.table) else {
+                let reader = old.table(classSchema)
+                result.tables[classSchema.table] = TableChanges(
+                    deleted: KeySet(unordered: keys(reader)))
+                continue
+            }
+            let changes = compare(old, classSchema, new, latest)
+            if !changes.isEmpty { result.tables[classSchema.table] = changes }
+        }
+        for classSchema in new.schema.classes where old.schema.find(table: classSchema.table) == nil
+        {
+            let inserted = KeySet(unordered: keys(new.table(classSchema)))
+            if !inserted.isEmpty {
+                result.tables[classSchema.table] = TableChanges(inserted: inserted)
+            }
+        }
+        return result
+    }
+
+    private static func compare(
+        _ old: StoreView, _ oldClass: ClassSchema, _ new: StoreView, _ newClass: ClassSchema
+    ) -> TableChanges {
+        let before = KeySet(unordered: keys(old.table(oldClass)))
+        let after = KeySet(unordered: keys(new.table(newClass)))
+        var changes = TableChanges(
+            inserted: after.subtracting(before), deleted: before.subtracting(after))
+        let both = before.intersection(after)
+        for property in newClass.properties where !property.isBacklinks {
+            guard let oldProperty = oldClass.property(in: property.column) else { continue }
+            var modified = KeySet()
+            for key in both {
+                let first = try? old.value(oldProperty, of: key, in: oldClass)
+                let second = try? new.value(property, of: key, in: newClass)
+                if first != second { modified.insert(key) }
+            }
+            if !modified.isEmpty { changes.modified[property.column] = modified }
+        }
+        return changes
+    }
+
+    /// All keys of a table, ascending.
+    private static func keys(_ reader: TableReader) -> [ObjectKey] {
+        var keys: [ObjectKey] = []
+        for cluster in 0..<reader.clusterCount {
+            reader.presence(cluster).forEachRow { row in
+                keys.append(ObjectKey(rawValue: Int64(cluster * Cluster.rows + row)))
+            }
+        }
+        return keys
+    }
+}

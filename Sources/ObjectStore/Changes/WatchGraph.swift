@@ -1,0 +1,218 @@
+import ColumnStorage
+
+/// Which rows and columns, own and behind links, a row's observer depends on.
+///
+/// A tree of tables: the root is the observed one, each child is reached from its parent through a
+/// link, a list or backlinks. To find the observed rows that a commit touches, touched rows are
+/// followed from the leaves to the root through the link indexes, so that the cost follows what
+/// was touched and who links to it.
+struct WatchGraph: Sendable {
+    /// How a child's rows are reached from its parent's.
+    enum Edge: Hashable, Sendable {
+        /// Through a link or list in this column of the parent's table.
+        case link(ColumnID)
+        /// Backwards through a link or list in this column of the child's table.
+        case backlink(ColumnID)
+    }
+
+    /// Backlinks whose gains and losses count as a change of the row.
+    struct Backlinks: Hashable, Sendable {
+        var table: TableID
+        var column: ColumnID
+    }
+
+    struct Node: Sendable {
+        var table: TableID
+        /// The columns that count; nil for all.
+        var columns: Set<ColumnID>? = []
+        var backlinks: [Backlinks] = []
+        /// From where the node is reached; parents stand before their children.
+        var parents: [Parent] = []
+    }
+
+    struct Parent: Sendable {
+        var node: Int
+        var edge: Edge
+    }
+
+    let nodes: [Node]
+
+    /// Every table whose changes can matter.
+    let tables: Set<TableID>
+
+    private init(_ nodes: [Node]) {
+        self.nodes = nodes
+        tables = Set(nodes.flatMap { [$0.table] + $0.backlinks.map(\.table) })
+    }
+
+    /// Watches nothing of a table.
+    init(nothingOf table: TableID) {
+        self.init([Node(table: table)])
+    }
+
+    /// Watches what lies on some paths of a class, every step of each.
+    init(_ paths: [PropertyPath], of table: TableID) {
+        struct Place: Hashable {
+            var parent: Int
+            var component: PropertyPath.Component
+        }
+        var nodes = [Node(table: table)]
+        var children: [Place: Int] = [:]
+        for path in paths {
+            var current = 0
+            for (position, component) in path.components.enumerated() {
+                if let origin = component.origin {
+                    let backlinks = Backlinks(table: origin.table, column: origin.column)
+                    if !nodes[current].backlinks.contains(backlinks) {
+                        nodes[current].backlinks.append(backlinks)
+                    }
+                } else {
+                    nodes[current].columns?.insert(component.property.column)
+                }
+                guard position + 1 < path.components.count, let target = component.target else {
+                    break
+                }
+                let place = Place(parent: current, component: component)
+                if let child = children[place] {
+                    current = child
+                } else {
+                    let edge: Edge =
+                        component.origin.map { .backlink($0.column) }
+                        ?? .link(component.property.column)
+                    nodes.append(
+                        Node(table: target, parents: [Parent(node: current, edge: edge)]))
+                    current = nodes.count - 1
+                    children[place] = current
+                }
+            }
+        }
+        self.init(nodes)
+    }
+
+    /// Watches all columns of a table and of everything that its rows lead to through links and
+    /// lists in at most `hops` steps.
+    init(everythingFrom table: TableID, hops: Int = 3, schema: Schema) {
+        self.init([Node(table: table, columns: nil)], [table: 0], hops, schema)
+    }
+
+    /// Watches what lies behind one property of a class, as far as an observer without key paths
+    /// looks.
+    init(through property: Property, of source: ClassSchema, to target: ClassSchema, schema: Schema)
+    {
+        let edge: Edge
+        if let origin = property.origin, let link = target.property(named: origin.property) {
+            edge = .backlink(link.column)
+        } else {
+            edge = .link(property.column)
+        }
+        let root = Node(table: source.table)
+        let first = Node(
+            table: target.table, columns: nil, parents: [Parent(node: 0, edge: edge)])
+        self.init([root, first], [target.table: 1], 2, schema)
+    }
+
+    private init(_ start: [Node], _ last: [TableID: Int], _ hops: Int, _ schema: Schema) {
+        var nodes = start
+        var level = last
+        for _ in 0..<hops {
+            var next: [TableID: Int] = [:]
+            for (source, parent) in level.sorted(by: { $0.value < $1.value }) {
+                for property in schema.find(table: source)?.properties ?? []
+                where property.type == .object {
+                    guard let target = schema.target(of: property)?.table else { continue }
+                    let child = next[target] ?? nodes.count
+                    if child == nodes.count {
+                        nodes.append(Node(table: target, columns: nil))
+                        next[target] = child
+                    }
+                    nodes[child].parents.append(
+                        Parent(node: parent, edge: .link(property.column)))
+                }
+            }
+            level = next
+        }
+        self.init(nodes)
+    }
+}
+
+extension WatchGraph {
+    /// The rows of the root that a step touches. Rows that the step inserted may be among them,
+    /// rows that it deleted are not.
+    func touchedRows(in step: VersionStep) -> KeySet {
+        guard step.changes.tables.keys.contains(where: tables.contains) else { return KeySet() }
+        var touched = nodes.map { ownTouchedRows(of: $0, in: step) }
+        for index in nodes.indices.dropFirst().reversed() where !touched[index].isEmpty {
+            for parent in nodes[index].parents {
+                let rows = sources(of: touched[index], index, parent, in: step.new)
+                touched[parent.node].formUnion(rows)
+            }
+        }
+        return touched[0]
+    }
+
+    private func ownTouchedRows(of node: Node, in step: VersionStep) -> KeySet {
+        var rows = KeySet()
+        if let changes = step.changes(of: node.table) {
+            for (column, keys) in changes.modified where node.columns?.contains(column) ?? true {
+                rows.formUnion(keys)
+            }
+        }
+        for backlinks in node.backlinks {
+            rows.formUnion(Self.relinkedTargets(backlinks, in: step))
+        }
+        // A row may have lost a link because it is gone itself.
+        if let deleted = step.changes(of: node.table)?.deleted { rows.subtract(deleted) }
+        return rows
+    }
+
+    /// The rows that lead directly to some rows of a node.
+    private func sources(
+        of rows: KeySet, _ node: Int, _ parent: Parent, in view: StoreView
+    ) -> KeySet {
+        var found: [ObjectKey] = []
+        switch parent.edge {
+        case .link(let column):
+            let reader = view.table(nodes[parent.node].table)
+            for row in rows { found += reader.sources(of: row, through: column) }
+        case .backlink(let column):
+            let reader = view.table(nodes[node].table)
+            for row in rows { found += LinkTargets.of(row, column, in: reader) }
+        }
+        return KeySet(unordered: found)
+    }
+
+    /// The rows that gained or lost a link.
+    private static func relinkedTargets(_ backlinks: Backlinks, in step: VersionStep) -> KeySet {
+        guard let changes = step.changes(of: backlinks.table) else { return KeySet() }
+        let old = step.old.table(backlinks.table)
+        let new = step.new.table(backlinks.table)
+        var found: [ObjectKey] = []
+        for row in changes.inserted { found += LinkTargets.of(row, backlinks.column, in: new) }
+        for row in changes.deleted { found += LinkTargets.of(row, backlinks.column, in: old) }
+        for row in changes.modified[backlinks.column] ?? KeySet() {
+            var counts: [ObjectKey: Int] = [:]
+            for target in LinkTargets.of(row, backlinks.column, in: new) {
+                counts[target, default: 0] += 1
+            }
+            for target in LinkTargets.of(row, backlinks.column, in: old) {
+                counts[target, default: 0] -= 1
+            }
+            found += counts.filter { $0.value != 0 }.keys
+        }
+        return KeySet(unordered: found)
+    }
+}
+
+/// Where the links of a row lead.
+enum LinkTargets {
+    /// The targets of a link, or of every element of a list of links.
+    static func of(_ row: ObjectKey, _ column: ColumnID, in reader: TableReader) -> [ObjectKey] {
+        let columns = reader.definition.columns
+        guard columns.indices.contains(column.rawValue) else { return [] }
+        guard columns[column.rawValue].kind == .list else {
+            return reader.link(column, row).map { [$0] } ?? []
+        }
+        let list = reader.list(column, row)
+        return (0..<list.count).compactMap { list.link(at: $0) }
+    }
+}

@@ -1,0 +1,110 @@
+import ColumnStorage
+
+/// Which changes of a row an observer wants to hear of.
+///
+/// Without key paths: every property of the row and of what it leads to in at most three links.
+/// With key paths: what lies on them, step by step, through links, lists and backlinks of any
+/// depth. A `*` stands for every property of its level.
+struct KeyPathFilter {
+    /// One key path as it was given.
+    struct Path {
+        let text: String
+        let graph: WatchGraph
+        /// The properties of the observed class that the path begins with.
+        let first: [(property: Property, graph: WatchGraph)]
+    }
+
+    /// The class that the key paths begin at.
+    let table: TableID
+    /// What was asked for; empty for everything.
+    let texts: [String]
+    /// The key paths; empty without a filter.
+    let paths: [Path]
+    /// All that counts, in one graph.
+    let graph: WatchGraph
+
+    /// Reads the key paths of a class. No path at all means no filter.
+    ///
+    /// Throws `invalid_query` with the nearest name there is.
+    init(_ texts: [String], class classSchema: ClassSchema, schema: Schema) throws {
+        self.texts = texts
+        table = classSchema.table
+        var all: [PropertyPath] = []
+        paths = try texts.map { text in
+            let expanded = try WildcardPath.expand(text, class: classSchema, schema: schema)
+            all += expanded
+            let names = Dictionary(grouping: expanded) { $0.components[0].property.name }
+            return Path(
+                text: text, graph: WatchGraph(expanded, of: classSchema.table),
+                first: classSchema.properties.compactMap { property in
+                    names[property.name].map { (property, WatchGraph($0, of: classSchema.table)) }
+                })
+        }
+        graph =
+            texts.isEmpty
+            ? WatchGraph(everythingFrom: classSchema.table, schema: schema)
+            : WatchGraph(all, of: classSchema.table)
+    }
+
+    /// The rows of the class that a step changes as far as the observer wants to hear.
+    func touchedRows(in step: VersionStep) -> KeySet {
+        guard paths.isEmpty else { return graph.touchedRows(in: step) }
+        if let known = step.deeplyTouched[table] { return known }
+        let touched = graph.touchedRows(in: step)
+        step.deeplyTouched[table] = touched
+        return touched
+    }
+
+    /// The first key path that reports one of some rows; nil without a filter.
+    func matchingPath(for rows: KeySet, in step: VersionStep) -> String? {
+        paths.first { $0.graph.touchedRows(in: step).intersects(rows) }?.text
+    }
+}
+
+/// Key paths with `*` in them.
+private enum WildcardPath {
+    /// Every path that the text stands for. A `*` before the end takes the properties that the
+    /// rest of the path can follow.
+    static func expand(
+        _ text: String, class classSchema: ClassSchema, schema: Schema
+    ) throws -> [PropertyPath] {
+        let names = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard names.contains("*") else {
+            return [try PropertyPath.parse(text, class: classSchema, schema: schema)]
+        }
+        var found: [PropertyPath] = []
+        var fault: (any Error)?
+        func extend(_ prefix: [String], _ current: ClassSchema?, _ rest: ArraySlice<Substring>) {
+            guard let next = rest.first, let current else {
+                do {
+                    let path = (prefix + rest.map(String.init)).joined(separator: ".")
+                    found.append(try PropertyPath.parse(path, class: classSchema, schema: schema))
+                } catch {
+                    fault = fault ?? error
+                }
+                return
+            }
+            if next == "*" {
+                for property in current.properties {
+                    // A value cannot be followed further, so it is no match before the end.
+                    guard rest.count == 1 || property.leadsToObjects else { continue }
+                    extend(
+                        prefix + [property.name], schema.target(of: property), rest.dropFirst())
+                }
+            } else {
+                let property = current.property(named: String(next))
+                extend(
+                    prefix + [String(next)], property.flatMap(schema.target), rest.dropFirst())
+            }
+        }
+        extend([], classSchema, names[...])
+        if found.isEmpty {
+            throw fault
+                ?? StoreError(
+                    .invalidQuery,
+                    "the key path '\(text)' matches nothing: '\(classSchema.name)' has no link that "
+                        + "it could follow")
+        }
+        return found
+    }
+}

@@ -1,0 +1,119 @@
+import ColumnStorage
+
+/// Follows one object.
+///
+/// Looks at the object's own properties or, with key paths, at what lies on them; never behind a
+/// link without a key path that says so. Costs a search in the change set.
+final class ObjectObserver: Observer {
+    typealias Handler = (ObjectChange) throws -> Void
+
+    private let object: ObjectReference
+    private let className: String
+    private let texts: [String]
+    private var filter: KeyPathFilter?
+    private var handler: Handler?
+
+    /// Throws `invalid_query` for a key path that the class does not have.
+    init(
+        _ object: ObjectReference, keyPaths: [String], name: String, pump: NotificationPump,
+        schema: Schema, handler: @escaping Handler
+    ) throws {
+        guard let classSchema = schema.find(table: object.table) else {
+            throw StoreError(.invalidObject, "the class of the observed object is gone")
+        }
+        self.object = object
+        self.handler = handler
+        className = classSchema.name
+        texts = keyPaths
+        super.init(name: name, pump: pump)
+        try follow(schema)
+    }
+
+    override var subject: String { "a '\(className)'" }
+
+    override func release() {
+        handler = nil
+        filter = nil
+    }
+
+    /// Objects have no initial call. One that is gone before its observer was ever served is told.
+    override func begin(in view: StoreView) throws -> Call? {
+        view.isPresent(object) ? nil : lastCall()
+    }
+
+    override func advance(along step: VersionStep) throws -> Call? {
+        if step.changes(of: object.table)?.deleted.contains(object.key) == true {
+            return lastCall()
+        }
+        if step.changes.schemaChanged { try follow(step.new.schema) }
+        guard let classSchema = step.new.schema.find(table: object.table) else {
+            return lastCall()
+        }
+        let changed = changedProperties(of: classSchema, in: step)
+        guard !changed.isEmpty, let handler else { return nil }
+        let change = ObjectChange(
+            kind: .change, object: object,
+            properties: changed.map {
+                PropertyChange(property: $0, object: object, oldView: step.old, newView: step.new)
+            })
+        explain(changed, step)
+        return { try handler(change) }
+    }
+
+    override func failed(_ error: StoreError) -> Call? {
+        guard let handler else { return nil }
+        let change = ObjectChange(kind: .error(error), object: object, properties: [])
+        isFinished = true
+        return { try handler(change) }
+    }
+
+    private func follow(_ schema: Schema) throws {
+        guard !texts.isEmpty, let classSchema = schema.find(table: object.table) else { return }
+        filter = try KeyPathFilter(texts, class: classSchema, schema: schema)
+    }
+
+    private func lastCall() -> Call? {
+        guard let handler else { return nil }
+        let change = ObjectChange(kind: .deleted, object: object, properties: [])
+        isFinished = true
+        return { try handler(change) }
+    }
+
+    /// In schema order; backlinks, which are computed, after the others.
+    private func changedProperties(
+        of classSchema: ClassSchema, in step: VersionStep
+    ) -> [Property] {
+        guard let filter else {
+            guard let modified = step.changes(of: object.table)?.modified else { return [] }
+            return classSchema.properties.filter {
+                !$0.isBacklinks && modified[$0.column]?.contains(object.key) == true
+            }
+        }
+        guard step.changes.tables.keys.contains(where: filter.graph.tables.contains) else {
+            return []
+        }
+        var names: Set<String> = []
+        for first in filter.paths.flatMap(\.first)
+        where !names.contains(first.property.name)
+            && first.graph.touchedRows(in: step).contains(object.key)
+        {
+            names.insert(first.property.name)
+        }
+        let hit = classSchema.properties.filter { names.contains($0.name) }
+        return hit.filter { !$0.isBacklinks } + hit.filter(\.isBacklinks)
+    }
+
+    private func explain(_ changed: [Property], _ step: VersionStep) {
+        let names = changed.map(\.name)
+        let (object, filter) = (object, filter)
+        let (from, to) = (step.old.version, step.new.version)
+        let path = filter?.paths.first { path in
+            path.first.contains { names.contains($0.property.name) }
+        }?.text
+        makeReason = {
+            DeliveryReason(
+                previousVersion: from, version: to, objects: [object], properties: names,
+                keyPath: path)
+        }
+    }
+}

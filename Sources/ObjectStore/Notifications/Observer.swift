@@ -1,0 +1,88 @@
+import ColumnStorage
+
+/// What the pump knows of every observer of an object or a collection, and of the store.
+///
+/// An observer remembers the version it has seen. The pump asks it to move to another one; it
+/// moves its state at once, and answers with the call that is to be made, if any.
+class Observer {
+    /// A call that is due.
+    typealias Call = () throws -> Void
+
+    let name: String
+    private(set) var isActive = true
+    /// The version that the observer has seen; nil before its first call.
+    fileprivate(set) var base: UInt64?
+    /// Whether the call that is due is the last one.
+    var isFinished = false
+    var statistics = ObserverStatistics()
+    /// Made when asked for: most calls are never questioned.
+    var makeReason: (() -> DeliveryReason)?
+    /// The token, for reports; it holds the observer, not the other way round.
+    weak var token: NotificationToken?
+    private weak var pump: NotificationPump?
+
+    init(name: String, pump: NotificationPump) {
+        self.name = name
+        self.pump = pump
+    }
+
+    var reason: DeliveryReason? { makeReason?() }
+
+    /// How errors name the observer.
+    var title: String { name.isEmpty ? "an observer of \(subject)" : "'\(name)'" }
+
+    /// What is observed, for messages.
+    var subject: String { "the store" }
+
+    /// Ends the observation, from inside or outside a call.
+    final func end() {
+        guard isActive else { return }
+        isActive = false
+        makeReason = nil
+        release()
+        pump?.didEnd(self)
+        pump = nil
+    }
+
+    /// Lets go of the handler and of what was kept for it. A running handler is held by its call.
+    func release() {}
+
+    /// Takes the collection or object as it is; the first call.
+    func begin(in view: StoreView) throws -> Call? { nil }
+
+    /// Moves along a step. Nil if the observer has nothing to hear.
+    func advance(along step: VersionStep) throws -> Call? { nil }
+
+    /// The call for an error that ends the observation.
+    func failed(_ error: StoreError) -> Call? { nil }
+
+    func setBase(_ version: UInt64?) -> UInt64? {
+        defer { base = version }
+        return base
+    }
+}
+
+/// Calls of a store's own observers.
+public enum StoreNotification: String, Sendable {
+    /// The store has moved to a new version, or has committed one.
+    case didChange = "did_change"
+    /// There is a newer version, and the store does not move by itself.
+    case refreshRequired = "refresh_required"
+}
+
+/// An observer of a store.
+final class StoreObserver: Observer {
+    typealias Handler = (StoreNotification, Store) throws -> Void
+    private var handler: Handler?
+
+    init(name: String, pump: NotificationPump, handler: @escaping Handler) {
+        self.handler = handler
+        super.init(name: name, pump: pump)
+    }
+
+    override func release() { handler = nil }
+
+    func call(_ notification: StoreNotification, _ store: Store) -> Call? {
+        handler.map { handler in { try handler(notification, store) } }
+    }
+}

@@ -1,0 +1,33 @@
+extension Store {
+    /// Calls a handler whenever the store has moved to a new version or committed one, and, without
+    /// autorefresh, when a newer version is there.
+    ///
+    /// The store's own commits call it before they return; a handler's own commits do not call it
+    /// again. Throws `already_in_write`, `read_only`, `closed`, `wrong_thread`, `invalid_argument`
+    /// (the thread has no event loop).
+    public func observe(
+        name: String = "", _ handler: @escaping (StoreNotification, Store) throws -> Void
+    ) throws -> NotificationToken {
+        try checkObservable()
+        return notifications.add(
+            StoreObserver(name: name, pump: notifications, handler: handler))
+    }
+
+    /// Throws what every kind of observing throws.
+    func checkObservable() throws {
+        try check()
+        guard !isReadOnly else {
+            throw StoreError(.readOnly, "a read-only store cannot be observed")
+        }
+        guard !isInWrite else {
+            throw StoreError(
+                .alreadyInWrite,
+                "observing is not possible inside a write transaction; observe before or after it")
+        }
+        guard scheduler.canDeliver else {
+            throw StoreError(
+                .invalidArgument,
+                "observing needs a thread with an event loop that can call the observer")
+        }
+    }
+}

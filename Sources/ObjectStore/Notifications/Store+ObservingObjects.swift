@@ -1,0 +1,20 @@
+extension Store {
+    /// Calls a handler when an object changes, and once when it is deleted. There is no initial call.
+    ///
+    /// `keyPaths` name the properties to look at, also behind links, lists and backlinks; without
+    /// any, all of the object's own properties count. Throws `invalid_object` for an object that is
+    /// gone, `invalid_query` for an unknown key path, and what ``observe(name:_:)`` throws.
+    public func observe(
+        _ object: ObjectReference, keyPaths: [String] = [], name: String = "",
+        _ handler: @escaping (ObjectChange) throws -> Void
+    ) throws -> NotificationToken {
+        try checkObservable()
+        guard view.isPresent(object) else {
+            throw StoreError(.invalidObject, "the object was deleted, so it cannot be observed")
+        }
+        let observer = try ObjectObserver(
+            object, keyPaths: keyPaths, name: name, pump: notifications, schema: view.schema,
+            handler: handler)
+        return notifications.add(observer, seen: view.version)
+    }
+}
