@@ -1,0 +1,76 @@
+/// An array of trivial values that its owner frees by hand.
+///
+/// The writers below push tens of millions of values a second; what Swift's array adds to each push (uniqueness and bounds)
+/// is more than the rest of the work there.
+struct GrowableBuffer<Element: BitwiseCopyable> {
+    private(set) var base: UnsafeMutablePointer<Element>
+    private(set) var capacity: Int
+    private(set) var count = 0
+
+    init(capacity: Int = 0) {
+        base = UnsafeMutablePointer<Element>.allocate(capacity: capacity)
+        self.capacity = capacity
+    }
+
+    /// Frees the memory; the buffer must not be used after it.
+    func deallocate() {
+        base.deallocate()
+    }
+
+    @inline(__always) var isEmpty: Bool { count == 0 }
+    @inline(__always) var last: Element? { count == 0 ? nil : base[count &- 1] }
+    @inline(__always) var elements: UnsafeMutableBufferPointer<Element> {
+        UnsafeMutableBufferPointer(start: base, count: count)
+    }
+
+    @inline(__always)
+    subscript(_ index: Int) -> Element {
+        get { base[index] }
+        nonmutating set { base[index] = newValue }
+    }
+
+    @inline(__always)
+    mutating func append(_ element: Element) {
+        if count == capacity { grow(to: count &+ 1) }
+        base[count] = element
+        count &+= 1
+    }
+
+    mutating func append(contentsOf other: UnsafeBufferPointer<Element>) {
+        guard let source = other.baseAddress, other.count > 0 else { return }
+        if count + other.count > capacity { grow(to: count + other.count) }
+        (base + count).update(from: source, count: other.count)
+        count += other.count
+    }
+
+    /// Makes room for `additional` more and returns where they go; `count` already includes them.
+    mutating func extend(by additional: Int) -> UnsafeMutablePointer<Element> {
+        if count + additional > capacity { grow(to: count + additional) }
+        count += additional
+        return base + (count - additional)
+    }
+
+    mutating func removeAll() {
+        count = 0
+        // What one huge transaction needed must not stay for ever.
+        if capacity * MemoryLayout<Element>.stride > 1 << 20 {
+            base.deallocate()
+            base = UnsafeMutablePointer<Element>.allocate(capacity: 0)
+            capacity = 0
+        }
+    }
+
+    mutating func truncate(to newCount: Int) {
+        count = newCount
+    }
+
+    @inline(never)
+    private mutating func grow(to needed: Int) {
+        let larger = Swift.max(16, Swift.max(needed, capacity * 2))
+        let fresh = UnsafeMutablePointer<Element>.allocate(capacity: larger)
+        fresh.update(from: base, count: count)
+        base.deallocate()
+        base = fresh
+        capacity = larger
+    }
+}

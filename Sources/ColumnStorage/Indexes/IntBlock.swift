@@ -1,0 +1,122 @@
+/// A stored block of an integer index: entries in ascending order, packed.
+///
+///     0  u32  number of entries
+///     4  u8   form of the values, 5 u8 form of the keys, 6 u16 zero
+///     8  i64  first value, 16 i64 smallest key
+///     24 ...  values as distances from the first value, then keys as distances from the smallest, then 8 bytes of zeros
+///
+/// A form is the number of bytes of a distance, 0 to 8, or `sequence`: entry `i` is the base plus `i`
+/// and nothing is stored. Ascending primary keys make blocks of 32 bytes for hundreds of entries. The zeros let every
+/// distance be read as eight bytes and a mask, whatever its width.
+struct IntBlock {
+    static let headerBytes = 24
+    static let slackBytes = 8
+    /// Two blocks of this size, with their keys, fill a page of LMDB; larger ones would take a page each.
+    static let maximumBytes = 2008
+    /// Keeps the rewriting of a block that grows by an entry at about a microsecond.
+    static let maximumEntries = 480
+    static let sequence: UInt8 = 255
+
+    let start: UnsafeRawPointer
+    let count: Int
+    let firstValue: Int64
+    private let smallestKey: Int64
+    private let valueWidth: Int
+    private let keyWidth: Int
+    private let valueMask: UInt64
+    private let keyMask: UInt64
+    private let valueStep: UInt64
+    private let keyStep: UInt64
+    private let keys: UnsafeRawPointer
+
+    /// Views stored bytes; nil when they cannot be a block. Reading an accepted block never leaves its bytes.
+    @inline(__always)
+    init?(_ bytes: UnsafeRawBufferPointer) {
+        guard let base = bytes.baseAddress,
+            bytes.count >= Self.headerBytes + Self.slackBytes
+        else { return nil }
+        let valueForm = base.load(fromByteOffset: 4, as: UInt8.self)
+        let keyForm = base.load(fromByteOffset: 5, as: UInt8.self)
+        start = base
+        count = Int(base.loadUnaligned(as: UInt32.self))
+        firstValue = base.loadUnaligned(fromByteOffset: 8, as: Int64.self)
+        smallestKey = base.loadUnaligned(fromByteOffset: 16, as: Int64.self)
+        valueWidth = valueForm == Self.sequence ? 0 : Int(valueForm)
+        keyWidth = keyForm == Self.sequence ? 0 : Int(keyForm)
+        valueStep = valueForm == Self.sequence ? 1 : 0
+        keyStep = keyForm == Self.sequence ? 1 : 0
+        guard count > 0, valueWidth <= 8, keyWidth <= 8,
+            bytes.count
+                == Self.headerBytes + Self.slackBytes + count &* (valueWidth &+ keyWidth)
+        else { return nil }
+        valueMask = Self.mask(valueWidth)
+        keyMask = Self.mask(keyWidth)
+        keys = base + (Self.headerBytes &+ count &* valueWidth)
+    }
+
+    @inline(__always)
+    static func mask(_ width: Int) -> UInt64 {
+        width == 0 ? 0 : UInt64.max &>> UInt64(64 &- width &* 8)
+    }
+
+    @inline(__always)
+    private func distance(_ index: Int) -> UInt64 {
+        let stored = (start + (Self.headerBytes &+ index &* valueWidth))
+            .loadUnaligned(as: UInt64.self)
+        return (stored & valueMask) &+ UInt64(truncatingIfNeeded: index) &* valueStep
+    }
+
+    @inline(__always)
+    func value(_ index: Int) -> Int64 {
+        firstValue &+ Int64(bitPattern: distance(index))
+    }
+
+    @inline(__always)
+    func key(_ index: Int) -> Int64 {
+        let stored = (keys + index &* keyWidth).loadUnaligned(as: UInt64.self) & keyMask
+        return smallestKey
+            &+ Int64(bitPattern: stored &+ UInt64(truncatingIfNeeded: index) &* keyStep)
+    }
+
+    @inline(__always)
+    func entry(_ index: Int) -> IntEntry {
+        IntEntry(value: value(index), key: key(index))
+    }
+
+    /// The first entry whose value is not below `target`, or `count`.
+    @inline(__always)
+    func lowerBound(value target: Int64) -> Int {
+        if target <= firstValue { return 0 }
+        let wanted = UInt64(bitPattern: target &- firstValue)
+        if valueStep == 1 { return wanted < UInt64(count) ? Int(wanted) : count }
+        var low = 0
+        var length = count
+        while length > 1 {
+            let half = length &>> 1
+            // Chosen without a branch: the outcome of a random look-up cannot be predicted.
+            low = distance(low &+ half &- 1) < wanted ? low &+ half : low
+            length &-= half
+        }
+        return distance(low) < wanted ? low &+ 1 : low
+    }
+
+    /// The first entry that is not below `target`, or `count`.
+    func lowerBound(_ target: IntEntry) -> Int {
+        var low = 0
+        var high = count
+        while low < high {
+            let middle = (low &+ high) &>> 1
+            if entry(middle) < target { low = middle &+ 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// Unpacks all entries into memory for `count` of them.
+    func unpack(into target: UnsafeMutablePointer<IntEntry>) {
+        var index = 0
+        while index < count {
+            target[index] = entry(index)
+            index &+= 1
+        }
+    }
+}

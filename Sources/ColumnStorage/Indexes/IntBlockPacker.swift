@@ -1,0 +1,101 @@
+/// Cuts sorted entries into blocks and packs them.
+struct IntBlockPacker {
+    /// How a block of some entries would be stored.
+    struct Layout {
+        var count = 0
+        var valueForm: UInt8 = 0
+        var keyForm: UInt8 = 0
+        var smallestKey: Int64 = 0
+
+        static func width(_ form: UInt8) -> Int { form == IntBlock.sequence ? 0 : Int(form) }
+
+        var bytes: Int {
+            IntBlock.headerBytes + IntBlock.slackBytes
+                + count * (Self.width(valueForm) + Self.width(keyForm))
+        }
+    }
+
+    /// The longest beginning of `entries`, up to `limit`, that fits into one block.
+    ///
+    /// Equal entries are never divided between blocks, so that a look-up for an entry finds all of them in one place; a
+    /// block of nothing but equal entries takes no space for them and may be as long as it must.
+    static func longestFit(_ entries: UnsafeBufferPointer<IntEntry>, limit: Int) -> Layout {
+        var fit = measure(entries, through: Swift.min(entries.count, limit))
+        guard fit.count < entries.count else { return fit }
+        var cut = fit.count
+        while cut > 0, entries[cut - 1] == entries[cut] { cut -= 1 }
+        if cut == fit.count { return fit }
+        if cut > 0 { return measure(entries, through: cut) }
+        while fit.count < entries.count, entries[fit.count] == entries[0] { fit.count += 1 }
+        return fit
+    }
+
+    private static func measure(
+        _ entries: UnsafeBufferPointer<IntEntry>, through limit: Int
+    ) -> Layout {
+        let first = entries[0]
+        var smallest = first.key
+        var largest = first.key
+        var valueWidth = 0
+        var keyWidth = 0
+        var valuesAreSequence = true
+        var keysAreSequence = true
+        var best = Layout(count: 1, valueForm: 0, keyForm: 0, smallestKey: first.key)
+        var index = 1
+        while index < limit {
+            let entry = entries[index]
+            let distance = UInt64(bitPattern: entry.value &- first.value)
+            if valuesAreSequence, distance != UInt64(index) { valuesAreSequence = false }
+            if keysAreSequence, entry.key &- first.key != Int64(index) { keysAreSequence = false }
+            valueWidth = Swift.max(valueWidth, bytesNeeded(distance))
+            if entry.key < smallest { smallest = entry.key }
+            if entry.key > largest { largest = entry.key }
+            keyWidth = bytesNeeded(UInt64(bitPattern: largest &- smallest))
+            let layout = Layout(
+                count: index + 1,
+                valueForm: valuesAreSequence ? IntBlock.sequence : UInt8(valueWidth),
+                keyForm: keysAreSequence ? IntBlock.sequence : UInt8(keyWidth),
+                smallestKey: smallest)
+            if layout.bytes > IntBlock.maximumBytes { break }
+            best = layout
+            index += 1
+        }
+        return best
+    }
+
+    @inline(__always)
+    private static func bytesNeeded(_ distance: UInt64) -> Int {
+        (71 &- distance.leadingZeroBitCount) &>> 3
+    }
+
+    /// Writes the first `layout.count` entries to `target`, which has room for `layout.bytes`.
+    static func pack(
+        _ entries: UnsafeBufferPointer<IntEntry>, _ layout: Layout,
+        into target: UnsafeMutableRawPointer
+    ) {
+        let first = entries[0].value
+        target.storeBytes(of: UInt32(layout.count), as: UInt32.self)
+        target.storeBytes(of: layout.valueForm, toByteOffset: 4, as: UInt8.self)
+        target.storeBytes(of: layout.keyForm, toByteOffset: 5, as: UInt8.self)
+        target.storeBytes(of: 0, toByteOffset: 6, as: UInt16.self)
+        target.storeBytes(of: first, toByteOffset: 8, as: Int64.self)
+        target.storeBytes(of: layout.smallestKey, toByteOffset: 16, as: Int64.self)
+        var place = target + IntBlock.headerBytes
+        // Every distance is stored as eight bytes; the next one, and at last the zeros, overwrite what is too much.
+        let valueWidth = Layout.width(layout.valueForm)
+        if valueWidth > 0 {
+            for index in 0..<layout.count {
+                place.storeBytes(of: entries[index].value &- first, as: Int64.self)
+                place += valueWidth
+            }
+        }
+        let keyWidth = Layout.width(layout.keyForm)
+        if keyWidth > 0 {
+            for index in 0..<layout.count {
+                place.storeBytes(of: entries[index].key &- layout.smallestKey, as: Int64.self)
+                place += keyWidth
+            }
+        }
+        place.storeBytes(of: 0, as: UInt64.self)
+    }
+}

@@ -1,0 +1,179 @@
+/// What a write has done to an integer index and has not yet merged into the blocks.
+///
+/// Two parts. The `tail` takes entries greater than all others (ascending primary keys): a sorted array, nothing else.
+/// Everything else goes to the `log`, in the order of the calls; since an index is a multiset, only the sum
+/// of insertions and removals of an entry counts. A hash from value to the newest log record of that value, with
+/// the records of a value chained, answers look-ups; it is brought up to date only when one is asked, so bulk changes do not
+/// pay for it.
+struct IntDelta {
+    struct Record: BitwiseCopyable {
+        var entry: IntEntry
+        /// +1 or -1; a sum of them once merged.
+        var change: Int32
+        /// The log position + 1 of the record of the same value before this one, or 0.
+        var previous: UInt32
+    }
+
+    private(set) var tail = GrowableBuffer<IntEntry>()
+    private(set) var log = GrowableBuffer<Record>()
+    private var buckets = GrowableBuffer<UInt32>()
+    private var hashed = 0
+    private var usedBuckets = 0
+    /// The greatest entry of the blocks and the log's insertions: what the tail must stay above.
+    private var greatest: IntEntry?
+
+    /// The log's sums in order of entries, for as much of the log as `summed` says.
+    private var sums = GrowableBuffer<Record>()
+    private var summed = 0
+
+    init(greatestStored: IntEntry?) {
+        greatest = greatestStored
+    }
+
+    func deallocate() {
+        tail.deallocate()
+        log.deallocate()
+        buckets.deallocate()
+        sums.deallocate()
+    }
+
+    var isEmpty: Bool { tail.isEmpty && log.isEmpty }
+
+    @inline(__always)
+    mutating func insert(_ entry: IntEntry) {
+        if let bound = tail.last ?? greatest, entry <= bound {
+            log.append(Record(entry: entry, change: 1, previous: 0))
+        } else {
+            tail.append(entry)
+        }
+    }
+
+    @inline(__always)
+    mutating func remove(_ entry: IntEntry) {
+        // Replacing the newest value is common, and the tail can simply give it back.
+        if let last = tail.last, last == entry {
+            tail.truncate(to: tail.count &- 1)
+        } else {
+            log.append(Record(entry: entry, change: -1, previous: 0))
+        }
+    }
+
+    /// Forgets everything, because it was merged or cancelled.
+    mutating func reset(greatestStored: IntEntry?) {
+        tail.removeAll()
+        log.removeAll()
+        buckets.removeAll()
+        sums.removeAll()
+        hashed = 0
+        usedBuckets = 0
+        summed = 0
+        greatest = greatestStored
+    }
+
+    /// The first position in the tail that is not below the value.
+    func tailIndex(atOrAfter value: Int64) -> Int {
+        var low = 0
+        var high = tail.count
+        while low < high {
+            let middle = (low &+ high) &>> 1
+            if tail[middle].value < value { low = middle &+ 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// The log position + 1 of the newest record of a value, or 0.
+    mutating func newestRecord(of value: Int64) -> UInt32 {
+        if log.isEmpty { return 0 }
+        if hashed < log.count { hashLog() }
+        return buckets[bucket(of: value)]
+    }
+
+    @inline(__always)
+    private func bucket(of value: Int64) -> Int {
+        let mask = buckets.count &- 1
+        var place =
+            Int(
+                truncatingIfNeeded: (UInt64(bitPattern: value) &* 0x9E37_79B9_7F4A_7C15)
+                    .byteSwapped) & mask
+        while true {
+            let record = buckets[place]
+            if record == 0 || log[Int(record) &- 1].entry.value == value { return place }
+            place = (place &+ 1) & mask
+        }
+    }
+
+    private mutating func hashLog() {
+        // As many values as records can be added; at most half of the buckets are used.
+        let needed = (usedBuckets + log.count - hashed) * 2
+        if needed > buckets.count {
+            var size = 64
+            while size < needed { size *= 2 }
+            buckets.removeAll()
+            buckets.truncate(to: 0)
+            buckets.extend(by: size).update(repeating: 0, count: size)
+            hashed = 0
+            usedBuckets = 0
+        }
+        while hashed < log.count {
+            let place = bucket(of: log[hashed].entry.value)
+            let previous = buckets[place]
+            if previous == 0 { usedBuckets &+= 1 }
+            (log.base + hashed).pointee.previous = previous
+            hashed &+= 1
+            buckets[place] = UInt32(truncatingIfNeeded: hashed)
+        }
+    }
+
+    /// The log as sums in order of entries, without those that are zero.
+    ///
+    /// Only what was logged since the last call is sorted, and merged with what was known.
+    mutating func sortedSums() -> UnsafeBufferPointer<Record> {
+        if summed < log.count {
+            var fresh = GrowableBuffer<Record>(capacity: log.count - summed)
+            fresh.append(
+                contentsOf: UnsafeBufferPointer(rebasing: log.elements[summed..<log.count]))
+            EntrySort.sort(fresh.elements)
+            if sums.isEmpty {
+                Self.combine(&fresh)
+                sums.deallocate()
+                sums = fresh
+            } else {
+                var merged = GrowableBuffer<Record>(capacity: sums.count + fresh.count)
+                var left = 0
+                var right = 0
+                while left < sums.count || right < fresh.count {
+                    let takeLeft =
+                        right == fresh.count
+                        || (left < sums.count && sums[left].entry <= fresh[right].entry)
+                    merged.append(takeLeft ? sums[left] : fresh[right])
+                    if takeLeft { left &+= 1 } else { right &+= 1 }
+                }
+                Self.combine(&merged)
+                fresh.deallocate()
+                sums.deallocate()
+                sums = merged
+            }
+            summed = log.count
+        }
+        return UnsafeBufferPointer(sums.elements)
+    }
+
+    /// Adds up the records of equal entries, which are neighbours.
+    private static func combine(_ records: inout GrowableBuffer<Record>) {
+        var write = 0
+        var read = 0
+        while read < records.count {
+            var record = records[read]
+            read &+= 1
+            while read < records.count, records[read].entry == record.entry {
+                record.change &+= records[read].change
+                read &+= 1
+            }
+            if record.change != 0 {
+                records[write] = record
+                write &+= 1
+            }
+        }
+        records.truncate(to: write)
+    }
+}

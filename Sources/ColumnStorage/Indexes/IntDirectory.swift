@@ -1,0 +1,44 @@
+/// Where the blocks of an integer index lie in the map, in order: a look-up is then a search in an array
+/// instead of a walk down a tree. Valid as long as the transaction's pages are.
+struct IntDirectory {
+    private let bounds: UnsafeMutablePointer<Int64>
+    private let blocks: UnsafeMutablePointer<UnsafeRawBufferPointer>
+    let count: Int
+
+    init(_ bounds: [Int64], _ blocks: [UnsafeRawBufferPointer]) {
+        count = bounds.count
+        self.bounds = .allocate(capacity: count)
+        self.blocks = .allocate(capacity: count)
+        for index in 0..<count {
+            self.bounds[index] = bounds[index]
+            self.blocks[index] = blocks[index]
+        }
+    }
+
+    func deallocate() {
+        bounds.deallocate()
+        blocks.deallocate()
+    }
+
+    /// A block; nil when its bytes are damaged.
+    @inline(__always)
+    func block(_ index: Int) -> IntBlock? { IntBlock(blocks[index]) }
+
+    /// The last block that begins below `value`, or the first: entries of the value begin in it or in the next.
+    @inline(__always)
+    func index(before value: Int64, hint: Int) -> Int {
+        // Neighbouring look-ups mostly end in the same block, or the one after it.
+        if hint < count, bounds[hint] < value {
+            if hint &+ 1 == count || bounds[hint &+ 1] >= value { return hint }
+            if hint &+ 2 == count || bounds[hint &+ 2] >= value { return hint &+ 1 }
+        }
+        var low = 0
+        var length = count
+        while length > 1 {
+            let half = length &>> 1
+            low = bounds[low &+ half] < value ? low &+ half : low
+            length &-= half
+        }
+        return low
+    }
+}

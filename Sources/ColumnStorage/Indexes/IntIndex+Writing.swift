@@ -1,0 +1,275 @@
+import LMDBStorage
+
+/// Changes: collected in memory, merged into the blocks once.
+extension IntIndex {
+    /// How many pending changes are merged early: about 32 MiB of memory.
+    private static let pendingLimit = 1 << 20
+
+    /// Adds an entry. A constant-time append in memory; ascending values are the fastest.
+    @inline(__always)
+    package func insert(
+        _ value: Int64, _ key: ObjectKey, in transaction: TransactionHandle
+    ) throws(StorageError) {
+        if delta == nil { try startWriting(transaction) }
+        // because: it was made above.
+        delta!.insert(IntEntry(value: value, key: key.rawValue))
+        if delta!.tail.count &+ delta!.log.count >= Self.pendingLimit {
+            try flush(in: transaction)
+        }
+    }
+
+    /// Removes one entry, which must be there. A constant-time append in memory.
+    @inline(__always)
+    package func remove(
+        _ value: Int64, _ key: ObjectKey, in transaction: TransactionHandle
+    ) throws(StorageError) {
+        if delta == nil { try startWriting(transaction) }
+        // because: it was made above.
+        delta!.remove(IntEntry(value: value, key: key.rawValue))
+        if delta!.tail.count &+ delta!.log.count >= Self.pendingLimit {
+            try flush(in: transaction)
+        }
+    }
+
+    /// Forgets all changes since the last ``flush(in:)``.
+    package func cancel() {
+        delta?.deallocate()
+        delta = nil
+    }
+
+    /// Removes all entries, stored and pending.
+    package func removeAll(in transaction: TransactionHandle) throws(StorageError) {
+        cancel()
+        pages.invalidate()
+        let cursor = try transaction.cursor(blocks)
+        var entry = try cursor.setRange(scratchKey.make(.least))
+        while let found = entry, IndexKey.hasPrefix(found.key, prefix) {
+            try cursor.delete()
+            entry = try cursor.next()
+        }
+    }
+
+    /// Merges all changes into the stored blocks; each block is rewritten at most once.
+    package func flush(in transaction: TransactionHandle) throws(StorageError) {
+        guard delta != nil, hasChanges else {
+            cancel()
+            return
+        }
+        pages.invalidate()
+        // because: there are changes.
+        let sums = delta!.sortedSums()
+        let tail = delta!.tail
+        var changes = GrowableBuffer<IntDelta.Record>()
+        defer { changes.deallocate() }
+        if tail.isEmpty {
+            try merge(sums, transaction)
+        } else {
+            var place = 0
+            for entry in tail.elements {
+                while place < sums.count, sums[place].entry <= entry {
+                    changes.append(sums[place])
+                    place += 1
+                }
+                // A removal of an entry that is still in the tail, or another copy of it.
+                if let last = changes.last, last.entry == entry {
+                    changes[changes.count - 1].change += 1
+                } else {
+                    changes.append(IntDelta.Record(entry: entry, change: 1, previous: 0))
+                }
+            }
+            changes.append(contentsOf: UnsafeBufferPointer(rebasing: sums[place...]))
+            try merge(UnsafeBufferPointer(changes.elements), transaction)
+        }
+        cancel()
+    }
+
+    @inline(never)
+    private func startWriting(_ transaction: TransactionHandle) throws(StorageError) {
+        delta = IntDelta(greatestStored: try greatestStored(transaction))
+    }
+
+    private func greatestStored(
+        _ transaction: TransactionHandle
+    ) throws(StorageError) -> IntEntry? {
+        let cursor = try transaction.cursor(blocks)
+        let last =
+            try cursor.setRange(scratchKey.make(IntEntry(value: .max, key: .max))) == nil
+            ? try cursor.last() : try cursor.previous()
+        guard let last, IndexKey.hasPrefix(last.key, prefix) else { return nil }
+        guard let block = IntBlock(last.value) else { throw damaged(transaction) }
+        return block.entry(block.count - 1)
+    }
+
+    /// Merges sorted changes: finds the block of the next one, takes all changes up to the following block, stores the result.
+    private func merge(
+        _ changes: UnsafeBufferPointer<IntDelta.Record>, _ transaction: TransactionHandle
+    ) throws(StorageError) {
+        var old = GrowableBuffer<IntEntry>()
+        var new = GrowableBuffer<IntEntry>()
+        defer {
+            old.deallocate()
+            new.deallocate()
+        }
+        let packed = UnsafeMutableRawPointer.allocate(
+            byteCount: IntBlock.maximumBytes + 16, alignment: 8)
+        defer { packed.deallocate() }
+        var place = 0
+        while place < changes.count {
+            old.truncate(to: 0)
+            var region = try openRegion(for: changes[place].entry, &old, transaction)
+            var isWhole = false
+            while !isWhole {
+                new.truncate(to: 0)
+                place = Self.apply(changes, from: place, below: region.end, old, &new)
+                isWhole = true
+                // What has become small joins its neighbour, or many deletions would leave many tiny blocks.
+                if region.end != nil, new.count < 48 {
+                    old.truncate(to: 0)
+                    old.append(contentsOf: UnsafeBufferPointer(new.elements))
+                    try absorbNext(&region, &old, transaction)
+                    isWhole = false
+                }
+            }
+            try store(new, region, packed, transaction)
+        }
+    }
+
+    /// A stretch of the index that is being rewritten.
+    private struct Region {
+        /// The key of the stored block that the result replaces.
+        var replaced: IntEntry?
+        /// Where the next block begins; nil when none follows.
+        var end: IntEntry?
+        /// Whether nothing at all follows in the table, so that new blocks can be appended.
+        var isLastOfTable: Bool
+    }
+
+    private func openRegion(
+        for entry: IntEntry, _ old: inout GrowableBuffer<IntEntry>,
+        _ transaction: TransactionHandle
+    ) throws(StorageError) -> Region {
+        let cursor = try transaction.cursor(blocks)
+        let exactOrAfter = try cursor.setRange(scratchKey.make(entry))
+        var found = exactOrAfter
+        if let candidate = exactOrAfter, IndexKey.hasPrefix(candidate.key, prefix),
+            IntIndexKey.entry(candidate.key) == entry
+        {
+            // The block begins with the very entry.
+        } else {
+            let before = exactOrAfter == nil ? try cursor.last() : try cursor.previous()
+            if let before, IndexKey.hasPrefix(before.key, prefix) {
+                found = before
+            } else {
+                // Before all blocks of this column: the first takes it.
+                found = try cursor.setRange(scratchKey.make(entry))
+            }
+        }
+        guard let found, IndexKey.hasPrefix(found.key, prefix) else {
+            return Region(replaced: nil, end: nil, isLastOfTable: found == nil)
+        }
+        guard let bound = IntIndexKey.entry(found.key), let block = IntBlock(found.value) else {
+            throw damaged(transaction)
+        }
+        block.unpack(into: old.extend(by: block.count))
+        let next = try cursor.next()
+        return Region(replaced: bound, end: try end(next, transaction), isLastOfTable: next == nil)
+    }
+
+    private func end(
+        _ entry: Entry?, _ transaction: TransactionHandle
+    ) throws(StorageError) -> IntEntry? {
+        guard let entry, IndexKey.hasPrefix(entry.key, prefix) else { return nil }
+        guard let bound = IntIndexKey.entry(entry.key) else { throw damaged(transaction) }
+        return bound
+    }
+
+    private func absorbNext(
+        _ region: inout Region, _ old: inout GrowableBuffer<IntEntry>,
+        _ transaction: TransactionHandle
+    ) throws(StorageError) {
+        // because: the caller has looked.
+        let start = region.end!
+        let cursor = try transaction.cursor(blocks)
+        guard let found = try cursor.set(scratchKey.make(start)),
+            let block = IntBlock(found.value)
+        else { throw damaged(transaction) }
+        block.unpack(into: old.extend(by: block.count))
+        try cursor.delete()
+        let next = try cursor.next()
+        region.end = try end(next, transaction)
+        region.isLastOfTable = next == nil
+    }
+
+    /// Writes `old` with the changes below `end` applied to `new`; returns the first change that was not.
+    private static func apply(
+        _ changes: UnsafeBufferPointer<IntDelta.Record>, from start: Int, below end: IntEntry?,
+        _ old: GrowableBuffer<IntEntry>, _ new: inout GrowableBuffer<IntEntry>
+    ) -> Int {
+        var place = start
+        var index = 0
+        while place < changes.count {
+            let change = changes[place]
+            if let end, change.entry >= end { break }
+            let from = index
+            while index < old.count, old[index] < change.entry { index &+= 1 }
+            if index > from {
+                new.append(
+                    contentsOf: UnsafeBufferPointer(start: old.base + from, count: index - from))
+            }
+            var count = Int(change.change)
+            while index < old.count, old[index] == change.entry {
+                count &+= 1
+                index &+= 1
+            }
+            while count > 0 {
+                new.append(change.entry)
+                count &-= 1
+            }
+            place &+= 1
+        }
+        if index < old.count {
+            new.append(
+                contentsOf: UnsafeBufferPointer(start: old.base + index, count: old.count - index))
+        }
+        return place
+    }
+
+    private func store(
+        _ entries: GrowableBuffer<IntEntry>, _ region: Region, _ packed: UnsafeMutableRawPointer,
+        _ transaction: TransactionHandle
+    ) throws(StorageError) {
+        guard let first = entries.isEmpty ? nil : entries[0] else {
+            if let replaced = region.replaced {
+                try transaction.delete(blocks, scratchKey.make(replaced))
+            }
+            return
+        }
+        // The key of a stored block may stay below its first entry, so a block keeps its key as long as it lives, unless
+        // something has come before it.
+        var key = first
+        if let replaced = region.replaced {
+            if first < replaced {
+                try transaction.delete(blocks, scratchKey.make(replaced))
+            } else {
+                key = replaced
+            }
+        }
+        var rest = UnsafeBufferPointer(entries.elements)
+        while !rest.isEmpty {
+            var layout = IntBlockPacker.longestFit(rest, limit: IntBlock.maximumEntries)
+            // A block that overflows in the middle is halved, so that both halves have room; at the end, where ascending values
+            // arrive, blocks stay full.
+            if region.end != nil, layout.count < rest.count, rest.count <= layout.count * 2 {
+                layout = IntBlockPacker.longestFit(rest, limit: (rest.count + 1) / 2)
+            }
+            IntBlockPacker.pack(rest, layout, into: packed)
+            let isNew = key != region.replaced
+            try transaction.put(
+                blocks, scratchKey.make(key),
+                UnsafeRawBufferPointer(start: packed, count: layout.bytes),
+                append: isNew && region.isLastOfTable)
+            rest = UnsafeBufferPointer(rebasing: rest[layout.count...])
+            if let next = rest.first { key = next }
+        }
+    }
+}

@@ -1,0 +1,225 @@
+import LMDBStorage
+import Testing
+
+@testable import ColumnStorage
+
+@Suite struct IntIndexTests {
+    /// A multiset of entries in order.
+    private struct Model {
+        var entries: [IntEntry] = []
+
+        private func place(_ entry: IntEntry) -> Int {
+            var low = 0
+            var high = entries.count
+            while low < high {
+                let middle = (low + high) / 2
+                if entries[middle] < entry { low = middle + 1 } else { high = middle }
+            }
+            return low
+        }
+        mutating func insert(_ entry: IntEntry) { entries.insert(entry, at: place(entry)) }
+        mutating func remove(_ entry: IntEntry) { entries.remove(at: place(entry)) }
+        func keys(_ range: ClosedRange<Int64>) -> [Int64] {
+            entries.filter { range.contains($0.value) }.map(\.key)
+        }
+    }
+
+    private func check(
+        _ index: IntIndex, _ model: Model, _ handle: TransactionHandle,
+        _ generator: inout SeededGenerator, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let values = Set(model.entries.map(\.value)).sorted()
+        for _ in 0..<12 {
+            let value =
+                Bool.random(using: &generator)
+                ? values.randomElement(using: &generator) ?? 0
+                : Int64.random(in: -50...5000, using: &generator)
+            let expected = model.keys(value...value)
+            let found = try index.find(value, in: handle)
+            #expect(found?.rawValue == expected.first, sourceLocation: sourceLocation)
+            let keys = try index.keys(equalTo: value, in: handle).map(\.rawValue)
+            #expect(keys == expected, sourceLocation: sourceLocation)
+        }
+        for _ in 0..<4 {
+            let lower = Int64.random(in: -100...5000, using: &generator)
+            let upper = lower + Int64.random(in: 0...3000, using: &generator)
+            let keys = try index.keys(from: lower, through: upper, in: handle).map(\.rawValue)
+            #expect(keys == model.keys(lower...upper), sourceLocation: sourceLocation)
+            let count = try index.count(from: lower, through: upper, in: handle)
+            #expect(count == keys.count, sourceLocation: sourceLocation)
+        }
+        let all = try index.keys(from: nil, through: nil, in: handle).map(\.rawValue)
+        #expect(all == model.entries.map(\.key), sourceLocation: sourceLocation)
+        #expect(try index.count(in: handle) == all.count, sourceLocation: sourceLocation)
+    }
+
+    /// Adds or removes some entries in one of the ways that writes have.
+    private func change(
+        _ index: IntIndex, _ model: inout Model, _ handle: TransactionHandle,
+        _ generator: inout SeededGenerator, seed: UInt64
+    ) throws {
+        func insert(_ value: Int64, _ key: Int64) throws {
+            try index.insert(value, ObjectKey(key), in: handle)
+            model.insert(IntEntry(value: value, key: key))
+        }
+        let wide = seed % 3 == 0
+        switch Int.random(in: 0..<6, using: &generator) {
+        case 0:
+            let start = (model.entries.last?.value ?? 0) % (Int64.max / 2) + 1
+            for offset in 0..<Int64.random(in: 1...1500, using: &generator) {
+                try insert(start + offset, offset)
+            }
+        case 1:
+            for _ in 0..<Int.random(in: 1...400, using: &generator) {
+                let value: Int64 =
+                    wide
+                    ? .random(in: .min ... .max, using: &generator)
+                    : .random(in: 0...5000, using: &generator)
+                try insert(value, .random(in: 0...100_000, using: &generator))
+            }
+        case 2:
+            // Few values, many keys, repeated entries: what a link index looks like.
+            for _ in 0..<Int.random(in: 1...400, using: &generator) {
+                try insert(
+                    .random(in: 0...4, using: &generator) * 1000,
+                    .random(in: 0...50, using: &generator))
+            }
+        case 3:
+            for _ in 0..<Int.random(in: 1...5, using: &generator) {
+                try insert(.random(in: -20...5000, using: &generator), 7)
+            }
+        default:
+            let share = Int.random(in: 1...100, using: &generator)
+            for entry in model.entries.shuffled(using: &generator)
+            where Int.random(in: 0..<100, using: &generator) < share {
+                try index.remove(entry.value, ObjectKey(entry.key), in: handle)
+                model.remove(entry)
+            }
+        }
+    }
+
+    @Test(arguments: 1...12 as ClosedRange<UInt64>)
+    func `behaves like a sorted multiset through writes, commits, aborts and reopening`(
+        seed: UInt64
+    ) throws {
+        var generator = SeededGenerator(seed: seed)
+        let environment = try TemporaryEnvironment()
+        // Neighbours in the same table must not be seen or touched.
+        let columns = [ColumnID(2), ColumnID(1), ColumnID(3)]
+        var pages = IndexPages(environment.blocks)
+        func make() -> [IntIndex] {
+            columns.map { IntIndex(table: TableID(300), column: $0, pages: pages) }
+        }
+        var indexes = make()
+        var committed = [Model](repeating: Model(), count: 3)
+        for _ in 0..<8 {
+            var models = committed
+            let write = try environment.beginWrite()
+            pages.invalidate()
+            for _ in 0..<Int.random(in: 1...4, using: &generator) {
+                let which = Int.random(in: 0..<3, using: &generator)
+                try change(indexes[which], &models[which], write.handle, &generator, seed: seed)
+                if Bool.random(using: &generator) {
+                    try check(indexes[which], models[which], write.handle, &generator)
+                }
+                if Int.random(in: 0..<4, using: &generator) == 0 {
+                    try indexes[which].flush(in: write.handle)
+                    for other in 0..<3 {
+                        try check(indexes[other], models[other], write.handle, &generator)
+                    }
+                }
+            }
+            if Int.random(in: 0..<4, using: &generator) == 0 {
+                for index in indexes { index.cancel() }
+                write.abort()
+            } else {
+                for index in indexes { try index.flush(in: write.handle) }
+                try write.commit()
+                committed = models
+            }
+            pages.invalidate()
+            if Int.random(in: 0..<4, using: &generator) == 0 {
+                try environment.reopen()
+                pages = IndexPages(environment.blocks)
+                indexes = make()
+            }
+            let read = try environment.beginRead()
+            for which in 0..<3 {
+                try check(indexes[which], committed[which], read.handle, &generator)
+            }
+        }
+    }
+
+    @Test func `keeps any number of equal entries`() throws {
+        let environment = try TemporaryEnvironment()
+        let index = IntIndex(
+            table: TableID(1), column: ColumnID(1), pages: IndexPages(environment.blocks))
+        let write = try environment.beginWrite()
+        for _ in 0..<10_000 { try index.insert(5, ObjectKey(9), in: write.handle) }
+        for key in 0..<2000 { try index.insert(5, ObjectKey(Int64(key)), in: write.handle) }
+        try index.flush(in: write.handle)
+        #expect(try index.count(in: write.handle) == 12_000)
+        for _ in 0..<9_990 { try index.remove(5, ObjectKey(9), in: write.handle) }
+        try index.flush(in: write.handle)
+        let keys = try index.keys(equalTo: 5, in: write.handle)
+        #expect(keys.count == 2010)
+        #expect(keys.count { $0 == ObjectKey(9) } == 11)
+    }
+
+    @Test func `frees the space of removed entries`() throws {
+        let environment = try TemporaryEnvironment()
+        let index = IntIndex(
+            table: TableID(1), column: ColumnID(1), pages: IndexPages(environment.blocks))
+        var generator = SeededGenerator(seed: 1)
+        let values = (0..<8_000).map { _ in Int64.random(in: .min ... .max, using: &generator) }
+        let write = try environment.beginWrite()
+        for (key, value) in values.enumerated() {
+            try index.insert(value, ObjectKey(Int64(key)), in: write.handle)
+        }
+        try index.flush(in: write.handle)
+        let full = try write.handle.statistics(environment.blocks).entries
+        for (key, value) in values.enumerated() where key % 50 != 0 {
+            try index.remove(value, ObjectKey(Int64(key)), in: write.handle)
+        }
+        try index.flush(in: write.handle)
+        #expect(try write.handle.statistics(environment.blocks).entries < full / 10)
+        #expect(try index.count(in: write.handle) == 160)
+        for (key, value) in values.enumerated() where key % 50 == 0 {
+            try index.remove(value, ObjectKey(Int64(key)), in: write.handle)
+        }
+        try index.flush(in: write.handle)
+        #expect(try write.handle.statistics(environment.blocks).entries == 0)
+    }
+
+    @Test(arguments: 1...30 as ClosedRange<UInt64>)
+    func `reports damaged blocks and never reads outside of them`(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let environment = try TemporaryEnvironment()
+        let pages = IndexPages(environment.blocks)
+        let index = IntIndex(table: TableID(1), column: ColumnID(1), pages: pages)
+        let write = try environment.beginWrite()
+        for key in 0..<Int64(300) {
+            let value = Int64.random(in: 0...100_000, using: &generator)
+            try index.insert(value, ObjectKey(key), in: write.handle)
+        }
+        try index.flush(in: write.handle)
+        for _ in 0..<20 {
+            let cursor = try write.handle.cursor(environment.blocks)
+            let first = try #require(try cursor.first())
+            let keyBytes = [UInt8](first.key)
+            var bytes = [UInt8](first.value)
+            let place = Int.random(in: 0..<Swift.min(bytes.count, 24), using: &generator)
+            bytes[place] = UInt8.random(in: 0...255, using: &generator)
+            if Bool.random(using: &generator) { bytes.removeLast(3) }
+            try keyBytes.withUnsafeBytes { keyBytes in
+                try bytes.withUnsafeBytes { try write.handle.put(environment.blocks, keyBytes, $0) }
+            }
+            pages.invalidate()
+            for _ in 0..<20 {
+                let value = Int64.random(in: 0...100_000, using: &generator)
+                _ = try? index.find(value, in: write.handle)
+                _ = try? index.keys(from: value, through: value + 500, in: write.handle)
+            }
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import Foundation
+import LMDBStorage
+
+@testable import ColumnStorage
+
+/// An LMDB file of its own in a fresh folder, removed at the end.
+final class TemporaryEnvironment {
+    let folder: String
+    private(set) var lease: EnvironmentLease!
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("moonpool-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try open()
+    }
+
+    private func open() throws {
+        lease = try EnvironmentRegistry.open(
+            path: folder + "/file", options: EnvironmentOptions(mapSize: 1 << 30),
+            tables: [
+                TableName("blocks", .bytes), TableName("lists", .bytes),
+                TableName("history", .integers),
+            ])
+    }
+
+    /// Closes the file and opens it again.
+    func reopen() throws {
+        lease = nil
+        try open()
+    }
+
+    var blocks: Table { lease.environment.tables[0] }
+    var lists: Table { lease.environment.tables[1] }
+    var history: Table { lease.environment.tables[2] }
+
+    func beginWrite() throws -> WriteTransaction {
+        try WriteTransaction(lease, durability: .memory)
+    }
+
+    func beginRead() throws -> ReadTransaction { try ReadTransaction(lease) }
+
+    deinit {
+        lease = nil
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+}
