@@ -31,10 +31,16 @@ package final class WriteTransaction {
             throw StorageError(.writeInProgress, call: "begin write", file: environment.path)
         }
         var begun: OpaquePointer?
-        let flags = durability == .full ? 0 : UInt32(MDB_NOSYNC)
         try check(
-            mdb_txn_begin(environment.pointer, nil, flags, &begun), "mdb_txn_begin",
-            environment.path)
+            mdb_txn_begin(environment.pointer, nil, 0, &begun), "mdb_txn_begin", environment.path)
+        // Flushing is a setting of the environment, read at commit; the write lock guards it.
+        let code = mdb_env_set_flags(
+            environment.pointer, UInt32(MDB_NOSYNC), durability == .full ? 0 : 1)
+        if code != 0 {
+            mdb_txn_abort(begun)
+            throw StorageError(
+                rawCode: code, call: "mdb_env_set_flags", file: environment.path)
+        }
         pointer = begun
         environment.writerThread.store(this, ordering: .relaxed)
     }
