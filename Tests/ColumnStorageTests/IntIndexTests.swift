@@ -182,7 +182,7 @@ import Testing
             try index.remove(value, ObjectKey(Int64(key)), in: write.handle)
         }
         try index.flush(in: write.handle)
-        #expect(try write.handle.statistics(environment.blocks).entries < full / 10)
+        #expect(try write.handle.statistics(environment.blocks).entries < full / 5)
         #expect(try index.count(in: write.handle) == 160)
         for (key, value) in values.enumerated() where key % 50 == 0 {
             try index.remove(value, ObjectKey(Int64(key)), in: write.handle)

@@ -1,0 +1,251 @@
+import LMDBStorage
+
+/// Changes: lists opened for editing, and their way back into the table.
+extension ListColumn {
+    /// Labels of new chunks at the end are this far apart, so a place takes 32 divisions before labels are renewed.
+    private static let gap: Int64 = 1 << 32
+    /// In memory a chunk may grow to this before it is divided.
+    static let divisionLimit = ListChunk.maximumElements * 2
+    /// More pending elements than this are stored early.
+    private static let pendingLimit = 1 << 20
+
+    /// The list as the write sees it, with at least its last chunk loaded.
+    func edit(_ owner: Int64, count: Int?) throws(StorageError) -> EditedList {
+        if let list = edited[owner] { return list }
+        if pendingElements > Self.pendingLimit { try flush() }
+        let list: EditedList
+        if count == 0 {
+            list = EditedList(prefix: 0, chunks: [], count: 0)
+        } else if let count, let last = try lastChunk(owner) {
+            list = EditedList(prefix: count - last.count, chunks: [last], count: count)
+        } else {
+            list = EditedList(prefix: 0, chunks: try storedChunks(owner), count: 0)
+            list.count = list.chunks.reduce(0) { $0 + $1.count }
+        }
+        edited[owner] = list
+        return list
+    }
+
+    private func lastChunk(_ owner: Int64) throws(StorageError) -> EditedList.Chunk? {
+        let transaction = try pages.transaction()
+        let cursor = try transaction.cursor(pages.table)
+        let key = scratchKey.make(IntEntry(value: owner, key: .max))
+        let found = try cursor.setRange(key) == nil ? try cursor.last() : try cursor.previous()
+        guard let found, IndexKey.hasPrefix(found.key, prefix),
+            let place = IntIndexKey.entry(found.key), place.value == owner
+        else { return nil }
+        guard let chunk = ListChunk(found.value, words: holdsWords),
+            let content = HeapChunk(chunk, words: holdsWords)
+        else { throw damaged(transaction) }
+        return EditedList.Chunk(
+            label: place.key, storedCount: chunk.count, content: content, isDirty: false)
+    }
+
+    private func storedChunks(_ owner: Int64) throws(StorageError) -> [EditedList.Chunk] {
+        try directory(owner).places.map {
+            EditedList.Chunk(
+                label: $0.label, storedCount: $0.chunk.count, content: nil, isDirty: false)
+        }
+    }
+
+    /// Makes all chunks of the list known.
+    func complete(_ list: EditedList, _ owner: Int64) throws(StorageError) {
+        guard list.prefix > 0 else { return }
+        let known = list.chunks.first?.label ?? .max
+        let before = try storedChunks(owner).filter { $0.label! < known }  // because: stored
+        guard before.reduce(0, { $0 + $1.count }) == list.prefix else {
+            throw damaged(try pages.transaction())
+        }
+        list.chunks.insert(contentsOf: before, at: 0)
+        list.prefix = 0
+    }
+
+    /// Makes the elements of a chunk known.
+    func load(_ list: EditedList, _ owner: Int64, _ index: Int) throws(StorageError) {
+        // because: only stored chunks lack content, and they have a label.
+        guard list.chunks[index].content == nil, let label = list.chunks[index].label else {
+            return
+        }
+        let transaction = try pages.transaction()
+        let key = scratchKey.make(IntEntry(value: owner, key: label))
+        guard let bytes = try transaction.get(pages.table, key),
+            let chunk = ListChunk(bytes, words: holdsWords),
+            chunk.count == list.chunks[index].storedCount,
+            let content = HeapChunk(chunk, words: holdsWords)
+        else { throw damaged(transaction) }
+        list.chunks[index].content = content
+    }
+
+    /// Removes all elements of a list and what is stored of it.
+    package func removeAll(_ owner: ObjectKey) throws(StorageError) {
+        let transaction = try pages.transaction()
+        let cursor = try transaction.cursor(pages.table)
+        var entry = try cursor.setRange(
+            scratchKey.make(IntEntry(value: owner.rawValue, key: .min)))
+        while let found = entry, IndexKey.hasPrefix(found.key, prefix),
+            IntIndexKey.entry(found.key)?.value == owner.rawValue
+        {
+            try cursor.delete()
+            entry = try cursor.next()
+        }
+        pages.invalidate()
+        edited[owner.rawValue] = EditedList(prefix: 0, chunks: [], count: 0)
+    }
+
+    /// Removes every list of the column.
+    package func removeAllLists() throws(StorageError) {
+        edited.removeAll()
+        pendingElements = 0
+        let transaction = try pages.transaction()
+        let cursor = try transaction.cursor(pages.table)
+        var entry = try cursor.setRange(scratchKey.make(.least))
+        while let found = entry, IndexKey.hasPrefix(found.key, prefix) {
+            try cursor.delete()
+            entry = try cursor.next()
+        }
+        pages.invalidate()
+    }
+
+    /// Forgets all changes since the last flush.
+    package func cancel() {
+        edited.removeAll()
+        pendingElements = 0
+        pages.invalidate()
+    }
+
+    /// Stores all changed chunks.
+    package func flush() throws(StorageError) {
+        guard !edited.isEmpty else { return }
+        let transaction = try pages.transaction()
+        var buffer = GrowableBuffer<UInt8>(capacity: 8192)
+        defer { buffer.deallocate() }
+        let lists = edited.sorted { $0.key < $1.key }
+        // What is behind everything in the table is appended, which leaves no half-empty pages.
+        var isAppending = false
+        if let first = lists.first {
+            let cursor = try transaction.cursor(pages.table)
+            let key = scratchKey.make(IntEntry(value: first.key, key: .min))
+            isAppending = try cursor.setRange(key) == nil
+        }
+        pages.invalidate()
+        for (owner, list) in lists {
+            try store(list, owner, transaction, &buffer, isAppending: isAppending)
+        }
+        edited.removeAll()
+        pendingElements = 0
+        pages.invalidate()
+    }
+
+    private func store(
+        _ list: EditedList, _ owner: Int64, _ transaction: TransactionHandle,
+        _ buffer: inout GrowableBuffer<UInt8>, isAppending: Bool
+    ) throws(StorageError) {
+        for label in list.removedLabels {
+            try transaction.delete(
+                pages.table, scratchKey.make(IntEntry(value: owner, key: label)))
+        }
+        guard list.chunks.contains(where: \.isDirty) else { return }
+        try joinSmall(list, owner, transaction)
+        divide(list)
+        if !assignLabels(list) {
+            // Some place has been divided so often that its labels are used up: all chunks get new ones.
+            try complete(list, owner)
+            for index in list.chunks.indices {
+                try load(list, owner, index)
+                if let label = list.chunks[index].label {
+                    try transaction.delete(
+                        pages.table, scratchKey.make(IntEntry(value: owner, key: label)))
+                }
+                list.chunks[index].label = Int64(index) * Self.gap
+                list.chunks[index].isDirty = true
+            }
+        }
+        for chunk in list.chunks where chunk.isDirty {
+            guard let content = chunk.content, let label = chunk.label else { continue }
+            content.pack(into: &buffer)
+            try transaction.put(
+                pages.table, scratchKey.make(IntEntry(value: owner, key: label)),
+                UnsafeRawBufferPointer(buffer.elements), append: isAppending)
+        }
+    }
+
+    /// Joins a changed chunk that has become small with the next one.
+    private func joinSmall(
+        _ list: EditedList, _ owner: Int64, _ transaction: TransactionHandle
+    ) throws(StorageError) {
+        var index = 0
+        while index + 1 < list.chunks.count {
+            guard list.chunks[index].isDirty, list.chunks[index].count < 64,
+                list.chunks[index + 1].count < ListChunk.maximumElements / 2
+            else {
+                index += 1
+                continue
+            }
+            try load(list, owner, index)
+            try load(list, owner, index + 1)
+            let next = list.chunks.remove(at: index + 1)
+            if let content = next.content {
+                list.chunks[index].content?.append(contentsOf: content)
+            }
+            if let label = next.label {
+                try transaction.delete(
+                    pages.table, scratchKey.make(IntEntry(value: owner, key: label)))
+            }
+        }
+    }
+
+    /// Divides the chunks that are too large to be stored as one.
+    private func divide(_ list: EditedList) {
+        var index = 0
+        while index < list.chunks.count {
+            if list.chunks[index].isDirty, var content = list.chunks[index].content {
+                let fitting = content.fittingCount
+                if fitting < content.count {
+                    // In the middle both parts keep room; at the end chunks stay full.
+                    let isLast = index == list.chunks.count - 1
+                    let cut = isLast ? fitting : Swift.min(fitting, (content.count + 1) / 2)
+                    let rest = content.split(at: cut)
+                    list.chunks[index].content = content
+                    list.chunks.insert(
+                        EditedList.Chunk(
+                            label: nil, storedCount: 0, content: rest, isDirty: true),
+                        at: index + 1)
+                }
+            }
+            index += 1
+        }
+    }
+
+    /// Gives new chunks labels between those of their neighbours; false when there is no room.
+    private func assignLabels(_ list: EditedList) -> Bool {
+        var index = 0
+        while index < list.chunks.count {
+            guard list.chunks[index].label == nil else {
+                index += 1
+                continue
+            }
+            var end = index
+            while end < list.chunks.count, list.chunks[end].label == nil { end += 1 }
+            let room = Int64(end - index + 1)
+            let before = index > 0 ? list.chunks[index - 1].label : nil
+            let after = end < list.chunks.count ? list.chunks[end].label : nil
+            var start: Int64
+            var step = Self.gap
+            switch (before, after) {
+            case (nil, nil): start = 0
+            case (let before?, nil): start = before + step
+            case (nil, let after?): start = after - step * (room - 1)
+            case (let before?, let after?):
+                step = (after - before) / room
+                guard step > 0 else { return false }
+                start = before + step
+            }
+            while index < end {
+                list.chunks[index].label = start
+                start += step
+                index += 1
+            }
+        }
+        return true
+    }
+}

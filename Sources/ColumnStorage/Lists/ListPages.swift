@@ -1,0 +1,45 @@
+import LMDBStorage
+
+/// The LMDB table that all lists of one snapshot lie in, the transaction to read it with, and whether what is known about its
+/// pages still holds. One for each snapshot; the snapshot tells it when it moves.
+package final class ListPages {
+    let table: Table
+    private let state: UnsafeMutablePointer<State>
+
+    private struct State {
+        var transaction: TransactionHandle?
+        var generation: UInt64 = 1
+    }
+
+    /// The table of list chunks, not yet readable.
+    package init(_ table: Table) {
+        self.table = table
+        state = .allocate(capacity: 1)
+        state.initialize(to: State())
+    }
+
+    deinit {
+        state.deinitialize(count: 1)
+        state.deallocate()
+    }
+
+    /// From now on reads go to this transaction; all known places are forgotten.
+    ///
+    /// To be called when a snapshot begins, advances, begins or ends a write; with nil when it closes.
+    package func move(to transaction: TransactionHandle?) {
+        state.pointee.transaction = transaction
+        state.pointee.generation &+= 1
+    }
+
+    /// Forgets where chunks lie, after a write to the table.
+    func invalidate() { state.pointee.generation &+= 1 }
+
+    @inline(__always) var generation: UInt64 { state.pointee.generation }
+
+    func transaction() throws(StorageError) -> TransactionHandle {
+        guard let transaction = state.pointee.transaction else {
+            throw StorageError(.closed, call: "reading a list", file: "")
+        }
+        return transaction
+    }
+}

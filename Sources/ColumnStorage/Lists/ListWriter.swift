@@ -1,0 +1,168 @@
+import LMDBStorage
+
+/// A list property of one row inside a write. Positions must be in range: callers check, this traps.
+///
+/// Changes collect in memory and are stored once, at the commit. Appending touches only the last chunk, whatever the length; a
+/// change in the middle costs the chunk and a walk over the list of chunks. Changes return the new number of elements,
+/// which the caller keeps in the owner's column; what is replaced or removed is returned for the caller's link index.
+public struct ListWriter {
+    let column: ListColumn
+    let owner: Int64
+    private let knownCount: Int?
+
+    init(_ column: ListColumn, _ owner: ObjectKey, count: Int?) {
+        self.column = column
+        self.owner = owner.rawValue
+        knownCount = count
+    }
+
+    private var list: EditedList {
+        get throws(StorageError) { try column.edit(owner, count: knownCount) }
+    }
+
+    /// The list as it is now, for reading.
+    public var reader: ListReader { ListReader(column, ObjectKey(rawValue: owner)) }
+
+    /// The number of elements.
+    public var count: Int {
+        get throws(StorageError) { try list.count }
+    }
+
+    /// Adds an element at the end.
+    @discardableResult  // because: callers that add many ask for the count once
+    public func append(_ element: ListElement) throws(StorageError) -> Int {
+        let list = try list
+        let last = lastChunkWithRoom(list)
+        if let word = element.word {
+            list.chunks[last].content!.append(word: word)  // because: chunks with room are loaded
+        } else {
+            let end = list.chunks[last].count
+            list.chunks[last].content!.insert(element, at: end)  // because: the same
+        }
+        list.count += 1
+        column.pendingElements += 1
+        return list.count
+    }
+
+    /// Adds elements at the end.
+    @discardableResult  // because: as above
+    public func append(contentsOf elements: some Sequence<ListElement>) throws(StorageError) -> Int
+    {
+        for element in elements { try append(element) }
+        return try list.count
+    }
+
+    private func lastChunkWithRoom(_ list: EditedList) -> Int {
+        if let last = list.chunks.last, last.content != nil,
+            last.count < ListChunk.maximumElements
+        {
+            list.chunks[list.chunks.count - 1].isDirty = true
+        } else if let last = list.chunks.last, last.content == nil,
+            last.count < ListChunk.maximumElements / 2,
+            (try? column.load(list, owner, list.chunks.count - 1)) != nil
+        {
+            list.chunks[list.chunks.count - 1].isDirty = true
+        } else {
+            list.chunks.append(
+                EditedList.Chunk(
+                    label: nil, storedCount: 0, content: HeapChunk(words: column.holdsWords),
+                    isDirty: true))
+        }
+        return list.chunks.count - 1
+    }
+
+    /// Puts an element before the one at a position, or at the end.
+    @discardableResult  // because: as above
+    public func insert(_ element: ListElement, at position: Int) throws(StorageError) -> Int {
+        let list = try list
+        precondition(position >= 0 && position <= list.count, "list position out of range")
+        if position == list.count { return try append(element) }
+        let (chunk, offset) = try open(list, position)
+        list.chunks[chunk].content!.insert(element, at: offset)  // because: it was opened
+        if list.chunks[chunk].count > ListColumn.divisionLimit {
+            let middle = list.chunks[chunk].count / 2
+            let rest = list.chunks[chunk].content!.split(at: middle)  // because: it was opened
+            list.chunks.insert(
+                EditedList.Chunk(label: nil, storedCount: 0, content: rest, isDirty: true),
+                at: chunk + 1)
+        }
+        list.count += 1
+        column.pendingElements += 1
+        return list.count
+    }
+
+    /// Replaces an element and returns the one that was there.
+    @discardableResult  // because: only link indexes need it
+    public func set(_ element: ListElement, at position: Int) throws(StorageError) -> ListElement {
+        let list = try list
+        precondition(position >= 0 && position < list.count, "list position out of range")
+        let (chunk, offset) = try open(list, position)
+        // because: it was opened, here and below.
+        let old = list.chunks[chunk].content!.element(offset, column.elementKind)
+        list.chunks[chunk].content!.set(element, at: offset)
+        return old
+    }
+
+    /// Removes an element and returns it.
+    @discardableResult  // because: only link indexes need it
+    public func remove(at position: Int) throws(StorageError) -> ListElement {
+        let list = try list
+        precondition(position >= 0 && position < list.count, "list position out of range")
+        let (chunk, offset) = try open(list, position)
+        // because: it was opened, here and below.
+        let old = list.chunks[chunk].content!.element(offset, column.elementKind)
+        list.chunks[chunk].content!.remove(at: offset)
+        if list.chunks[chunk].count == 0 {
+            if let label = list.chunks[chunk].label { list.removedLabels.append(label) }
+            list.chunks.remove(at: chunk)
+        }
+        list.count -= 1
+        return old
+    }
+
+    /// Removes every element that is equal, and tells how many there were.
+    @discardableResult  // because: callers may only want them gone
+    public func removeAll(equalTo element: ListElement) throws -> Int {
+        var positions: [Int] = []
+        var position = 0
+        try reader.forEach {
+            if $0 == element { positions.append(position) }
+            position += 1
+            return true
+        }
+        for position in positions.reversed() { try remove(at: position) }
+        return positions.count
+    }
+
+    /// Takes an element out and puts it back so that it is then at `target`.
+    public func move(from position: Int, to target: Int) throws(StorageError) {
+        let count = try list.count
+        precondition(target >= 0 && target < count, "list position out of range")
+        if position == target { return }
+        try insert(try remove(at: position), at: target)
+    }
+
+    /// Exchanges two elements.
+    public func swap(_ first: Int, _ second: Int) throws(StorageError) {
+        if first == second { return }
+        guard let other = try reader.element(at: second) else {
+            preconditionFailure("list position out of range")
+        }
+        try set(try set(other, at: first), at: second)
+    }
+
+    /// Removes all elements.
+    public func removeAll() throws(StorageError) {
+        try column.removeAll(ObjectKey(rawValue: owner))
+    }
+
+    private func open(
+        _ list: EditedList, _ position: Int
+    ) throws(StorageError) -> (chunk: Int, offset: Int) {
+        if position < list.prefix { try column.complete(list, owner) }
+        let (chunk, offset) = list.locate(position - list.prefix)
+        try column.load(list, owner, chunk)
+        list.chunks[chunk].isDirty = true
+        return (chunk, offset)
+    }
+}

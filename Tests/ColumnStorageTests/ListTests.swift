@@ -1,0 +1,219 @@
+import LMDBStorage
+import Testing
+
+@testable import ColumnStorage
+
+@Suite struct ListTests {
+    private static let kinds: [ColumnKind] = [.int, .double, .float, .string, .link]
+
+    private func randomElement(
+        _ kind: ColumnKind, _ generator: inout SeededGenerator
+    ) -> ListElement {
+        if kind != .link, Int.random(in: 0..<8, using: &generator) == 0 { return .null }
+        switch kind {
+        case .double: return .double(Double(Int.random(in: -9...9, using: &generator)) / 4)
+        case .float: return .float(Float(Int.random(in: -9...9, using: &generator)) / 4)
+        case .string:
+            let length = [0, 1, 5, 30, 3000].randomElement(using: &generator)!
+            return .bytes(
+                (0..<(length == 3000 && Int.random(in: 0..<20, using: &generator) > 0 ? 7 : length))
+                    .map { _ in UInt8.random(in: 97...122, using: &generator) })
+        default:
+            let bits = Int.random(in: 0...62, using: &generator)
+            return .int(Int64.random(in: -1...(1 << bits), using: &generator))
+        }
+    }
+
+    private func change(
+        _ list: ListWriter, _ model: inout [ListElement], _ kind: ColumnKind,
+        _ generator: inout SeededGenerator
+    ) throws {
+        let element = randomElement(kind, &generator)
+        switch Int.random(in: 0..<20, using: &generator) {
+        case 0...5:
+            model.append(element)
+            #expect(try list.append(element) == model.count)
+        case 6...9:
+            let position = Int.random(in: 0...model.count, using: &generator)
+            model.insert(element, at: position)
+            #expect(try list.insert(element, at: position) == model.count)
+        case 10...12 where !model.isEmpty:
+            let position = Int.random(in: 0..<model.count, using: &generator)
+            #expect(try list.set(element, at: position) == model[position])
+            model[position] = element
+        case 13...14 where !model.isEmpty:
+            let position = Int.random(in: 0..<model.count, using: &generator)
+            #expect(try list.remove(at: position) == model.remove(at: position))
+        case 15 where !model.isEmpty:
+            let from = Int.random(in: 0..<model.count, using: &generator)
+            let to = Int.random(in: 0..<model.count, using: &generator)
+            try list.move(from: from, to: to)
+            model.insert(model.remove(at: from), at: to)
+        case 16 where !model.isEmpty:
+            let first = Int.random(in: 0..<model.count, using: &generator)
+            let second = Int.random(in: 0..<model.count, using: &generator)
+            try list.swap(first, second)
+            model.swapAt(first, second)
+        case 17:
+            let many = (0..<Int.random(in: 1...1200, using: &generator)).map { _ in
+                randomElement(kind, &generator)
+            }
+            model += many
+            #expect(try list.append(contentsOf: many) == model.count)
+        case 18 where Int.random(in: 0..<5, using: &generator) == 0:
+            model = []
+            try list.removeAll()
+        case 19 where model.count > 100:
+            let position = Int.random(in: 0..<model.count - 100, using: &generator)
+            for _ in 0..<100 { try list.remove(at: position) }
+            model.removeSubrange(position..<position + 100)
+        default: break
+        }
+    }
+
+    private func check(
+        _ list: ListReader, _ model: [ListElement], _ generator: inout SeededGenerator,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        #expect(try list.count == model.count, sourceLocation: sourceLocation)
+        for _ in 0..<5 where !model.isEmpty {
+            let position = Int.random(in: 0..<model.count, using: &generator)
+            let element = try list.element(at: position)
+            #expect(element == model[position], sourceLocation: sourceLocation)
+            let index = try list.firstIndex(of: model[position])
+            #expect(index == model.firstIndex(of: model[position]), sourceLocation: sourceLocation)
+        }
+        #expect(try list.element(at: model.count) == nil, sourceLocation: sourceLocation)
+        #expect(try list.element(at: -1) == nil, sourceLocation: sourceLocation)
+        let all = try list.elements()
+        #expect(all == model, sourceLocation: sourceLocation)
+        #expect(try list.ints() == model.compactMap { if case .int(let v) = $0 { v } else { nil } })
+    }
+
+    @Test(arguments: 1...15 as ClosedRange<UInt64>)
+    func `behave like arrays through writes, commits, aborts and reopening`(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let kind = Self.kinds[Int(seed) % Self.kinds.count]
+        let environment = try TemporaryEnvironment()
+        func makeColumn() -> ListColumn {
+            ListColumn(
+                table: TableID(1), column: ColumnID(Int(seed) % 3), elementKind: kind,
+                pages: ListPages(environment.lists))
+        }
+        var column = makeColumn()
+        var committed: [Int64: [ListElement]] = [:]
+        for _ in 0..<8 {
+            var models = committed
+            let write = try environment.beginWrite()
+            column.pages.move(to: write.handle)
+            for _ in 0..<Int.random(in: 1...40, using: &generator) {
+                let owner = Int64.random(in: 0..<4, using: &generator)
+                var model = models[owner] ?? []
+                // Callers may know the count, or not.
+                let count = Bool.random(using: &generator) ? model.count : nil
+                let list = column.writer(ObjectKey(owner), count: count)
+                try change(list, &model, kind, &generator)
+                models[owner] = model
+                if Int.random(in: 0..<6, using: &generator) == 0 {
+                    try check(list.reader, model, &generator)
+                }
+                if Int.random(in: 0..<15, using: &generator) == 0 { try column.flush() }
+            }
+            if Int.random(in: 0..<4, using: &generator) == 0 {
+                column.cancel()
+                write.abort()
+            } else {
+                try column.flush()
+                try write.commit()
+                committed = models
+            }
+            column.pages.move(to: nil)
+            if Int.random(in: 0..<4, using: &generator) == 0 {
+                try environment.reopen()
+                column = makeColumn()
+            }
+            let read = try environment.beginRead()
+            column.pages.move(to: read.handle)
+            for owner in Int64(0)..<4 {
+                try check(column.reader(ObjectKey(owner)), committed[owner] ?? [], &generator)
+            }
+            column.pages.move(to: nil)
+        }
+    }
+
+    @Test func `divide the same place more often than labels have room`() throws {
+        let environment = try TemporaryEnvironment()
+        let column = ListColumn(
+            table: TableID(1), column: ColumnID(1), elementKind: .int,
+            pages: ListPages(environment.lists))
+        let write = try environment.beginWrite()
+        column.pages.move(to: write.handle)
+        var model = [Int64](0..<600)
+        let list = column.writer(ObjectKey(3))
+        for value in model { try list.append(.int(value)) }
+        try column.flush()
+        for round in 0..<60 {
+            for value in Int64(0)..<400 {
+                try list.insert(.int(value), at: 300)
+                model.insert(value, at: 300)
+            }
+            try column.flush()
+            if round % 10 == 0 { #expect(try list.reader.ints() == model) }
+        }
+        #expect(try list.reader.ints() == model)
+    }
+
+    @Test func `touch one chunk when appending to a long list`() throws {
+        let environment = try TemporaryEnvironment()
+        let column = ListColumn(
+            table: TableID(1), column: ColumnID(1), elementKind: .int,
+            pages: ListPages(environment.lists))
+        var write = try environment.beginWrite()
+        column.pages.move(to: write.handle)
+        let list = column.writer(ObjectKey(0), count: 0)
+        for value in Int64(0)..<50_000 { try list.append(.int(value)) }
+        try column.flush()
+        try write.commit()
+        write = try environment.beginWrite()
+        column.pages.move(to: write.handle)
+        #expect(try column.writer(ObjectKey(0), count: 50_000).append(.int(-5)) == 50_001)
+        #expect(column.edited[0]?.chunks.count == 1)
+        #expect(try column.reader(ObjectKey(0)).int(at: 50_000) == -5)
+        #expect(try column.reader(ObjectKey(0)).int(at: 7) == 7)
+        try column.flush()
+        #expect(try column.reader(ObjectKey(0)).ints() == [Int64](0..<50_000) + [-5])
+        try column.removeAllLists()
+        #expect(try column.reader(ObjectKey(0)).count == 0)
+    }
+
+    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    func `report damaged chunks and never read outside of them`(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let kind: ColumnKind = seed % 2 == 0 ? .int : .string
+        let environment = try TemporaryEnvironment()
+        let column = ListColumn(
+            table: TableID(1), column: ColumnID(1), elementKind: kind,
+            pages: ListPages(environment.lists))
+        let write = try environment.beginWrite()
+        column.pages.move(to: write.handle)
+        let list = column.writer(ObjectKey(0), count: 0)
+        for _ in 0..<200 { try list.append(randomElement(kind, &generator)) }
+        try column.flush()
+        for _ in 0..<50 {
+            let first = try #require(try write.handle.cursor(environment.lists).first())
+            let key = [UInt8](first.key)
+            var bytes = [UInt8](first.value)
+            let place = Int.random(in: 0..<Swift.min(bytes.count, 200), using: &generator)
+            bytes[place] = UInt8.random(in: 0...255, using: &generator)
+            if Bool.random(using: &generator) { bytes.removeLast(Swift.min(3, bytes.count)) }
+            try key.withUnsafeBytes { key in
+                try bytes.withUnsafeBytes { try write.handle.put(environment.lists, key, $0) }
+            }
+            column.pages.invalidate()
+            _ = try? list.reader.elements()
+            _ = try? list.reader.element(at: 5)
+            _ = try? list.append(.null)
+            column.cancel()
+        }
+    }
+}
