@@ -7,6 +7,9 @@ extension TableReader {
     func sources(of: ObjectKey, through: ColumnID) -> [ObjectKey] { [] }
     func find(_ c: ColumnID, int: Int64) -> ObjectKey? { nil }
     func find(_ c: ColumnID, bytes: [UInt8]) -> ObjectKey? { nil }
+    func keys(_ c: ColumnID, equalTo: Int64) -> [ObjectKey] { [] }
+    func keys(_ c: ColumnID, equalTo: [UInt8]) -> [ObjectKey] { [] }
+    func keys(_ c: ColumnID, from: Int64?, through: Int64?) -> [ObjectKey] { [] }
 }
 struct ListReader {
     var count: Int { 0 }

@@ -1,0 +1,112 @@
+import ColumnStorage
+
+/// One column of values and how to read it as scalars.
+struct ColumnSource: Hashable, Sendable {
+    let column: ColumnID
+    let type: PropertyType
+
+    init(_ property: Property) {
+        column = property.column
+        type = property.type
+    }
+
+    /// The value of a row; null also for a row that does not exist.
+    func scalar(_ rows: TableReader, _ key: ObjectKey) -> Scalar {
+        switch type {
+        case .bool: rows.bool(column, key).map(Scalar.bool) ?? .null
+        case .int, .date: rows.int(column, key).map(Scalar.int) ?? .null
+        case .float: rows.float(column, key).map { .double(Double($0)) } ?? .null
+        case .double: rows.double(column, key).map(Scalar.double) ?? .null
+        case .string, .data, .uuid, .objectID:
+            rows.withBytes(column, key) { .bytes([UInt8](copying: Span(_bytes: $0))) } ?? .null
+        case .object: rows.link(column, key).map(Scalar.link) ?? .null
+        case .backlinks: .null
+        }
+    }
+
+    /// The element of a list.
+    func scalar(_ list: ListReader, at index: Int) -> Scalar {
+        switch type {
+        case .bool: list.bool(at: index).map(Scalar.bool) ?? .null
+        case .int, .date: list.int(at: index).map(Scalar.int) ?? .null
+        case .float: list.float(at: index).map { .double(Double($0)) } ?? .null
+        case .double: list.double(at: index).map(Scalar.double) ?? .null
+        case .string, .data, .uuid, .objectID: list.bytes(at: index).map(Scalar.bytes) ?? .null
+        case .object: list.link(at: index).map(Scalar.link) ?? .null
+        case .backlinks: .null
+        }
+    }
+
+    /// Whether the value of one row passes; text is tested where it lies.
+    func matches(_ test: ValueTest, _ rows: TableReader, _ key: ObjectKey) -> Bool {
+        switch type {
+        case .string, .data, .uuid, .objectID:
+            guard case .bytes(let text) = test.form else { break }
+            return rows.withBytes(column, key) { text.matches(Span(_bytes: $0)) }
+                ?? test.matchesNull
+        default: break
+        }
+        return test.matches(scalar(rows, key))
+    }
+
+    /// The rows of `among` in a cluster whose value passes.
+    func matches(
+        _ test: ValueTest, _ rows: TableReader, _ cluster: Int, among: ClusterBits
+    ) -> ClusterBits {
+        var bits: ClusterBits
+        switch test.form {
+        case .never: bits = .zero
+        case .always:
+            return test.matchesNull
+                ? among : rows.matches(column, cluster, .notNull, among: among)
+        case .links, .notLink:
+            return byRow(test, rows, cluster, among: among)
+        case .bytes(.like(_)), .bytes(.folded(_, _)):
+            guard case .bytes(let text) = test.form else { return .zero }
+            bits = rows.matchesBytes(column, cluster, among: among) {
+                text.matches(Span(_bytes: $0))
+            }
+        default:
+            guard let native = columnTest(test.form) else {
+                return byRow(test, rows, cluster, among: among)
+            }
+            bits = rows.matches(column, cluster, native, among: among)
+        }
+        if test.matchesNull {
+            bits |= rows.matches(column, cluster, .isNull, among: among)
+        }
+        return bits
+    }
+
+    private func byRow(
+        _ test: ValueTest, _ rows: TableReader, _ cluster: Int, among: ClusterBits
+    ) -> ClusterBits {
+        var bits = ClusterBits.zero
+        let first = Int64(cluster * Cluster.rows)
+        among.forEachRow { row in
+            if matches(test, rows, ObjectKey(rawValue: first + Int64(row))) { bits.insert(row) }
+        }
+        return bits
+    }
+
+    private func columnTest(_ form: ValueTest.Form) -> ColumnTest? {
+        switch form {
+        case .bool(let flag): .bool(flag)
+        case .int(let comparison, let bound): .int(comparison, bound)
+        case .intBetween(let low, let high): .intBetween(low, high)
+        case .intIn(let set): .intIn(set)
+        case .double(let comparison, let bound):
+            type == .float ? .float(comparison, bound) : .double(comparison, bound)
+        case .doubleBetween(let low, let high):
+            type == .float ? nil : .doubleBetween(low, high)
+        case .bytes(.compare(.equal, let text)): .bytesEqual(text)
+        case .bytes(.compare(.notEqual, let text)): .bytesNotEqual(text)
+        case .bytes(.compare(let comparison, let text)): .bytesCompare(comparison, text)
+        case .bytes(.oneOf(let set)): .bytesIn(set)
+        case .bytes(.beginsWith(let text)): .bytesPrefix(text)
+        case .bytes(.endsWith(let text)): .bytesSuffix(text)
+        case .bytes(.contains(let text)): .bytesContain(text)
+        default: nil
+        }
+    }
+}

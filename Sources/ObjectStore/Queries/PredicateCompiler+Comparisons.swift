@@ -1,0 +1,308 @@
+import ColumnStorage
+
+extension PredicateCompiler {
+    mutating func compile(
+        _ syntax: ComparisonSyntax, _ range: Range<Int>, _ scope: Scope
+    ) throws(QueryFault) -> any PredicateNode {
+        let folding = TextFolding(
+            ignoresCase: syntax.ignoresCase, ignoresDiacritics: syntax.ignoresDiacritics)
+        let left = try operand(syntax.left, scope)
+        let right = try operand(syntax.right, scope)
+        if left.quantifier != nil, right.quantifier != nil {
+            throw QueryFault("only one side can have 'any', 'all' or 'none'", at: right.range)
+        }
+        switch syntax.comparison {
+        case .between:
+            return try between(left, right, folding, syntax)
+        case .memberOf:
+            return try member(left, right, folding, syntax)
+        default:
+            break
+        }
+        for side in [left, right] {
+            if case .list = side.form {
+                throw QueryFault(
+                    "a list cannot be compared with '\(syntax.comparison.rawValue)'; use 'in'",
+                    at: side.range)
+            }
+        }
+        if left.isConstant, !right.isConstant, let mirrored = syntax.comparison.mirrored {
+            return try compare(right, mirrored, left, folding, syntax.operatorRange, range)
+        }
+        return try compare(
+            left, syntax.comparison, right, folding, syntax.operatorRange, range)
+    }
+
+    private func compare(
+        _ left: PredicateOperand, _ operation: PredicateOperator, _ right: PredicateOperand,
+        _ folding: TextFolding, _ operatorRange: Range<Int>, _ range: Range<Int>
+    ) throws(QueryFault) -> any PredicateNode {
+        for (side, other) in [(left, right), (right, left)]
+        where side.isBacklinks && other.type == .null {
+            throw QueryFault(
+                "\(side.description) is never nil; compare its '@count' with 0", at: side.range)
+        }
+        try check(operation, folding, on: left, operatorRange)
+        try check(operation, folding, on: right, operatorRange)
+        if case .constant(let constant) = right.form, case .path(let path) = left.form {
+            let test = try test(operation, left, constant, right, folding)
+            return node(path, left, test)
+        }
+        guard isComparable(left, right) else { throw mismatch(left, right, range) }
+        guard let first = left.expression, let second = right.expression else {
+            throw mismatch(left, right, range)
+        }
+        let result = ComparisonNode(
+            left: first, right: second, operation: operation, folding: folding,
+            quantifier: left.quantifier ?? right.quantifier ?? .any,
+            quantifiesRight: right.quantifier != nil)
+        if left.isConstant, right.isConstant {
+            let nowhere = BoundTables()
+            return ConstantNode(value: result.matches(nowhere, ObjectKey(rawValue: 0)))
+        }
+        return result
+    }
+
+    private func isComparable(_ left: PredicateOperand, _ right: PredicateOperand) -> Bool {
+        if left.type.isComparable(with: right.type) { return true }
+        // Lua has no other way to write a flag as a number than 0 and 1.
+        for (side, other) in [(left, right), (right, left)] where side.type == .value(.bool) {
+            if case .constant(.int(0...1)) = other.form { return true }
+        }
+        return false
+    }
+
+    private func mismatch(
+        _ left: PredicateOperand, _ right: PredicateOperand, _ range: Range<Int>
+    ) -> QueryFault {
+        QueryFault(
+            "\(left.description) cannot be compared with \(right.description)",
+            at: right.isConstant ? right.range : range)
+    }
+
+    /// Refuses operators that mean nothing for the operand's type.
+    private func check(
+        _ operation: PredicateOperator, _ folding: TextFolding, on operand: PredicateOperand,
+        _ range: Range<Int>
+    ) throws(QueryFault) {
+        let name = operation.rawValue
+        if folding.isNeeded {
+            guard operation == .equal || operation == .notEqual || operation.searchesText else {
+                throw QueryFault("'\(name)' takes no options such as [c]", at: range)
+            }
+            guard operand.type == .value(.string) || operand.type == .null else {
+                throw QueryFault(
+                    "options such as [c] are for strings, not for \(operand.description)", at: range
+                )
+            }
+        }
+        switch operand.type {
+        case .value(.string), .null: return
+        case .value(.data) where operation != .like: return
+        case .value(.bool), .object:
+            guard operation == .equal || operation == .notEqual else {
+                throw QueryFault("'\(name)' cannot be used with \(operand.description)", at: range)
+            }
+        default:
+            guard !operation.searchesText else {
+                throw QueryFault(
+                    "'\(name)' searches strings, not \(operand.description)", at: range)
+            }
+        }
+    }
+
+    /// A comparison of a path with a constant, as a test of the path's values.
+    private func test(
+        _ operation: PredicateOperator, _ path: PredicateOperand, _ constant: Scalar,
+        _ right: PredicateOperand, _ folding: TextFolding
+    ) throws(QueryFault) -> ValueTest {
+        if constant == .null {
+            switch operation {
+            case .equal: return .isNull
+            case .notEqual: return .isNotNull
+            default: return ValueTest(form: .never, matchesNull: false)
+            }
+        }
+        guard isComparable(path, right) else { throw mismatch(path, right, right.range) }
+        let matchesNull = operation == .notEqual
+        let form: ValueTest.Form
+        switch (path.type, constant) {
+        case (.object, .link(let key)):
+            form = matchesNull ? .notLink(key) : .links([key])
+        case (.value(.bool), .bool(let flag)):
+            form = .bool(flag != matchesNull)
+        case (.value(.bool), .int(let number)):
+            form = .bool((number == 1) != matchesNull)
+        case (.value(.int), _), (.value(.date), _):
+            form = PredicateCompiler.whole(operation.comparison ?? .equal, constant)
+        case (.value(.float), _), (.value(.double), _):
+            let number = PredicateCompiler.real(constant, path.type)
+            form = .double(operation.comparison ?? .equal, number)
+        case (_, .bytes(let bytes)):
+            form = .bytes(TextTest(operation, bytes, folding))
+        default:
+            throw mismatch(path, right, right.range)
+        }
+        return ValueTest(form: form, matchesNull: matchesNull)
+    }
+
+    /// A comparison of ints with a number: `> 2.5` is `>= 3`, so that no int is ever converted.
+    static func whole(_ comparison: Comparison, _ constant: Scalar) -> ValueTest.Form {
+        let number: Double
+        switch constant {
+        case .int(let value): return .int(comparison, value)
+        case .double(let value): number = value
+        default: return .never
+        }
+        if let exact = Int64(exactly: number) { return .int(comparison, exact) }
+        let isBelow = number < 0x1p63  // and so every int compares alike, unless it is a fraction
+        switch comparison {
+        case .equal: return .never
+        case .notEqual: return .always
+        default: break
+        }
+        if number.isNaN { return .never }
+        guard number > -0x1p63, isBelow else {
+            let holdsForAll = isBelow == (comparison == .greater || comparison == .greaterOrEqual)
+            return holdsForAll ? .always : .never
+        }
+        let floor = Int64(number.rounded(.down))
+        return switch comparison {
+        case .greater, .greaterOrEqual: .int(.greater, floor)
+        default: .int(.lessOrEqual, floor)
+        }
+    }
+
+    /// A constant for a real column. For a float column it is rounded as the column's values were,
+    /// so that what was stored as 3.14 is found by 3.14.
+    static func real(_ constant: Scalar, _ type: OperandType) -> Double {
+        let number = constant.number ?? .nan
+        guard type == .value(.float) else { return number }
+        let rounded = Double(Float(number))
+        return rounded.isFinite ? rounded : number
+    }
+
+    private func between(
+        _ left: PredicateOperand, _ right: PredicateOperand, _ folding: TextFolding,
+        _ syntax: ComparisonSyntax
+    ) throws(QueryFault) -> any PredicateNode {
+        guard !folding.isNeeded else {
+            throw QueryFault("'between' takes no options such as [c]", at: syntax.operatorRange)
+        }
+        guard case .list(let bounds) = right.form, bounds.count == 2 else {
+            throw QueryFault("'between' needs two constants: between {1, 10}", at: right.range)
+        }
+        guard left.type.isNumeric || left.type == .value(.date) else {
+            throw QueryFault(
+                "'between' is for numbers and dates, not for \(left.description)", at: left.range)
+        }
+        for bound in bounds where !left.type.isComparable(with: bound.type) {
+            throw QueryFault(
+                "\(left.description) cannot be between values of another type", at: right.range)
+        }
+        if bounds.contains(where: { $0.value == .null }) { return ConstantNode(value: false) }
+        if case .path(let path) = left.form {
+            let form: ValueTest.Form
+            if left.type == .value(.int) || left.type == .value(.date) {
+                form = PredicateCompiler.wholeRange(bounds[0].value, bounds[1].value)
+            } else {
+                form = .doubleBetween(
+                    PredicateCompiler.real(bounds[0].value, left.type),
+                    PredicateCompiler.real(bounds[1].value, left.type))
+            }
+            return node(path, left, ValueTest(form: form, matchesNull: false))
+        }
+        return membership(left, bounds.map(\.value), isRange: true)
+    }
+
+    private static func wholeRange(_ low: Scalar, _ high: Scalar) -> ValueTest.Form {
+        let least: Int64
+        switch whole(.greaterOrEqual, low) {
+        case .int(.greater, let bound): least = bound + 1  // a fraction's floor is below the maximum
+        case .int(_, let bound): least = bound
+        case .always: least = .min
+        default: return .never
+        }
+        switch whole(.lessOrEqual, high) {
+        case .int(_, let bound): return least <= bound ? .intBetween(least, bound) : .never
+        case .always: return .intBetween(least, .max)
+        default: return .never
+        }
+    }
+
+    private func member(
+        _ left: PredicateOperand, _ right: PredicateOperand, _ folding: TextFolding,
+        _ syntax: ComparisonSyntax
+    ) throws(QueryFault) -> any PredicateNode {
+        guard !folding.isNeeded else {
+            throw QueryFault("'in' takes no options such as [c]", at: syntax.operatorRange)
+        }
+        if case .list(let members) = right.form {
+            if left.isBacklinks, members.contains(where: { $0.value == .null }) {
+                throw QueryFault(
+                    "\(left.description) is never nil; compare its '@count' with 0", at: left.range)
+            }
+            if case .path(let path) = left.form {
+                return node(path, left, PredicateCompiler.membershipTest(left.type, members))
+            }
+            let comparable = members.filter { left.type.isComparable(with: $0.type) }
+            return membership(left, comparable.map(\.value), isRange: false)
+        }
+        guard right.isToMany else {
+            throw QueryFault(
+                "'in' needs a list such as {1, 2} or a list property, found \(right.description)",
+                at: right.range)
+        }
+        if case .path(let path) = right.form, case .constant(let value) = left.form {
+            return node(path, right, try test(.equal, right, value, left, folding))
+        }
+        guard isComparable(left, right), let first = left.expression,
+            let second = right.expression
+        else { throw mismatch(left, right, syntax.operatorRange) }
+        return ComparisonNode(
+            left: first, right: second, operation: .memberOf, folding: folding,
+            quantifier: right.quantifier ?? left.quantifier ?? .any,
+            quantifiesRight: right.quantifier != nil)
+    }
+
+    private func membership(
+        _ operand: PredicateOperand, _ members: [Scalar], isRange: Bool
+    ) -> any PredicateNode {
+        guard let expression = operand.expression else { return ConstantNode(value: false) }
+        let node = MembershipNode(
+            operand: expression, quantifier: operand.quantifier ?? .any, members: members,
+            isRange: isRange)
+        guard operand.isConstant else { return node }
+        return ConstantNode(value: node.matches(BoundTables(), ObjectKey(rawValue: 0)))
+    }
+
+    /// A list of constants as a test; members of another type match nothing.
+    private static func membershipTest(
+        _ type: OperandType, _ members: [(value: Scalar, type: OperandType)]
+    ) -> ValueTest {
+        let matchesNull = members.contains { $0.value == .null }
+        let values = members.filter { $0.type.isComparable(with: type) }.map(\.value)
+        let form: ValueTest.Form
+        switch type {
+        case .value(.int), .value(.date):
+            let numbers = values.compactMap { value -> Int64? in
+                if case .int(.equal, let number) = whole(.equal, value) { number } else { nil }
+            }
+            form = .intIn(Set(numbers).sorted())
+        case .value(.float), .value(.double):
+            form = .doubleIn(values.filter { $0 != .null }.map { real($0, type) })
+        case .value(.bool):
+            let flags = Set(values.filter { $0 != .null })
+            form =
+                flags.count == 2
+                ? .always : flags.isEmpty ? .never : .bool(flags.contains(.bool(true)))
+        case .object:
+            form = .links(
+                values.compactMap { if case .link(let key) = $0 { key } else { nil } }.sorted())
+        default:
+            form = .bytes(
+                .oneOf(Set(values.compactMap { if case .bytes(let b) = $0 { b } else { nil } })))
+        }
+        return ValueTest(form: form, matchesNull: matchesNull)
+    }
+}

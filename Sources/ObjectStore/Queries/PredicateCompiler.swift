@@ -1,0 +1,247 @@
+import ColumnStorage
+
+/// Gives a parsed predicate its meaning: names become columns, types are checked, comparisons with
+/// constants become tests that run over whole leaves.
+struct PredicateCompiler {
+    /// The class that names without a variable belong to; inside a subquery, what its variable is.
+    struct Scope {
+        let classSchema: ClassSchema
+        let variable: String?
+        /// The way from the queried class to here, for the dependencies.
+        let prefix: [PropertyPath.Component]
+    }
+
+    let schema: Schema
+    let arguments: [Value]
+    private(set) var tables: [TableID] = []
+    private(set) var dependencies: [PropertyPath] = []
+    private var known: Set<PropertyPath> = []
+
+    init(schema: Schema, arguments: [Value]) {
+        self.schema = schema
+        self.arguments = arguments
+    }
+
+    /// The place of a table in ``BoundTables``.
+    mutating func slot(_ table: TableID) -> Int {
+        if let slot = tables.firstIndex(of: table) { return slot }
+        tables.append(table)
+        return tables.count - 1
+    }
+
+    mutating func depend(on components: [PropertyPath.Component], in scope: Scope) {
+        let path = PropertyPath(scope.prefix + components)
+        if known.insert(path).inserted { dependencies.append(path) }
+    }
+
+    /// Compiles what must be a condition.
+    mutating func condition(
+        _ syntax: PredicateSyntax, _ scope: Scope
+    ) throws(QueryFault) -> any PredicateNode {
+        switch syntax.form {
+        case .always(let value):
+            return ConstantNode(value: value)
+        case .and(let parts):
+            return ConjunctionNode(try conditions(parts, scope))
+        case .or(let parts):
+            return DisjunctionNode(try conditions(parts, scope))
+        case .not(let part):
+            return NegationNode(part: try condition(part, scope))
+        case .comparison(let comparison):
+            return try compile(comparison, syntax.range, scope)
+        default:
+            return try bare(try operand(syntax, scope))
+        }
+    }
+
+    private mutating func conditions(
+        _ parts: [PredicateSyntax], _ scope: Scope
+    ) throws(QueryFault) -> [any PredicateNode] {
+        var nodes: [any PredicateNode] = []
+        for part in parts { nodes.append(try condition(part, scope)) }
+        return nodes
+    }
+
+    /// An operand that stands alone: a truth value is a condition, nothing else is.
+    private func bare(_ operand: PredicateOperand) throws(QueryFault) -> any PredicateNode {
+        if operand.type == .value(.bool) {
+            if case .constant(let value) = operand.form {
+                return ConstantNode(value: value == .bool(true))
+            }
+            if case .path(let path) = operand.form {
+                return node(path, operand, ValueTest(form: .bool(true), matchesNull: false))
+            }
+        }
+        throw QueryFault(
+            "expected a condition, found \(operand.description); compare it with something",
+            at: operand.range)
+    }
+
+    /// The node for a path against constants.
+    func node(
+        _ path: CompiledPath, _ operand: PredicateOperand, _ test: ValueTest
+    ) -> any PredicateNode {
+        if path.hops.isEmpty, case .value(let slot, let source) = path.terminal {
+            return ColumnNode(slot: slot, source: source, test: test)
+        }
+        return PathNode(path: path, quantifier: operand.quantifier ?? .any, test: test)
+    }
+
+    /// Compiles what must be a value.
+    mutating func operand(
+        _ syntax: PredicateSyntax, _ scope: Scope
+    ) throws(QueryFault) -> PredicateOperand {
+        let range = syntax.range
+        func constant(
+            _ value: Scalar, _ type: OperandType, _ description: String
+        ) -> PredicateOperand {
+            PredicateOperand(
+                form: .constant(value), type: type, description: description, range: range)
+        }
+        switch syntax.form {
+        case .null: return constant(.null, .null, "nil")
+        case .bool(let value): return constant(.bool(value), .value(.bool), "a bool")
+        case .integer(let value): return constant(.int(value), .value(.int), "an int")
+        case .number(let value): return constant(.double(value), .value(.double), "a double")
+        case .text(let text):
+            return constant(.bytes(Array(text.utf8)), .value(.string), "a string")
+        case .date(let value): return constant(.int(value), .value(.date), "a date")
+        case .literal(let function, let text):
+            return try literal(function, text, range)
+        case .argument(let position):
+            return try argument(position, range)
+        case .list(let elements):
+            return try list(elements, range, scope)
+        case .path(let path):
+            return try self.path(path, range, scope)
+        case .subquery(let subquery):
+            return try self.subquery(subquery, range, scope)
+        case .negated(let inner):
+            let zero = PredicateSyntax(form: .integer(0), range: inner.range)
+            return try arithmetic(.minus, zero, inner, range, scope)
+        case .arithmetic(let operation, let left, let right):
+            return try arithmetic(operation, left, right, range, scope)
+        case .always, .comparison, .and, .or, .not:
+            throw QueryFault("expected a value, found a condition", at: range)
+        }
+    }
+
+    private func literal(
+        _ function: String, _ text: String, _ range: Range<Int>
+    ) throws(QueryFault) -> PredicateOperand {
+        let parsed: (bytes: [UInt8], type: PropertyType)?
+        if function == "uuid" {
+            parsed = UUIDValue(text).map { ($0.bytes, .uuid) }
+        } else {
+            parsed = ObjectIDValue(text).map { ($0.bytes, .objectID) }
+        }
+        guard let parsed else {
+            throw QueryFault(
+                function == "uuid"
+                    ? "this is not a UUID; write uuid(01234567-89ab-cdef-0123-456789abcdef)"
+                    : "this is not an object id; write oid() with 24 hexadecimal digits", at: range)
+        }
+        return PredicateOperand(
+            form: .constant(.bytes(parsed.bytes)), type: .value(parsed.type),
+            description: "a \(parsed.type.rawValue)", range: range)
+    }
+
+    private func argument(
+        _ position: Int, _ range: Range<Int>
+    ) throws(QueryFault) -> PredicateOperand {
+        guard position <= arguments.count else {
+            let count = arguments.count
+            let given =
+                count == 0 ? "none was given" : count == 1 ? "1 was given" : "\(count) were given"
+            throw QueryFault("there is no argument $\(position): \(given)", at: range)
+        }
+        if case .list(let values) = arguments[position - 1] {
+            var members: [(value: Scalar, type: OperandType)] = []
+            for value in values {
+                guard let member = PredicateCompiler.constant(value) else {
+                    throw QueryFault(
+                        "argument $\(position) contains a \(value.typeName), which cannot be compared",
+                        at: range)
+                }
+                members.append(member)
+            }
+            return PredicateOperand(
+                form: .list(members), type: .null, description: "a list", range: range)
+        }
+        guard let (value, type) = PredicateCompiler.constant(arguments[position - 1]) else {
+            throw QueryFault(
+                "argument $\(position) is a \(arguments[position - 1].typeName), which cannot be "
+                    + "compared", at: range)
+        }
+        let name = arguments[position - 1].typeName
+        let article = name == "nil" ? "" : "aio".contains(name.prefix(1)) ? "an " : "a "
+        return PredicateOperand(
+            form: .constant(value), type: type, description: article + name, range: range)
+    }
+
+    /// A value as an operand; nil for lists and tables.
+    static func constant(_ value: Value) -> (value: Scalar, type: OperandType)? {
+        switch value {
+        case .null: (.null, .null)
+        case .bool(let flag): (.bool(flag), .value(.bool))
+        case .int(let number): (.int(number), .value(.int))
+        case .float(let number): (.double(Double(number)), .value(.float))
+        case .double(let number): (.double(number), .value(.double))
+        case .string(let text): (.bytes(Array(text.utf8)), .value(.string))
+        case .data(let bytes): (.bytes(bytes), .value(.data))
+        case .date(let moment): (.int(moment.microseconds), .value(.date))
+        case .uuid(let identifier): (.bytes(identifier.bytes), .value(.uuid))
+        case .objectID(let identifier): (.bytes(identifier.bytes), .value(.objectID))
+        case .object(let reference): (.link(reference.key), .object(reference.table))
+        case .list, .dictionary: nil
+        }
+    }
+
+    private mutating func list(
+        _ elements: [PredicateSyntax], _ range: Range<Int>, _ scope: Scope
+    ) throws(QueryFault) -> PredicateOperand {
+        var members: [(value: Scalar, type: OperandType)] = []
+        for element in elements {
+            let operand = try operand(element, scope)
+            guard case .constant(let value) = operand.form else {
+                throw QueryFault(
+                    "a list holds constants and arguments, not \(operand.description)",
+                    at: element.range)
+            }
+            members.append((value, operand.type))
+        }
+        return PredicateOperand(
+            form: .list(members), type: .null, description: "a list", range: range)
+    }
+
+    private mutating func arithmetic(
+        _ operation: ArithmeticOperator, _ leftSyntax: PredicateSyntax,
+        _ rightSyntax: PredicateSyntax, _ range: Range<Int>, _ scope: Scope
+    ) throws(QueryFault) -> PredicateOperand {
+        let left = try operand(leftSyntax, scope)
+        let right = try operand(rightSyntax, scope)
+        var expressions: [any PredicateExpression] = []
+        for side in [left, right] {
+            guard side.type.isNumeric, let expression = side.expression else {
+                throw QueryFault(
+                    "'\(operation.rawValue)' calculates with numbers, not \(side.description)",
+                    at: side.range)
+            }
+            guard side.quantifier == nil else {
+                throw QueryFault("a quantifier cannot stand inside a calculation", at: side.range)
+            }
+            expressions.append(expression)
+        }
+        if case .constant(let a) = left.form, case .constant(let b) = right.form {
+            let value = ArithmeticExpression.compute(operation, a, b)
+            return PredicateOperand(
+                form: .constant(value), type: .value(.double), description: "a number",
+                range: range)
+        }
+        return PredicateOperand(
+            form: .expression(
+                ArithmeticExpression(
+                    operation: operation, left: expressions[0], right: expressions[1])),
+            type: .value(.double), description: "a calculation", range: range)
+    }
+}

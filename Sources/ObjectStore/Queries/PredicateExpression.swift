@@ -1,0 +1,204 @@
+import ColumnStorage
+
+/// An operand that is computed for each row.
+protocol PredicateExpression: Sendable {
+    /// Whether one row may have several values, or none.
+    var isToMany: Bool { get }
+    /// How much one row costs, in comparisons of integers.
+    var cost: Int { get }
+    /// Calls `body` with every value of the row until it returns false.
+    func forEach(_ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) -> Bool)
+}
+
+extension PredicateExpression {
+    var isToMany: Bool { false }
+
+    func value(_ tables: BoundTables, _ key: ObjectKey) -> Scalar {
+        var result = Scalar.nothing
+        forEach(tables, key) {
+            result = $0
+            return false
+        }
+        return result
+    }
+}
+
+/// The same value for every row.
+struct ConstantExpression: PredicateExpression {
+    let constant: Scalar
+    var cost: Int { 0 }
+
+    func forEach(_ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) -> Bool) {
+        _ = body(constant)
+    }
+}
+
+/// The values that a path leads to.
+struct PathExpression: PredicateExpression {
+    let path: CompiledPath
+    var isToMany: Bool { path.isToMany }
+    var cost: Int { path.cost }
+
+    func forEach(_ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) -> Bool) {
+        _ = path.forEachValue(tables, key, body)
+    }
+}
+
+/// How many values some paths lead to, together.
+struct CountExpression: PredicateExpression {
+    let paths: [CompiledPath]
+    var cost: Int { paths.reduce(20) { $0 + $1.cost } }
+
+    func forEach(_ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) -> Bool) {
+        _ = body(.int(Int64(paths.reduce(0) { $0 + $1.count(tables, key) })))
+    }
+}
+
+/// How many objects of a collection satisfy a condition of their own.
+struct SubqueryExpression: PredicateExpression {
+    let collection: CompiledPath
+    let condition: any PredicateNode
+    var cost: Int { collection.cost + 10 * condition.cost }
+
+    func forEach(_ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) -> Bool) {
+        var count: Int64 = 0
+        _ = collection.forEachObject(tables, key) { object in
+            if let object, condition.matches(tables, object) { count += 1 }
+            return true
+        }
+        _ = body(.int(count))
+    }
+}
+
+/// `@sum` and its like over the values of a path.
+struct AggregateExpression: PredicateExpression {
+    let operation: AggregateOperation
+    let path: CompiledPath
+    var cost: Int { path.cost }
+
+    func forEach(_ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) -> Bool) {
+        var aggregate = Aggregate(operation)
+        _ = path.forEachValue(tables, key) { value in
+            aggregate.add(value)
+            return true
+        }
+        _ = body(aggregate.result)
+    }
+}
+
+/// A calculation with numbers. Nil in, nil out; `/` is always exact division, as in Lua.
+struct ArithmeticExpression: PredicateExpression {
+    let operation: ArithmeticOperator
+    let left: any PredicateExpression
+    let right: any PredicateExpression
+    var isToMany: Bool { left.isToMany || right.isToMany }
+    var cost: Int { left.cost + right.cost + 20 }
+
+    func forEach(_ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) -> Bool) {
+        var continues = true
+        left.forEach(tables, key) { first in
+            right.forEach(tables, key) { second in
+                continues = body(ArithmeticExpression.compute(operation, first, second))
+                return continues
+            }
+            return continues
+        }
+    }
+
+    static func compute(
+        _ operation: ArithmeticOperator, _ left: Scalar, _ right: Scalar
+    ) -> Scalar {
+        if case .int(let a) = left, case .int(let b) = right {
+            let exact: (partialValue: Int64, overflow: Bool)? =
+                switch operation {
+                case .plus: a.addingReportingOverflow(b)
+                case .minus: a.subtractingReportingOverflow(b)
+                case .times: a.multipliedReportingOverflow(by: b)
+                case .divided: nil
+                }
+            if let exact, !exact.overflow { return .int(exact.partialValue) }
+        }
+        if left == .nothing || right == .nothing { return .nothing }
+        guard let a = left.number, let b = right.number else { return .null }
+        return switch operation {
+        case .plus: .double(a + b)
+        case .minus: .double(a - b)
+        case .times: .double(a * b)
+        case .divided: .double(a / b)
+        }
+    }
+}
+
+/// The four ways to make one number of many.
+enum AggregateOperation: String, Sendable {
+    case sum, minimum = "min", maximum = "max", average = "avg"
+}
+
+/// A running aggregate. Nulls do not count; sums are ints as long as ints can hold them.
+struct Aggregate {
+    private let operation: AggregateOperation
+    private var sum: Int64 = 0
+    private var real = 0.0
+    private var isReal = false
+    private var count = 0
+    private var extreme = Scalar.nothing
+
+    init(_ operation: AggregateOperation) {
+        self.operation = operation
+    }
+
+    mutating func add(_ value: Scalar) {
+        if value == .null || value == .nothing { return }
+        count += 1
+        switch operation {
+        case .minimum:
+            if extreme == .nothing || Scalar.order(value, extreme) == -1 { extreme = value }
+        case .maximum:
+            if extreme == .nothing || Scalar.order(value, extreme) == 1 { extreme = value }
+        case .sum, .average:
+            guard let number = value.number else { return }
+            real += number
+            guard !isReal, case .int(let whole) = value else {
+                isReal = true
+                return
+            }
+            let (next, overflow) = sum.addingReportingOverflow(whole)
+            sum = next
+            if overflow { isReal = true }
+        }
+    }
+
+    mutating func add(doubles values: [Double]) {
+        switch operation {
+        case .minimum, .maximum:
+            for value in values { add(.double(value)) }
+        case .sum, .average:
+            guard !values.isEmpty else { return }
+            isReal = true
+            count += values.count
+            // One dependent addition after the other costs its latency; the order of a row's
+            // addition never mattered to anybody, but it must not depend on the machine.
+            var sums = SIMD4<Double>.zero
+            let span = values.span
+            var index = 0
+            while index &+ 4 <= span.count {
+                sums += SIMD4(span[index], span[index &+ 1], span[index &+ 2], span[index &+ 3])
+                index &+= 4
+            }
+            while index < span.count {
+                sums[0] += span[index]
+                index &+= 1
+            }
+            real += sums.sum()
+        }
+    }
+
+    /// `.nothing` for the minimum, maximum and average of no values; the sum of none is 0.
+    var result: Scalar {
+        switch operation {
+        case .minimum, .maximum: extreme
+        case .sum: isReal ? .double(real) : .int(sum)
+        case .average: count == 0 ? .nothing : .double(real / Double(count))
+        }
+    }
+}

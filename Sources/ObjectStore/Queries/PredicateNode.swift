@@ -1,0 +1,204 @@
+import ColumnStorage
+
+/// A compiled condition.
+///
+/// `evaluate` works on a cluster of rows at once and looks only at rows of `among`; its result is
+/// always part of `among`.
+protocol PredicateNode: Sendable {
+    /// How much one row costs, in comparisons of integers.
+    var cost: Int { get }
+    func evaluate(_ tables: BoundTables, _ cluster: Int, among: ClusterBits) -> ClusterBits
+    func matches(_ tables: BoundTables, _ key: ObjectKey) -> Bool
+}
+
+/// A condition that can only be asked of one row after the other.
+protocol RowPredicateNode: PredicateNode {}
+
+extension RowPredicateNode {
+    func evaluate(_ tables: BoundTables, _ cluster: Int, among: ClusterBits) -> ClusterBits {
+        var bits = ClusterBits.zero
+        let first = Int64(cluster * Cluster.rows)
+        among.forEachRow { row in
+            if matches(tables, ObjectKey(rawValue: first + Int64(row))) { bits.insert(row) }
+        }
+        return bits
+    }
+}
+
+/// All rows, or none.
+struct ConstantNode: PredicateNode {
+    let value: Bool
+    var cost: Int { 0 }
+
+    func evaluate(_ tables: BoundTables, _ cluster: Int, among: ClusterBits) -> ClusterBits {
+        value ? among : .zero
+    }
+
+    func matches(_ tables: BoundTables, _ key: ObjectKey) -> Bool { value }
+}
+
+/// A property of the class itself against constants: whole leaves are tested at once.
+struct ColumnNode: PredicateNode {
+    let slot: Int
+    let source: ColumnSource
+    let test: ValueTest
+    var cost: Int { test.cost }
+
+    func evaluate(_ tables: BoundTables, _ cluster: Int, among: ClusterBits) -> ClusterBits {
+        source.matches(test, tables[slot], cluster, among: among)
+    }
+
+    func matches(_ tables: BoundTables, _ key: ObjectKey) -> Bool {
+        source.matches(test, tables[slot], key)
+    }
+}
+
+/// The values at the end of a path against constants.
+struct PathNode: RowPredicateNode {
+    let path: CompiledPath
+    let quantifier: Quantifier
+    let test: ValueTest
+    var cost: Int { path.cost + test.cost }
+
+    func matches(_ tables: BoundTables, _ key: ObjectKey) -> Bool {
+        path.matches(test, quantifier, tables, key)
+    }
+}
+
+/// Two operands that are both computed for each row.
+struct ComparisonNode: RowPredicateNode {
+    let left: any PredicateExpression
+    let right: any PredicateExpression
+    let operation: PredicateOperator
+    let folding: TextFolding
+    /// Applies to the left operand, or with `quantifiesRight` to the right one.
+    let quantifier: Quantifier
+    let quantifiesRight: Bool
+    var cost: Int { left.cost + right.cost + 20 }
+
+    func matches(_ tables: BoundTables, _ key: ObjectKey) -> Bool {
+        let outer = quantifiesRight ? right : left
+        let inner = quantifiesRight ? left : right
+        let wanted = quantifier != .all
+        var found = false
+        outer.forEach(tables, key) { first in
+            var passes = false
+            inner.forEach(tables, key) { second in
+                passes = quantifiesRight ? holds(second, first) : holds(first, second)
+                return !passes
+            }
+            found = passes == wanted
+            return !found
+        }
+        return quantifier == .any ? found : !found
+    }
+
+    private func holds(_ left: Scalar, _ right: Scalar) -> Bool {
+        if let comparison = operation.comparison, !folding.isNeeded {
+            return Scalar.holds(left, comparison, right)
+        }
+        if operation == .memberOf { return Scalar.holds(left, .equal, right) }
+        switch (left, right) {
+        case (.bytes(let text), .bytes(let other)):
+            return TextTest(operation, other, folding).matches(text.span)
+        case (.null, .null): return operation == .equal
+        default:
+            return operation == .notEqual && left != .nothing && right != .nothing
+        }
+    }
+}
+
+/// An operand that is computed for each row, against a list of constants or two bounds.
+struct MembershipNode: RowPredicateNode {
+    let operand: any PredicateExpression
+    let quantifier: Quantifier
+    /// Null in the list counts as a member.
+    let members: [Scalar]
+    let isRange: Bool
+    var cost: Int { operand.cost + 5 * members.count }
+
+    func matches(_ tables: BoundTables, _ key: ObjectKey) -> Bool {
+        let wanted = quantifier != .all
+        var found = false
+        operand.forEach(tables, key) { value in
+            found = holds(value) == wanted
+            return !found
+        }
+        return quantifier == .any ? found : !found
+    }
+
+    private func holds(_ value: Scalar) -> Bool {
+        if isRange {
+            return Scalar.holds(value, .greaterOrEqual, members[0])
+                && Scalar.holds(value, .lessOrEqual, members[1])
+        }
+        return members.contains { Scalar.holds(value, .equal, $0) }
+    }
+}
+
+/// All of several conditions, the cheapest first; the next is asked only where rows are left.
+struct ConjunctionNode: PredicateNode {
+    let parts: [any PredicateNode]
+    let cost: Int
+
+    init(_ parts: [any PredicateNode]) {
+        self.parts = parts.enumerated()
+            .sorted { ($0.element.cost, $0.offset) < ($1.element.cost, $1.offset) }
+            .map(\.element)
+        cost = parts.reduce(0) { $0 + $1.cost }
+    }
+
+    func evaluate(_ tables: BoundTables, _ cluster: Int, among: ClusterBits) -> ClusterBits {
+        var bits = among
+        for part in parts {
+            if bits.isEmpty { return bits }
+            bits = part.evaluate(tables, cluster, among: bits)
+        }
+        return bits
+    }
+
+    func matches(_ tables: BoundTables, _ key: ObjectKey) -> Bool {
+        parts.allSatisfy { $0.matches(tables, key) }
+    }
+}
+
+/// One of several conditions, the cheapest first; the next is asked only where it can still matter.
+struct DisjunctionNode: PredicateNode {
+    let parts: [any PredicateNode]
+    let cost: Int
+
+    init(_ parts: [any PredicateNode]) {
+        self.parts = parts.enumerated()
+            .sorted { ($0.element.cost, $0.offset) < ($1.element.cost, $1.offset) }
+            .map(\.element)
+        cost = parts.reduce(0) { $0 + $1.cost }
+    }
+
+    func evaluate(_ tables: BoundTables, _ cluster: Int, among: ClusterBits) -> ClusterBits {
+        var bits = ClusterBits.zero
+        for part in parts {
+            let rest = among & ~bits
+            if rest.isEmpty { return bits }
+            bits |= part.evaluate(tables, cluster, among: rest)
+        }
+        return bits
+    }
+
+    func matches(_ tables: BoundTables, _ key: ObjectKey) -> Bool {
+        parts.contains { $0.matches(tables, key) }
+    }
+}
+
+/// What a condition does not match. Logic has two values here: `not (age > 5)` includes nil.
+struct NegationNode: PredicateNode {
+    let part: any PredicateNode
+    var cost: Int { part.cost }
+
+    func evaluate(_ tables: BoundTables, _ cluster: Int, among: ClusterBits) -> ClusterBits {
+        among & ~part.evaluate(tables, cluster, among: among)
+    }
+
+    func matches(_ tables: BoundTables, _ key: ObjectKey) -> Bool {
+        !part.matches(tables, key)
+    }
+}

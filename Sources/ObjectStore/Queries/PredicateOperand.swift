@@ -1,0 +1,53 @@
+import ColumnStorage
+
+/// What an operand's values are, as far as comparing needs to know.
+enum OperandType: Hashable, Sendable {
+    case null
+    case value(PropertyType)
+    /// An object of a table.
+    case object(TableID)
+
+    var isNumeric: Bool {
+        if case .value(let type) = self { type.isNumeric } else { false }
+    }
+
+    /// Whether values of both can be equal.
+    func isComparable(with other: OperandType) -> Bool {
+        self == other || self == .null || other == .null || (isNumeric && other.isNumeric)
+    }
+}
+
+/// One side of a comparison, looked up and typed.
+struct PredicateOperand {
+    enum Form {
+        case constant(Scalar)
+        case list([(value: Scalar, type: OperandType)])
+        case path(CompiledPath)
+        case expression(any PredicateExpression)
+    }
+
+    let form: Form
+    let type: OperandType
+    /// How messages call it: `'Dog.age' (int)`, `a string`.
+    let description: String
+    let range: Range<Int>
+    var quantifier: Quantifier?
+    /// Whether it is a backlinks property itself, which cannot be compared with nil.
+    var isBacklinks = false
+
+    /// The operand as something to compute for each row; nil for a list of constants.
+    var expression: (any PredicateExpression)? {
+        switch form {
+        case .constant(let value): ConstantExpression(constant: value)
+        case .list: nil
+        case .path(let path): PathExpression(path: path)
+        case .expression(let expression): expression
+        }
+    }
+
+    var isConstant: Bool {
+        if case .constant = form { true } else { false }
+    }
+
+    var isToMany: Bool { expression?.isToMany ?? false }
+}

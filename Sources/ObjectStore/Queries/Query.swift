@@ -1,0 +1,184 @@
+import ColumnStorage
+
+/// A description of a collection of objects: where it starts, and what is done to it, in order.
+///
+/// The language of the predicates:
+///
+///     == = != <> < <= =< > >= =>   between {a, b}   in {a, b} / in $1 / in list.property
+///     beginswith endswith contains like   with [c] (case), [d] (diacritics), [cd]
+///     and && or || not ! ( )   truepredicate falsepredicate
+///     any some all none list.property   list.@count @size   list.@sum.p @min @max @avg
+///     subquery(list, $x, $x.p > 5).@count   @links.Class.property   @links.@count   + - * /
+///     nil null true false 1 2.5 'text' "text" 2021-03-04T10:20:30Z date('…') uuid(…) oid(…) $1
+///     and at the end: sort(a desc, b) distinct(a, b) limit(n)
+///
+/// Keywords ignore case. Nil equals nil only and has no order; a nil link on the way makes the
+/// value nil. Strings are ordered by their bytes. `1 == 1.0` across number types.
+public struct Query: Sendable {
+    /// What the collection is made from.
+    public enum Base: Hashable, Sendable {
+        /// All objects of a class, in the order of their creation.
+        case table(TableID)
+        /// The list in a column of a table's row, in list order.
+        case list(TableID, ColumnID, ObjectKey)
+        /// The rows of a table that link to an object through a column, in the order of their
+        /// creation; one that links several times stands there as often.
+        case backlinks(TableID, ColumnID, ObjectKey)
+    }
+
+    /// One thing done to the collection.
+    public enum Step: Sendable {
+        /// Keeps what matches.
+        case filter(CompiledPredicate)
+        /// Orders; the first key is the most significant, ties keep their order.
+        case sort([SortKey])
+        /// Keeps the first object of each combination of values.
+        case distinct([PropertyPath])
+        /// Keeps the first objects.
+        case limit(Int)
+    }
+
+    /// What the collection is made from.
+    public let base: Base
+    /// The table of the collection's objects.
+    public let table: TableID
+    /// What is done to it, from left to right.
+    public private(set) var steps: [Step]
+
+    /// Describes all objects of a class.
+    public init(all classSchema: ClassSchema) {
+        base = .table(classSchema.table)
+        table = classSchema.table
+        steps = []
+    }
+
+    /// Describes a collection of a table's objects.
+    public init(_ base: Base, of table: TableID) {
+        self.base = base
+        self.table = table
+        steps = []
+    }
+
+    /// The collection with one more step.
+    public func adding(_ step: Step) -> Query {
+        var query = self
+        query.steps.append(step)
+        return query
+    }
+
+    /// The objects that match a predicate, and what its text says after it.
+    ///
+    /// Throws `invalid_query` with the text and a caret under the fault.
+    public func filtered(
+        _ text: String, _ arguments: [Value], schema: Schema
+    ) throws -> Query {
+        let added = try QueryText.compile(
+            text, arguments: arguments, class: try elementClass(schema), schema: schema)
+        var query = self
+        query.steps += added
+        return query
+    }
+
+    /// The collection ordered by key paths.
+    ///
+    /// Throws `invalid_query` for paths that give no order.
+    public func sorted(_ keys: [(path: String, ascending: Bool)], schema: Schema) throws -> Query {
+        let classSchema = try elementClass(schema)
+        guard !keys.isEmpty else {
+            throw StoreError(.invalidQuery, "sorting needs at least one key path")
+        }
+        return adding(
+            .sort(
+                try keys.map {
+                    try SortKey(
+                        PropertyPath.parse($0.path, class: classSchema, schema: schema),
+                        ascending: $0.ascending)
+                }))
+    }
+
+    /// The first object of each combination of values of key paths.
+    ///
+    /// Throws `invalid_query` for paths through lists.
+    public func distinct(_ paths: [String], schema: Schema) throws -> Query {
+        let classSchema = try elementClass(schema)
+        guard !paths.isEmpty else {
+            throw StoreError(.invalidQuery, "distinct needs at least one key path")
+        }
+        return adding(
+            .distinct(
+                try paths.map {
+                    let path = try PropertyPath.parse($0, class: classSchema, schema: schema)
+                    try path.checkSingle(for: "distinct")
+                    return path
+                }))
+    }
+
+    /// At most the first `count` objects.
+    ///
+    /// Throws `invalid_query` for a negative count.
+    public func limited(to count: Int) throws -> Query {
+        guard count >= 0 else {
+            throw StoreError(.invalidQuery, "a limit cannot be negative; got \(count)")
+        }
+        return adding(.limit(count))
+    }
+
+    /// Every key path that the collection's membership or order depends on.
+    public var dependencies: [PropertyPath] {
+        var known: Set<PropertyPath> = []
+        return steps.flatMap { step -> [PropertyPath] in
+            switch step {
+            case .filter(let predicate): predicate.dependencies
+            case .sort(let keys): keys.map(\.path)
+            case .distinct(let paths): paths
+            case .limit: []
+            }
+        }.filter { known.insert($0).inserted }
+    }
+
+    private func elementClass(_ schema: Schema) throws -> ClassSchema {
+        guard let found = schema.find(table: table) else {
+            throw StoreError(.unknownClass, "the class of this collection was removed")
+        }
+        return found
+    }
+
+    /// The steps as they run: filters first and as one, as far as that gives the same result, and
+    /// neighbouring sorts as one.
+    ///
+    /// A filter after `distinct` applies before it (so that adding a filter never loses a row that
+    /// another row hid); nothing passes a limit.
+    var plannedSteps: [Step] {
+        var planned: [Step] = []
+        for step in steps {
+            switch step {
+            case .filter(let predicate):
+                var place = planned.count
+                while place > 0 {
+                    if case .limit = planned[place - 1] { break }
+                    place -= 1
+                }
+                if place < planned.count, case .filter(let first) = planned[place] {
+                    planned[place] = .filter(first.and(predicate))
+                } else {
+                    planned.insert(step, at: place)
+                }
+            case .sort(let keys):
+                if case .sort(let before)? = planned.last {
+                    planned[planned.count - 1] = .sort(keys + before)
+                } else {
+                    planned.append(step)
+                }
+            case .limit(let count):
+                if case .limit(let before)? = planned.last {
+                    planned[planned.count - 1] = .limit(min(before, count))
+                } else {
+                    planned.append(step)
+                }
+            case .distinct:
+                planned.append(step)
+            }
+        }
+        return planned
+    }
+}

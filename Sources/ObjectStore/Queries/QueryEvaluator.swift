@@ -1,0 +1,130 @@
+import ColumnStorage
+
+/// Runs queries against a view.
+public enum QueryEvaluator {
+    /// The keys of a query's objects, in order. A deleted owner of a list gives none.
+    public static func keys(of query: Query, in view: StoreView) -> ResultKeys {
+        guard view.schema.find(table: query.table) != nil else { return ResultKeys([]) }
+        var steps = query.plannedSteps[...]
+        var keys = start(query, &steps, view)
+        while let step = steps.popFirst() {
+            switch step {
+            case .filter(let predicate):
+                let bound = predicate.bound(to: view)
+                keys = ResultKeys(keys.filter { bound.matches($0) })
+            case .sort(let order):
+                if case .limit(let limit)? = steps.first {
+                    keys = QuerySorter(order, table: query.table, in: view)
+                        .first(limit, of: keys)
+                } else {
+                    keys = QuerySorter(order, table: query.table, in: view).sorted(keys)
+                }
+            case .distinct(let paths):
+                keys = distinct(keys, paths, view)
+            case .limit(let limit):
+                keys = keys.prefix(limit)
+            }
+        }
+        return keys
+    }
+
+    /// How many objects a query has, without ordering or listing them where that can be avoided.
+    public static func count(of query: Query, in view: StoreView) -> Int {
+        guard case .table(let table) = query.base, let classSchema = view.schema.find(table: table)
+        else { return keys(of: query, in: view).count }
+        var predicate: CompiledPredicate?
+        var most = Int.max
+        for step in query.plannedSteps {
+            switch step {
+            case .filter(let filter) where predicate == nil && most == .max: predicate = filter
+            case .filter, .distinct: return keys(of: query, in: view).count
+            case .sort: break  // because an order changes no count
+            case .limit(let limit): most = min(most, limit)
+            }
+        }
+        let rows = view.table(classSchema)
+        guard let predicate else { return min(most, rows.count) }
+        if let candidates = QueryPlan(predicate, rows).candidates(in: view) {
+            let bound = predicate.bound(to: view)
+            return min(most, candidates.count { bound.matches($0) })
+        }
+        let bound = predicate.bound(to: view)
+        var count = 0
+        for cluster in 0..<rows.clusterCount where count < most {
+            let among = rows.presence(cluster)
+            count += bound.evaluate(cluster: cluster, among: among).rowCount
+        }
+        return min(most, count)
+    }
+
+    /// The base, with the first filter and a limit right after it, which is where bitmaps work.
+    private static func start(
+        _ query: Query, _ steps: inout ArraySlice<Query.Step>, _ view: StoreView
+    ) -> ResultKeys {
+        switch query.base {
+        case .list(let table, let column, let owner):
+            guard view.schema.find(table: table) != nil, view.table(table).isPresent(owner) else {
+                return ResultKeys([])
+            }
+            let list = view.table(table).list(column, owner)
+            return ResultKeys((0..<list.count).compactMap { list.link(at: $0) })
+        case .backlinks(let table, let column, let target):
+            guard view.schema.find(table: table) != nil else { return ResultKeys([]) }
+            return ResultKeys(view.table(table).sources(of: target, through: column))
+        case .table(let table):
+            let rows = view.table(table)
+            var predicate: CompiledPredicate?
+            if case .filter(let filter)? = steps.first {
+                predicate = filter
+                steps.removeFirst()
+            }
+            var most = Int.max
+            if case .limit(let limit)? = steps.first { most = limit }
+            guard let predicate else { return scan(rows, nil, most) }
+            let bound = predicate.bound(to: view)
+            if let candidates = QueryPlan(predicate, rows).candidates(in: view) {
+                return ResultKeys(candidates.filter { bound.matches($0) })
+            }
+            return scan(rows, bound, most)
+        }
+    }
+
+    private static func scan(
+        _ rows: TableReader, _ predicate: BoundPredicate?, _ most: Int
+    ) -> ResultKeys {
+        var clusters: [ClusterBits] = []
+        clusters.reserveCapacity(rows.clusterCount)
+        var count = 0
+        for cluster in 0..<rows.clusterCount {
+            var bits = rows.presence(cluster)
+            if let predicate { bits = predicate.evaluate(cluster: cluster, among: bits) }
+            clusters.append(bits)
+            if most != .max {
+                count += bits.rowCount
+                if count >= most { break }
+            }
+        }
+        return ResultKeys(clusters: clusters)
+    }
+
+    private static func distinct(
+        _ keys: ResultKeys, _ paths: [PropertyPath], _ view: StoreView
+    ) -> ResultKeys {
+        var tables: [TableID] = []
+        let compiled = paths.map { $0.compiled(&tables) }
+        let bound = BoundTables(tables, in: view)
+        var kept: [ObjectKey] = []
+        if compiled.count == 1 {
+            var seen: Set<Scalar> = []
+            for key in keys where seen.insert(compiled[0].value(bound, key)).inserted {
+                kept.append(key)
+            }
+        } else {
+            var seen: Set<[Scalar]> = []
+            for key in keys where seen.insert(compiled.map { $0.value(bound, key) }).inserted {
+                kept.append(key)
+            }
+        }
+        return ResultKeys(kept)
+    }
+}

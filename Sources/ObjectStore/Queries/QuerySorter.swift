@@ -1,0 +1,255 @@
+import ColumnStorage
+
+/// Puts keys into an order, stably.
+///
+/// Values are taken out of their columns once, as 64-bit codes that order like the values, and the
+/// codes are sorted by radix; several keys are several stable passes, the least significant first.
+struct QuerySorter {
+    private let keys: [SortKey]
+    private let paths: [CompiledPath]
+    private let tables: BoundTables
+    private let rows: TableReader
+
+    init(_ keys: [SortKey], table: TableID, in view: StoreView) {
+        self.keys = keys
+        var tables: [TableID] = []
+        paths = keys.map { $0.path.compiled(&tables) }
+        self.tables = BoundTables(tables, in: view)
+        rows = view.table(table)
+    }
+
+    /// All keys in order.
+    func sorted(_ keys: ResultKeys) -> ResultKeys {
+        ResultKeys(sort(keys))
+    }
+
+    /// The first of the keys in order: only those that can still be among them are kept on the way.
+    func first(_ limit: Int, of keys: ResultKeys) -> ResultKeys {
+        guard limit > 0 else { return ResultKeys([]) }
+        guard keys.count / 4 > limit, let source = ownColumn(0), isCoded(source) else {
+            return sorted(keys).prefix(limit)
+        }
+        var best = BestKeys(
+            limit: limit, ascending: self.keys[0].ascending, keepsTies: self.keys.count > 1
+        ) { candidates in
+            sort(ResultKeys(candidates))
+        } code: { key in
+            code(source, key)
+        }
+        var column = CodedColumn()
+        let isScan = keys.forEachCluster { cluster, bits in
+            column.removeAll()
+            gather(source, cluster, bits, into: &column)
+            let first = Int64(cluster * Cluster.rows)
+            var values = 0
+            column.present.forEachRow { row in
+                best.add(ObjectKey(rawValue: first + Int64(row)), column.codes[values])
+                values += 1
+            }
+            (bits & ~column.present).forEachRow { row in
+                best.add(ObjectKey(rawValue: first + Int64(row)), nil)
+            }
+        }
+        if !isScan {
+            for key in keys { best.add(key, code(source, key)) }
+        }
+        return ResultKeys(best.result())
+    }
+
+    // MARK: Whole orders
+
+    private func sort(_ selection: ResultKeys) -> [ObjectKey] {
+        var order: [ObjectKey]?
+        for index in keys.indices.reversed() {
+            order = pass(index, order.map { ResultKeys($0) } ?? selection)
+        }
+        return order ?? selection.array
+    }
+
+    /// One stable pass by one key.
+    private func pass(_ index: Int, _ selection: ResultKeys) -> [ObjectKey] {
+        let ascending = keys[index].ascending
+        var nulls: [ObjectKey] = []
+        var entries: [RadixSort.Entry] = []
+        entries.reserveCapacity(selection.count)
+        var texts: TextArena?
+        if let source = ownColumn(index), isCoded(source), selection.isBitmap {
+            var column = CodedColumn()
+            _ = selection.forEachCluster { cluster, bits in
+                column.removeAll()
+                gather(source, cluster, bits, into: &column)
+                let first = Int64(cluster * Cluster.rows)
+                var values = 0
+                column.present.forEachRow { row in
+                    let code = column.codes[values]
+                    entries.append(.init(code: ascending ? code : ~code, key: first + Int64(row)))
+                    values += 1
+                }
+                (bits & ~column.present).forEachRow { row in
+                    nulls.append(ObjectKey(rawValue: first + Int64(row)))
+                }
+            }
+        } else {
+            var arena = TextArena()
+            for key in selection {
+                guard let code = code(paths[index], key, &arena) else {
+                    nulls.append(key)
+                    continue
+                }
+                entries.append(.init(code: ascending ? code : ~code, key: key.rawValue))
+            }
+            if !arena.isEmpty { texts = arena }
+        }
+        // Texts are found again by their place in the arena, so entries carry that instead.
+        var places: [Int64] = []
+        if texts != nil {
+            places = entries.map(\.key)
+            for position in entries.indices { entries[position].key = Int64(position) }
+        }
+        RadixSort.sort(&entries)
+        if let texts { texts.orderTies(&entries, ascending: ascending) }
+        var result: [ObjectKey] = []
+        result.reserveCapacity(selection.count)
+        if ascending { result += nulls }
+        if texts == nil {
+            for entry in entries { result.append(ObjectKey(rawValue: entry.key)) }
+        } else {
+            for entry in entries { result.append(ObjectKey(rawValue: places[Int(entry.key)])) }
+        }
+        if !ascending { result += nulls }
+        return result
+    }
+
+    // MARK: Codes
+
+    /// The values of a cluster that are not nil, and where they stand.
+    private struct CodedColumn {
+        var codes: [UInt64] = []
+        var present = ClusterBits.zero
+        var ints: [Int64] = []
+        var doubles: [Double] = []
+
+        mutating func removeAll() {
+            codes.removeAll(keepingCapacity: true)
+            ints.removeAll(keepingCapacity: true)
+            doubles.removeAll(keepingCapacity: true)
+            present = .zero
+        }
+    }
+
+    private func ownColumn(_ index: Int) -> ColumnSource? {
+        guard paths[index].hops.isEmpty, case .value(_, let source) = paths[index].terminal else {
+            return nil
+        }
+        return source
+    }
+
+    private func isCoded(_ source: ColumnSource) -> Bool {
+        [.int, .date, .double].contains(source.type)
+    }
+
+    private func gather(
+        _ source: ColumnSource, _ cluster: Int, _ bits: ClusterBits,
+        into column: inout CodedColumn
+    ) {
+        column.present = rows.matches(source.column, cluster, .notNull, among: bits)
+        if source.type == .double {
+            rows.gatherDoubles(
+                source.column, cluster, among: column.present, into: &column.doubles)
+            for value in column.doubles { column.codes.append(SortCode.of(value)) }
+        } else {
+            rows.gatherInts(source.column, cluster, among: column.present, into: &column.ints)
+            for value in column.ints { column.codes.append(SortCode.of(value)) }
+        }
+    }
+
+    private func code(_ source: ColumnSource, _ key: ObjectKey) -> UInt64? {
+        source.type == .double
+            ? rows.double(source.column, key).map(SortCode.of)
+            : rows.int(source.column, key).map(SortCode.of)
+    }
+
+    private func code(_ path: CompiledPath, _ key: ObjectKey, _ arena: inout TextArena) -> UInt64? {
+        switch path.value(tables, key) {
+        case .null, .nothing: return nil
+        case .bool(let flag): return flag ? 1 : 0
+        case .int(let value): return SortCode.of(value)
+        case .double(let value): return SortCode.of(value)
+        case .link(let target): return SortCode.of(target.rawValue)
+        case .bytes(let bytes): return arena.add(bytes)
+        }
+    }
+}
+
+/// 64-bit codes that order like the values.
+enum SortCode {
+    @inline(__always)
+    static func of(_ value: Int64) -> UInt64 {
+        UInt64(bitPattern: value) ^ (1 << 63)
+    }
+
+    /// Zeros are alike, NaN stands last.
+    @inline(__always)
+    static func of(_ value: Double) -> UInt64 {
+        if value.isNaN { return .max }
+        let bits = (value + 0).bitPattern
+        return bits >> 63 == 0 ? bits | 1 << 63 : ~bits
+    }
+}
+
+/// The best keys of a stream so far.
+private struct BestKeys {
+    private let limit: Int
+    private let ascending: Bool
+    private let keepsTies: Bool
+    private let sort: ([ObjectKey]) -> [ObjectKey]
+    private let code: (ObjectKey) -> UInt64?
+    private var kept: [ObjectKey] = []
+    private let capacity: Int
+    /// Whether there are enough, so that `bound`, the value of the last of them, keeps others out.
+    private var isFull = false
+    private var bound: UInt64?
+
+    init(
+        limit: Int, ascending: Bool, keepsTies: Bool,
+        sort: @escaping ([ObjectKey]) -> [ObjectKey], code: @escaping (ObjectKey) -> UInt64?
+    ) {
+        self.limit = limit
+        self.ascending = ascending
+        self.keepsTies = keepsTies
+        self.sort = sort
+        self.code = code
+        capacity = max(1024, 4 * limit)
+    }
+
+    @inline(__always)
+    mutating func add(_ key: ObjectKey, _ code: UInt64?) {
+        if isFull {
+            let isBetter: Bool
+            let isTie: Bool
+            switch (code, bound) {
+            case (let code?, let bound?):
+                isBetter = ascending ? code < bound : code > bound
+                isTie = code == bound
+            case (nil, nil): (isBetter, isTie) = (false, true)
+            case (nil, _?): (isBetter, isTie) = (ascending, false)
+            case (_?, nil): (isBetter, isTie) = (!ascending, false)
+            }
+            guard isBetter || (isTie && keepsTies) else { return }
+        }
+        kept.append(key)
+        if kept.count >= capacity { shrink() }
+    }
+
+    private mutating func shrink() {
+        kept = Array(sort(kept).prefix(limit))
+        guard kept.count == limit, let last = kept.last else { return }
+        bound = code(last)
+        isFull = true
+    }
+
+    mutating func result() -> [ObjectKey] {
+        shrink()
+        return kept
+    }
+}

@@ -1,0 +1,106 @@
+import ColumnStorage
+
+extension Results {
+    /// The sum of a property; nils do not count, and the sum of nothing is 0. Ints give an int
+    /// unless their sum needs more than 64 bits, then a double.
+    ///
+    /// Throws `invalid_query` for an unknown property, a list or a type that has no sum.
+    public func sum(_ path: String) throws -> Value {
+        switch try aggregate(.sum, path) {
+        case (.int(let value), let type) where type == .int: .int(value)
+        case (let value, _): .double(value.number ?? 0)
+        }
+    }
+
+    /// The smallest value of a property, nil if there is none.
+    ///
+    /// Throws as ``sum(_:)``.
+    public func minimum(_ path: String) throws -> Value {
+        let (value, type) = try aggregate(.minimum, path)
+        return Results.value(value, type)
+    }
+
+    /// The largest value of a property, nil if there is none.
+    ///
+    /// Throws as ``sum(_:)``.
+    public func maximum(_ path: String) throws -> Value {
+        let (value, type) = try aggregate(.maximum, path)
+        return Results.value(value, type)
+    }
+
+    /// The average of a property's values that are not nil; nil if there is none.
+    ///
+    /// Throws as ``sum(_:)``.
+    public func average(_ path: String) throws -> Value {
+        let (value, _) = try aggregate(.average, path)
+        return value.number.map(Value.double) ?? .null
+    }
+
+    /// How many objects have a value that is not nil.
+    ///
+    /// Throws `invalid_query` for an unknown property or a list.
+    public func count(of path: String) throws -> Int {
+        let (compiled, bound, _) = try read(path, for: "count")
+        return try keys().count { compiled.value(bound, $0) != .null }
+    }
+
+    private static func value(_ scalar: Scalar, _ type: PropertyType) -> Value {
+        switch scalar {
+        case .int(let value):
+            type == .date ? .date(Timestamp(microseconds: value)) : .int(value)
+        case .double(let value): type == .float ? .float(Float(value)) : .double(value)
+        default: .null
+        }
+    }
+
+    private func read(
+        _ text: String, for purpose: String
+    ) throws -> (CompiledPath, BoundTables, PropertyType) {
+        let view = try source.openView()
+        let path = try PropertyPath.parse(text, class: try classSchema(), schema: view.schema)
+        try path.checkSingle(for: purpose)
+        var tables: [TableID] = []
+        let compiled = path.compiled(&tables)
+        return (
+            compiled, BoundTables(tables, in: view), path.components.last?.property.type ?? .bool
+        )
+    }
+
+    private func aggregate(
+        _ operation: AggregateOperation, _ path: String
+    ) throws -> (Scalar, PropertyType) {
+        let (compiled, bound, type) = try read(path, for: operation.rawValue)
+        let isExtreme = operation == .minimum || operation == .maximum
+        guard type.isNumeric || (type == .date && isExtreme) else {
+            throw StoreError(
+                .invalidQuery,
+                "'\(path)' is \(type.rawValue); \(operation.rawValue) needs a number"
+                    + (isExtreme ? " or a date" : ""))
+        }
+        let keys = try keys()
+        var aggregate = Aggregate(operation)
+        if compiled.hops.isEmpty, type == .double, keys.isBitmap {
+            let rows = source.view.table(query.table)
+            if case .value(_, let column) = compiled.terminal {
+                aggregate.add(doubles: column.column, of: rows, keys)
+                return (aggregate.result, type)
+            }
+        }
+        for key in keys { aggregate.add(compiled.value(bound, key)) }
+        return (aggregate.result, type)
+    }
+}
+
+extension Aggregate {
+    /// Adds a column of doubles, a cluster at a time.
+    mutating func add(doubles column: ColumnID, of rows: TableReader, _ keys: ResultKeys) {
+        var values: [Double] = []
+        values.reserveCapacity(Cluster.rows)
+        _ = keys.forEachCluster { cluster, bits in
+            let present = rows.matches(column, cluster, .notNull, among: bits)
+            values.removeAll(keepingCapacity: true)
+            rows.gatherDoubles(column, cluster, among: present, into: &values)
+            add(doubles: values)
+        }
+    }
+}

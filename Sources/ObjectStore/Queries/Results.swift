@@ -1,0 +1,248 @@
+import ColumnStorage
+
+/// The objects of a query: lazy and live.
+///
+/// Nothing is computed until it is asked for; what was computed is kept until the store's version
+/// changes or its open write transaction changes something. Counting alone lists no keys. Results
+/// of a frozen view work the same and never change. Confined to the store's thread.
+///
+/// Every member that reads throws `closed` and `wrong_thread`.
+public final class Results {
+    /// The store, or the frozen view, that the results come from.
+    public let source: ObjectSource
+    /// What the results are.
+    public let query: Query
+
+    private struct Stamp: Equatable {
+        let version: UInt64
+        let generation: UInt64
+
+        init(_ view: StoreView) {
+            version = view.version
+            generation = view.generation
+        }
+    }
+
+    private var kept: (stamp: Stamp, keys: ResultKeys)?
+    private var counted: (stamp: Stamp, count: Int)?
+
+    /// Makes the results of a query; runs nothing.
+    public init(_ source: ObjectSource, _ query: Query) {
+        self.source = source
+        self.query = query
+    }
+
+    // MARK: Reading
+
+    /// The keys of the objects, in order, as of now. A value: it stays as it is when the store
+    /// changes, which is what loops want.
+    public func keys() throws -> ResultKeys {
+        let view = try source.openView()
+        let stamp = Stamp(view)
+        if let kept, kept.stamp == stamp { return kept.keys }
+        let keys = QueryEvaluator.keys(of: query, in: view)
+        kept = (stamp, keys)
+        return keys
+    }
+
+    /// How many objects there are.
+    public func count() throws -> Int {
+        let view = try source.openView()
+        let stamp = Stamp(view)
+        if let kept, kept.stamp == stamp { return kept.keys.count }
+        if let counted, counted.stamp == stamp { return counted.count }
+        let count = QueryEvaluator.count(of: query, in: view)
+        counted = (stamp, count)
+        return count
+    }
+
+    /// The class of the objects.
+    ///
+    /// Throws `unknown_class` if the class was removed since.
+    public func classSchema() throws -> ClassSchema {
+        guard let found = try source.openView().schema.find(table: query.table) else {
+            throw StoreError(.unknownClass, "the class of these results was removed")
+        }
+        return found
+    }
+
+    /// Whether there is still something to read: false once the store is closed, or the owner of
+    /// the list or the target of the backlinks was deleted.
+    public var isValid: Bool {
+        guard source.isOpen else { return false }
+        let view = source.view
+        switch query.base {
+        case .table(let table): return view.schema.find(table: table) != nil
+        case .list(let table, _, let owner):
+            return view.isPresent(ObjectReference(table: table, key: owner))
+        case .backlinks(_, _, let target):
+            return targetTable(view).map {
+                view.isPresent(ObjectReference(table: $0, key: target))
+            } ?? false
+        }
+    }
+
+    private func targetTable(_ view: StoreView) -> TableID? {
+        guard case .backlinks(let table, let column, _) = query.base,
+            let link = view.schema.find(table: table)?.property(in: column)
+        else { return nil }
+        return view.schema.target(of: link)?.table
+    }
+
+    /// The object at a position, counted from 0.
+    ///
+    /// Throws `out_of_range` past the end.
+    public func object(at position: Int) throws -> LiveObject {
+        let keys = try keys()
+        guard position >= 0, position < keys.count else {
+            throw StoreError(
+                .outOfRange, "index \(position + 1) is outside the \(keys.count) results")
+        }
+        return LiveObject(source, try classSchema(), keys[position])
+    }
+
+    /// The first object, nil if there is none. Does not compute the others where the order is
+    /// that of the class.
+    public func first() throws -> LiveObject? {
+        let view = try source.openView()
+        if let kept, kept.stamp == Stamp(view) {
+            return kept.keys.count == 0
+                ? nil : LiveObject(source, try classSchema(), kept.keys[0])
+        }
+        let keys = QueryEvaluator.keys(of: query.adding(.limit(1)), in: view)
+        return keys.count == 0 ? nil : LiveObject(source, try classSchema(), keys[0])
+    }
+
+    /// The last object, nil if there is none.
+    public func last() throws -> LiveObject? {
+        let keys = try keys()
+        return keys.count == 0
+            ? nil : LiveObject(source, try classSchema(), keys[keys.count - 1])
+    }
+
+    /// The first position of an object, nil if it is not among the results.
+    ///
+    /// Throws `invalid_argument` for an object of another class or store, `invalid_object` for a
+    /// deleted one.
+    public func index(of object: LiveObject) throws -> Int? {
+        let expected = try classSchema()
+        guard object.source.isSame(as: source) else {
+            throw StoreError(
+                .invalidArgument,
+                "this '\(object.classSchema.name)' belongs to another store or version")
+        }
+        guard object.classSchema.table == query.table else {
+            throw StoreError(
+                .invalidArgument,
+                "these results hold '\(expected.name)', not '\(object.classSchema.name)'")
+        }
+        guard object.isValid else { throw StoreView.deleted(object.classSchema, object.key) }
+        return try keys().firstIndex(of: object.key)
+    }
+
+    /// Whether an object is among the results. Throws as ``index(of:)``.
+    public func contains(_ object: LiveObject) throws -> Bool {
+        try index(of: object) != nil
+    }
+
+    // MARK: Refining
+
+    /// The objects that match a predicate (see ``Query``), and what its text says after it.
+    ///
+    /// Throws `invalid_query` with the text and a caret under the fault.
+    public func filtered(_ text: String, _ arguments: [Value] = []) throws -> Results {
+        let schema = try source.openView().schema
+        return Results(source, try query.filtered(text, arguments, schema: schema))
+    }
+
+    /// The objects whose properties have the given values.
+    ///
+    /// Throws `invalid_query` for an unknown property or a value of another type.
+    public func filtered(equal values: [(name: String, value: Value)]) throws -> Results {
+        guard !values.isEmpty else { return self }
+        let schema = try source.openView().schema
+        let classSchema = try classSchema()
+        for (name, _) in values {
+            guard classSchema.property(named: name) != nil else {
+                throw StoreError(
+                    .invalidQuery,
+                    "'\(classSchema.name)' has no property '\(name)'"
+                        + NearestName.hint(for: name, among: classSchema.properties.map(\.name)))
+            }
+        }
+        let text = values.enumerated().map { "\($1.name) == $\($0 + 1)" }
+            .joined(separator: " and ")
+        return Results(source, try query.filtered(text, values.map(\.value), schema: schema))
+    }
+
+    /// The objects ordered by key paths; the first is the most significant.
+    ///
+    /// Throws `invalid_query` for a path that gives no order.
+    public func sorted(_ keys: [(path: String, ascending: Bool)]) throws -> Results {
+        Results(source, try query.sorted(keys, schema: try source.openView().schema))
+    }
+
+    /// The first object of each combination of values of key paths.
+    ///
+    /// Throws `invalid_query` for a path through a list.
+    public func distinct(_ paths: [String]) throws -> Results {
+        Results(source, try query.distinct(paths, schema: try source.openView().schema))
+    }
+
+    /// At most the first `count` objects.
+    ///
+    /// Throws `invalid_query` for a negative count.
+    public func limited(to count: Int) throws -> Results {
+        Results(source, try query.limited(to: count))
+    }
+
+    /// The same query on another view or store of the file, such as a frozen one.
+    public func moved(to source: ObjectSource) -> Results {
+        Results(source, query)
+    }
+}
+
+extension Results {
+    /// All objects of a class.
+    public convenience init(_ source: ObjectSource, all classSchema: ClassSchema) {
+        self.init(source, Query(all: classSchema))
+    }
+
+    /// The objects of a list.
+    ///
+    /// Throws `type_mismatch` for a list of plain values.
+    public convenience init(_ list: LiveList) throws {
+        let view = try list.source.openView()
+        guard let target = view.schema.target(of: list.property) else {
+            throw StoreError(
+                .typeMismatch,
+                "'\(list.classSchema.name).\(list.property.name)' is \(list.property.typeName); "
+                    + "only lists of objects can be queried")
+        }
+        self.init(
+            list.source,
+            Query(
+                .list(list.classSchema.table, list.property.column, list.owner),
+                of: target.table))
+    }
+
+    /// The objects that link to an object through a backlinks property.
+    ///
+    /// Throws `type_mismatch` for another property.
+    public convenience init(
+        backlinks property: Property, of object: LiveObject
+    ) throws {
+        let schema = try object.source.openView().schema
+        guard let origin = property.origin, let linking = schema.find(origin.className),
+            let link = linking.property(named: origin.property)
+        else {
+            throw StoreError(
+                .typeMismatch,
+                "'\(object.classSchema.name).\(property.name)' is \(property.typeName), not "
+                    + "backlinks")
+        }
+        self.init(
+            object.source,
+            Query(.backlinks(linking.table, link.column, object.key), of: linking.table))
+    }
+}

@@ -1,0 +1,90 @@
+import ColumnStorage
+
+/// A test of one property's value against constants, ready to run.
+///
+/// Whether nil passes is kept apart from what else passes: `== nil` is "nothing, and nil",
+/// `!= 5` is "anything but 5, and nil".
+struct ValueTest: Sendable {
+    /// What values other than nil must satisfy.
+    enum Form: Sendable {
+        case never
+        case always
+        case bool(Bool)
+        case int(Comparison, Int64)
+        case intBetween(Int64, Int64)
+        case intIn([Int64])
+        case double(Comparison, Double)
+        case doubleBetween(Double, Double)
+        case doubleIn([Double])
+        case bytes(TextTest)
+        /// Links to one of these objects, ascending.
+        case links([ObjectKey])
+        case notLink(ObjectKey)
+    }
+
+    let form: Form
+    let matchesNull: Bool
+
+    static let isNull = ValueTest(form: .never, matchesNull: true)
+    static let isNotNull = ValueTest(form: .always, matchesNull: false)
+
+    /// Whether a value passes.
+    func matches(_ value: Scalar) -> Bool {
+        switch (form, value) {
+        case (_, .null): return matchesNull
+        case (_, .nothing), (.never, _): return false
+        case (.always, _): return true
+        case (.bool(let wanted), .bool(let flag)): return wanted == flag
+        case (.int(let comparison, let bound), .int):
+            return Scalar.holds(value, comparison, .int(bound))
+        case (.intBetween(let low, let high), .int(let number)):
+            return low <= number && number <= high
+        case (.intIn(let set), .int(let number)): return set.containsSorted(number)
+        case (.double(let comparison, let bound), .double):
+            return Scalar.holds(value, comparison, .double(bound))
+        case (.doubleBetween(let low, let high), .double(let number)):
+            return low <= number && number <= high
+        case (.doubleIn(let set), .double(let number)): return set.contains(number)
+        case (.bytes(let test), .bytes(let bytes)): return test.matches(bytes.span)
+        case (.links(let keys), .link(let key)): return keys.containsSorted(key)
+        case (.notLink(let other), .link(let key)): return key != other
+        default: return false
+        }
+    }
+
+    /// How much one row costs, in comparisons of integers.
+    var cost: Int {
+        switch form {
+        case .never, .always, .bool, .int, .intBetween: 1
+        case .double, .doubleBetween, .links, .notLink: 2
+        case .intIn, .doubleIn: 6
+        case .bytes(.folded), .bytes(.like): 60
+        case .bytes(.contains): 15
+        case .bytes: 8
+        }
+    }
+}
+
+extension [Int64] {
+    func containsSorted(_ value: Int64) -> Bool {
+        var low = 0
+        var high = count
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle] < value { low = middle + 1 } else { high = middle }
+        }
+        return low < count && self[low] == value
+    }
+}
+
+extension [ObjectKey] {
+    func containsSorted(_ value: ObjectKey) -> Bool {
+        var low = 0
+        var high = count
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle] < value { low = middle + 1 } else { high = middle }
+        }
+        return low < count && self[low] == value
+    }
+}
