@@ -8,10 +8,10 @@ import ColumnStorage
 /// insertion and removal cost the logarithm of the number of groups. An empty group costs twelve
 /// bytes, so a few matches in a large table stay small.
 struct KeyBitmap {
-    var slots: [Int32] = []
-    var groups: [ClusterBits] = []
+    private var slots: [Int32] = []
+    private var groups: [ClusterBits] = []
     private var freeSlots: [Int32] = []
-    var counts = FenwickTree()
+    private var counts = FenwickTree()
 
     var count: Int { counts.total }
 
@@ -34,6 +34,25 @@ struct KeyBitmap {
             bucketCounts[cluster] += 1
         }
         counts = FenwickTree(bucketCounts)
+    }
+
+    /// Takes the result of an unsorted query, whose keys ascend; a scan's bitmaps as they are.
+    init(_ keys: ResultKeys) {
+        var bucketCounts: [Int] = []
+        let isScan = keys.forEachCluster { cluster, rows in
+            while slots.count < cluster {
+                slots.append(-1)
+                bucketCounts.append(0)
+            }
+            slots.append(Int32(groups.count))
+            groups.append(rows)
+            bucketCounts.append(rows.rowCount)
+        }
+        if isScan {
+            counts = FenwickTree(bucketCounts)
+        } else {
+            self = KeyBitmap(ascending: keys)
+        }
     }
 
     func contains(_ key: ObjectKey) -> Bool {
