@@ -81,6 +81,17 @@ struct HeapLeaf {
     }
 
     @inline(__always)
+    func isNull(_ row: Int) -> Bool {
+        address.load(fromByteOffset: LeafFormat.headerSize &+ row &>> 3, as: UInt8.self)
+            &>> UInt8(truncatingIfNeeded: row & 7) & 1 != 0
+    }
+
+    @inline(__always)
+    func word(_ row: Int) -> Int64 {
+        payload.loadUnaligned(fromByteOffset: 8 &* row, as: Int64.self)
+    }
+
+    @inline(__always)
     func setFloat(_ row: Int, _ value: Float) {
         payload.storeBytes(of: value, toByteOffset: 4 &* row, as: Float.self)
     }

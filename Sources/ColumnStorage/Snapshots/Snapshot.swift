@@ -131,6 +131,7 @@ public final class Snapshot {
         let transaction = try WriteTransaction(file.lease, durability: file.options.durability)
         let left = try advance()
         source.write = WriteSession(self, transaction)
+        source.forgetPages()
         return left
     }
 
@@ -191,6 +192,7 @@ public final class Snapshot {
         session.end()
         session.transaction.abort()
         source.definitions = session.definitionsBefore
+        source.forgetPages()
         for reader in touched {
             reader.configure(
                 source.definitions[reader.id] ?? TableDefinition(id: reader.id, columns: []))

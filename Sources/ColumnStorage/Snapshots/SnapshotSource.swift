@@ -13,10 +13,14 @@ package final class SnapshotSource {
     var definitions: [TableID: TableDefinition] = [:]
     /// The first thing in the file that made no sense.
     var damage: StorageError?
+    let listPages: ListPages
+    private var indexPages = [IndexPages?](repeating: nil, count: FileTables.shards)
 
     init(_ file: ColumnFile, _ reader: ReadTransaction) {
         self.file = file
         self.reader = reader
+        listPages = ListPages(file.tables.lists)
+        listPages.move(to: reader.handle)
         file.retainVersion(reader.version)
     }
 
@@ -24,16 +28,39 @@ package final class SnapshotSource {
 
     var version: UInt64 { reader?.version ?? 0 }
 
+    /// What reads of indexes and lists go through: the open write, or the version.
+    var handle: TransactionHandle? {
+        if let write, write.transaction.isOpen { return write.transaction.handle }
+        return reader?.handle
+    }
+
+    /// The index blocks of a table's shard.
+    func indexPages(of table: TableID) -> IndexPages {
+        let shard = FileTables.shard(of: table)
+        if let known = indexPages[shard] { return known }
+        let pages = IndexPages(file.tables.indexes(of: table))
+        indexPages[shard] = pages
+        return pages
+    }
+
+    /// Forgets where index blocks and list chunks lie: the transaction or its content is another one.
+    func forgetPages() {
+        listPages.move(to: handle)
+        for pages in indexPages { pages?.invalidate() }
+    }
+
     /// Reads another version from now on. The old one lives as long as somebody else holds it.
     func move(to next: ReadTransaction) {
         file.retainVersion(next.version)
         if let reader { file.releaseVersion(reader.version) }
         reader = next
+        forgetPages()
     }
 
     func close() {
         if let reader { file.releaseVersion(reader.version) }
         reader = nil
+        forgetPages()
     }
 
     /// Reads the committed version; nil when absent, damaged or closed.

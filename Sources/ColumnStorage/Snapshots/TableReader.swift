@@ -19,6 +19,9 @@ public final class TableReader {
     let leaves: Table
     /// What the open write has done to this table.
     var overlay: TableOverlay?
+    /// By column; nil where there is none.
+    var intIndexes: [IntIndex?] = []
+    var lists: [ListColumn?] = []
 
     init(_ id: TableID, _ source: SnapshotSource) {
         self.id = id
@@ -54,7 +57,9 @@ public final class TableReader {
             state.pointee.kinds[index] = column.isDropped ? 0 : column.kind.rawValue
         }
         if definition != next {
+            let old = definition
             definition = next
+            configureIndexes(from: old)
             state.pointee.advanceEpoch()
             overlay?.restoreAddresses()
         }

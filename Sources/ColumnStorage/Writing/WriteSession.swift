@@ -22,6 +22,7 @@ public final class WriteSession {
     private var recent: TableOverlay?
     private var greatestKeys = [UInt64?](repeating: nil, count: FileTables.shards)
     private var isSchemaChanged = false
+    var incomingColumns: [TableID: [(table: TableID, column: ColumnDefinition)]] = [:]
     private var isMetadataChanged = false
     let definitionsBefore: [TableID: TableDefinition]
 
@@ -66,10 +67,33 @@ public final class WriteSession {
             throw StorageError(.system, call: "too many tables or columns", file: file.path)
         }
         isSchemaChanged = true
+        incomingColumns = [:]
         let overlay = overlay(table.id)
+        let before = overlay.reader.definition
+        try clearDropped(overlay.reader, before, table)
         snapshot.source.definitions[table.id] = table
         overlay.reader.configure(table)
         overlay.columnsChanged()
+        for column in table.columns where column.index != .none && !column.isDropped {
+            let place = column.id.rawValue
+            let old = before.columns.indices.contains(place) ? before.columns[place] : nil
+            if old.map({ $0.index == IndexKind.none }) ?? true { try build(overlay.reader, column) }
+        }
+    }
+
+    /// Removes the index entries and lists of columns that lose them.
+    private func clearDropped(
+        _ reader: TableReader, _ before: TableDefinition, _ after: TableDefinition
+    ) throws(StorageError) {
+        for (place, column) in before.columns.enumerated() where !column.isDropped {
+            let next = after.columns.indices.contains(place) ? after.columns[place] : nil
+            if column.usesIntIndex && next?.usesIntIndex != true {
+                try reader.intIndex(column.id)?.removeAll(in: transaction.handle)
+            }
+            if column.kind == .list && next?.isDropped != false {
+                try reader.list(column.id)?.removeAllLists()
+            }
+        }
     }
 
     /// Stores a small named blob. The schema counts as changed.
@@ -123,19 +147,15 @@ public final class WriteSession {
         let overlay = overlay(table)
         let (cluster, row) = place(key)
         precondition(overlay.reader.isPresent(key), "no such row")
-        for column in overlay.reader.definition.columns where !column.isDropped {
-            switch column.kind {
-            case .string, .data: try deleteLong(overlay, column.id, cluster, row, key)
-            default: break
-            }
-        }
+        try unlink(table, key)
+        try clear(overlay, key, cluster, row)
         var bits = overlay.heapLeaf(0, cluster).presence
         bits.remove(row)
         overlay.heapLeaf(0, cluster).presence = bits
         overlay.reader.state.pointee.count -= 1
     }
 
-    private func deleteLong(
+    func deleteLong(
         _ overlay: TableOverlay, _ column: ColumnID, _ cluster: Int, _ row: Int, _ key: ObjectKey
     ) throws(StorageError) {
         let leaf = Leaf(overlay.reader.leaf(column.rawValue + 1, cluster))
@@ -173,7 +193,8 @@ public final class WriteSession {
     /// The heap leaf and row to write a value to, marked as set.
     @inline(__always)
     private func target(
-        _ table: TableID, _ column: ColumnID, _ key: ObjectKey, _ kind: ColumnKind
+        _ table: TableID, _ column: ColumnID, _ key: ObjectKey, _ kind: ColumnKind,
+        _ indexed: Int64? = nil
     ) -> (leaf: HeapLeaf, row: Int) {
         let overlay = overlay(table)
         precondition(
@@ -181,20 +202,30 @@ public final class WriteSession {
                 && key.rawValue < overlay.reader.keyBound, "no such row, or another kind of column")
         let (cluster, row) = place(key)
         let leaf = overlay.heapLeaf(column.rawValue + 1, cluster)
+        if let index = overlay.reader.intIndexes[column.rawValue] {
+            // A row that this write has made has no entry before it is set for the first time.
+            let hadValue = leaf.marks.contains(row) || overlay.wasPresent(cluster, row)
+            var old: Int64?
+            if hadValue && !leaf.isNull(row) {
+                let word = leaf.word(row)
+                old = kind == .link ? (word == 0 ? nil : word - 1) : word
+            }
+            reindex(index, key, from: old, to: indexed)
+        }
         leaf.mark(row)
         return (leaf, row)
     }
 
     /// Sets an integer.
     public func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, int value: Int64) {
-        let (leaf, row) = target(table, column, key, .int)
+        let (leaf, row) = target(table, column, key, .int, value)
         leaf.setNull(row, false)
         leaf.setWord(row, UInt64(bitPattern: value))
     }
 
     /// Sets a boolean.
     public func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, bool value: Bool) {
-        let (leaf, row) = target(table, column, key, .bool)
+        let (leaf, row) = target(table, column, key, .bool, value ? 1 : 0)
         leaf.setNull(row, false)
         leaf.setWord(row, value ? 1 : 0)
     }
@@ -217,7 +248,7 @@ public final class WriteSession {
     public func set(
         _ table: TableID, _ column: ColumnID, _ key: ObjectKey, link value: ObjectKey?
     ) {
-        let (leaf, row) = target(table, column, key, .link)
+        let (leaf, row) = target(table, column, key, .link, value?.rawValue)
         leaf.setNull(row, false)
         leaf.setWord(row, value.map { UInt64(bitPattern: $0.rawValue + 1) } ?? 0)
     }
@@ -325,6 +356,8 @@ public final class WriteSession {
         var shards = ShardVersions(try handle.get(target, ShardVersions.key))
         for id in overlays.keys.sorted() {
             guard let overlay = overlays[id], overlay.isTouched else { continue }
+            for list in overlay.reader.lists { try list?.flush() }
+            for index in overlay.reader.intIndexes { try index?.flush(in: handle) }
             try overlay.flushAll()
             var head = TableHead()
             head.keyBound = overlay.reader.keyBound
@@ -358,6 +391,8 @@ public final class WriteSession {
         recent = nil
         for overlay in overlays.values {
             overlay.discard()
+            for index in overlay.reader.intIndexes { index?.cancel() }
+            for list in overlay.reader.lists { list?.cancel() }
             overlay.reader.overlay = nil
         }
         overlays = [:]

@@ -1,0 +1,153 @@
+import LMDBStorage
+
+// Look-ups through indexes. A column without one is scanned instead: the answer is the same. What cannot be
+// read is noted in the snapshot's `damage` and counts as nothing found.
+extension TableReader {
+    /// The row with this integer; the first one where the index is not unique.
+    public func find(_ column: ColumnID, int value: Int64) -> ObjectKey? {
+        guard let index = intIndex(column), kind(of: column) != .link else {
+            return scan(column, .int(.equal, value), first: true).first
+        }
+        return read { (transaction) throws(StorageError) in
+            try index.find(value, in: transaction)
+        } ?? nil
+    }
+
+    /// The rows with this integer, ascending.
+    public func keys(_ column: ColumnID, equalTo value: Int64) -> [ObjectKey] {
+        guard let index = intIndex(column), kind(of: column) != .link else {
+            return scan(column, .int(.equal, value), first: false)
+        }
+        return read { (transaction) throws(StorageError) in
+            try index.keys(equalTo: value, in: transaction)
+        } ?? []
+    }
+
+    /// The rows with integers of a range in the order of the index (by value, then key); an open end
+    /// is nil. Without an index in the order of keys.
+    public func keys(
+        _ column: ColumnID, from lower: Int64?, through upper: Int64?
+    ) -> [ObjectKey] {
+        guard let index = intIndex(column), kind(of: column) != .link else {
+            return scan(column, .intBetween(lower ?? .min, upper ?? .max), first: false)
+        }
+        return read { (transaction) throws(StorageError) in
+            try index.keys(from: lower, through: upper, in: transaction)
+        } ?? []
+    }
+
+    /// The rows whose link or list in `column`, a column of this table, holds `target`, ascending; a row
+    /// that holds it several times is named as often.
+    public func sources(of target: ObjectKey, through column: ColumnID) -> [ObjectKey] {
+        guard let index = intIndex(column) else { return [] }
+        return read { (transaction) throws(StorageError) in
+            try index.keys(equalTo: target.rawValue, in: transaction)
+        } ?? []
+    }
+
+    /// How many times `target` is held by `column`, a link or list column of this table.
+    public func sourceCount(of target: ObjectKey, through column: ColumnID) -> Int {
+        guard let index = intIndex(column) else { return 0 }
+        return read { (transaction) throws(StorageError) in
+            try index.count(from: target.rawValue, through: target.rawValue, in: transaction)
+        } ?? 0
+    }
+
+    /// Whether look-ups in a column go through an index.
+    public func hasIndex(_ column: ColumnID) -> Bool { intIndex(column) != nil }
+
+    /// The list of a row, for reading; follows the snapshot. Nil for a dead row and another kind of
+    /// column.
+    public func list(_ column: ColumnID, _ key: ObjectKey) -> ListReader? {
+        guard isPresent(key) else { return nil }
+        return list(column)?.reader(key)
+    }
+
+    func list(_ column: ColumnID) -> ListColumn? {
+        lists.indices.contains(column.rawValue) ? lists[column.rawValue] : nil
+    }
+
+    /// The row with these bytes; the first one where the index is not unique.
+    public func find(_ column: ColumnID, bytes value: [UInt8]) -> ObjectKey? {
+        scan(column, .bytesEqual(value), first: true).first
+    }
+
+    /// The rows with these bytes, ascending.
+    public func keys(_ column: ColumnID, equalTo value: [UInt8]) -> [ObjectKey] {
+        scan(column, .bytesEqual(value), first: false)
+    }
+
+    func intIndex(_ column: ColumnID) -> IntIndex? {
+        intIndexes.indices.contains(column.rawValue) ? intIndexes[column.rawValue] : nil
+    }
+
+    /// Reads with the open write or the version; nil after an error, or when closed.
+    func read<R>(_ body: (TransactionHandle) throws(StorageError) -> R) -> R? {
+        guard let handle = source.handle else { return nil }
+        do throws(StorageError) {
+            return try body(handle)
+        } catch {
+            source.note(error)
+            return nil
+        }
+    }
+
+    func scan(_ column: ColumnID, _ test: ColumnTest, first: Bool) -> [ObjectKey] {
+        var found: [ObjectKey] = []
+        for cluster in 0..<clusterCount {
+            let base = Int64(cluster * Cluster.rows)
+            matches(column, cluster, test, among: presence(cluster)).forEachRow {
+                found.append(ObjectKey(base + Int64($0)))
+            }
+            if first && !found.isEmpty { break }
+        }
+        return found
+    }
+
+    /// Makes the indexes and lists that the definition asks for; those that stay keep what they know.
+    func configureIndexes(from old: TableDefinition) {
+        let count = definition.columns.count
+        while intIndexes.count < count { intIndexes.append(nil) }
+        while lists.count < count { lists.append(nil) }
+        for (place, column) in definition.columns.enumerated() {
+            let before = old.columns.indices.contains(place) ? old.columns[place] : nil
+            if before == column { continue }
+            if column.usesIntIndex {
+                if intIndexes[place] == nil {
+                    intIndexes[place] = IntIndex(
+                        table: id, column: column.id, pages: source.indexPages(of: id))
+                }
+            } else {
+                intIndexes[place] = nil
+            }
+            if !column.isDropped, column.kind == .list, let element = column.elementKind {
+                lists[place] = ListColumn(
+                    table: id, column: column.id, elementKind: element, pages: source.listPages)
+            } else {
+                lists[place] = nil
+            }
+        }
+    }
+}
+
+extension ColumnDefinition {
+    /// Whether the values, or the targets, are kept in an index of integers.
+    var usesIntIndex: Bool {
+        if isDropped { return false }
+        switch kind {
+        case .link: return true
+        case .list: return elementKind == .link
+        case .int, .bool: return index != .none
+        default: return false
+        }
+    }
+
+    /// Whether the values are kept in an index of bytes.
+    var usesBytesIndex: Bool {
+        if isDropped || index == .none { return false }
+        switch kind {
+        case .string, .data, .bytes12, .bytes16: return true
+        default: return false
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import LMDBStorage
+
+/// A list of one row inside a write. Every change marks the (row, column) as modified, keeps the number of
+/// elements in the row and the index of links backwards. Positions must be in range: callers check.
+///
+/// Appending touches only the last chunk, however long the list is.
+public struct ListEditor {
+    let session: WriteSession
+    let overlay: TableOverlay
+    let column: ColumnDefinition
+    let key: ObjectKey
+    let writer: ListWriter
+
+    /// The list as it is now, for reading.
+    public var reader: ListReader { writer.reader }
+
+    /// The number of elements.
+    public var count: Int { overlay.reader.listCount(column.id, key) }
+
+    /// Adds an element at the end.
+    public func append(_ element: ListElement) throws(StorageError) {
+        try linked(element)
+        session.setListCount(overlay, column.id, key, try writer.append(element))
+    }
+
+    /// Adds elements at the end.
+    public func append(contentsOf elements: some Sequence<ListElement>) throws(StorageError) {
+        for element in elements { try linked(element) }
+        session.setListCount(
+            overlay, column.id, key, try writer.append(contentsOf: elements))
+    }
+
+    /// Puts an element before the one at a position, or at the end.
+    public func insert(_ element: ListElement, at position: Int) throws(StorageError) {
+        try linked(element)
+        session.setListCount(
+            overlay, column.id, key, try writer.insert(element, at: position))
+    }
+
+    /// Replaces an element.
+    public func set(_ element: ListElement, at position: Int) throws(StorageError) {
+        try unlinked(try writer.set(element, at: position))
+        try linked(element)
+        session.setListCount(overlay, column.id, key, count)
+    }
+
+    /// Removes an element.
+    public func remove(at position: Int) throws(StorageError) {
+        try unlinked(try writer.remove(at: position))
+        session.setListCount(overlay, column.id, key, count - 1)
+    }
+
+    /// Removes every element that is equal.
+    public func removeAll(equalTo element: ListElement) throws(StorageError) {
+        let elements = try elements()
+        var removed = 0
+        for position in elements.indices.reversed() where elements[position] == element {
+            try writer.remove(at: position)
+            removed += 1
+        }
+        for _ in 0..<removed { try unlinked(element) }
+        session.setListCount(overlay, column.id, key, count - removed)
+    }
+
+    /// Takes an element out and puts it back so that it is then at `target`.
+    public func move(from position: Int, to target: Int) throws(StorageError) {
+        try writer.move(from: position, to: target)
+        session.setListCount(overlay, column.id, key, count)
+    }
+
+    /// Exchanges two elements.
+    public func swap(_ first: Int, _ second: Int) throws(StorageError) {
+        try writer.swap(first, second)
+        session.setListCount(overlay, column.id, key, count)
+    }
+
+    /// Removes all elements.
+    public func removeAll() throws(StorageError) {
+        if column.elementKind == .link {
+            for element in try elements() { try unlinked(element) }
+        }
+        if count > 0 { try writer.removeAll() }
+        session.setListCount(overlay, column.id, key, 0)
+    }
+
+    private func elements() throws(StorageError) -> [ListElement] {
+        do {
+            return try writer.reader.elements()
+        } catch {
+            // because: reading a list throws nothing else.
+            throw error as? StorageError
+                ?? StorageError(.damaged, call: "reading a list", file: session.file.path)
+        }
+    }
+
+    private func linked(_ element: ListElement) throws(StorageError) {
+        guard column.elementKind == .link, case .int(let target) = element else { return }
+        try overlay.reader.intIndex(column.id)?.insert(
+            target, key, in: session.transaction.handle)
+    }
+
+    private func unlinked(_ element: ListElement) throws(StorageError) {
+        guard column.elementKind == .link, case .int(let target) = element else { return }
+        try overlay.reader.intIndex(column.id)?.remove(
+            target, key, in: session.transaction.handle)
+    }
+}

@@ -1,0 +1,118 @@
+import LMDBStorage
+
+// What changing a row means for indexes, lists and the links of other rows.
+extension WriteSession {
+    /// The list of a row, for changing.
+    public func list(_ table: TableID, _ column: ColumnID, _ key: ObjectKey) -> ListEditor {
+        let overlay = overlay(table)
+        guard let lists = overlay.reader.list(column) else {
+            preconditionFailure("not a list column")
+        }
+        return ListEditor(
+            session: self, overlay: overlay,
+            column: overlay.reader.definition.columns[column.rawValue], key: key,
+            writer: lists.writer(key, count: overlay.reader.listCount(column, key)))
+    }
+
+    func setListCount(
+        _ overlay: TableOverlay, _ column: ColumnID, _ key: ObjectKey, _ count: Int
+    ) {
+        let (cluster, row) = place(key)
+        let leaf = overlay.heapLeaf(column.rawValue + 1, cluster)
+        leaf.mark(row)
+        leaf.setWord(row, UInt64(max(count, 0)))
+    }
+
+    /// Moves the entry of a row from one integer to another; nil is no entry.
+    func reindex(_ index: IntIndex, _ key: ObjectKey, from old: Int64?, to new: Int64?) {
+        if old == new { return }
+        do throws(StorageError) {
+            if let old { try index.remove(old, key, in: transaction.handle) }
+            if let new { try index.insert(new, key, in: transaction.handle) }
+        } catch { fail(error) }
+    }
+
+    /// The columns whose links point to a table.
+    func incoming(_ table: TableID) -> [(table: TableID, column: ColumnDefinition)] {
+        if let known = incomingColumns[table] { return known }
+        var found: [(table: TableID, column: ColumnDefinition)] = []
+        for definition in snapshot.source.definitions.values {
+            for column in definition.columns where !column.isDropped && column.target == table {
+                if column.kind == .link || column.elementKind == .link {
+                    found.append((definition.id, column))
+                }
+            }
+        }
+        incomingColumns[table] = found
+        return found
+    }
+
+    /// Removes what a row has in indexes, lists and the table of long values.
+    func clear(
+        _ overlay: TableOverlay, _ key: ObjectKey, _ cluster: Int, _ row: Int
+    ) throws(StorageError) {
+        let reader = overlay.reader
+        for column in reader.definition.columns where !column.isDropped {
+            switch column.kind {
+            case .string, .data:
+                try clearBytes(overlay, column, key, cluster, row)
+            case .bytes12, .bytes16:
+                if column.usesBytesIndex { try clearBytes(overlay, column, key, cluster, row) }
+            case .list:
+                if reader.listCount(column.id, key) > 0 {
+                    try list(overlay.id, column.id, key).removeAll()
+                }
+            default:
+                guard let index = reader.intIndex(column.id),
+                    overlay.hadValue(column.id.rawValue + 1, cluster, row),
+                    let value = indexed(reader, column, key)
+                else { continue }
+                try index.remove(value, key, in: transaction.handle)
+            }
+        }
+    }
+
+    /// What the index of integers holds for a row.
+    func indexed(_ reader: TableReader, _ column: ColumnDefinition, _ key: ObjectKey) -> Int64? {
+        switch column.kind {
+        case .int: reader.int(column.id, key)
+        case .bool: reader.bool(column.id, key).map { $0 ? 1 : 0 }
+        case .link: reader.link(column.id, key)?.rawValue
+        default: nil
+        }
+    }
+
+    /// Makes every link to a row that is going to be none, and takes the row out of lists.
+    func unlink(_ table: TableID, _ key: ObjectKey) throws(StorageError) {
+        for (source, column) in incoming(table) {
+            let reader = overlay(source).reader
+            var last: ObjectKey?
+            for owner in reader.sources(of: key, through: column.id) where owner != last {
+                last = owner
+                if column.kind == .link {
+                    set(source, column.id, owner, link: nil)
+                } else {
+                    try list(source, column.id, owner).removeAll(equalTo: .int(key.rawValue))
+                }
+            }
+        }
+    }
+
+    /// Fills the index of a column that rows exist for already.
+    func build(_ reader: TableReader, _ column: ColumnDefinition) throws(StorageError) {
+        if let index = reader.intIndex(column.id), column.kind == .int || column.kind == .bool {
+            for cluster in 0..<reader.clusterCount {
+                let rows = reader.matches(
+                    column.id, cluster, .notNull, among: reader.presence(cluster))
+                let base = Int64(cluster * Cluster.rows)
+                try rows.forEachRow { row throws(StorageError) in
+                    let key = ObjectKey(base + Int64(row))
+                    if let value = indexed(reader, column, key) {
+                        try index.insert(value, key, in: transaction.handle)
+                    }
+                }
+            }
+        }
+        try buildBytes(reader, column)
+    }
+}

@@ -1,0 +1,94 @@
+import Testing
+
+@testable import ColumnStorage
+@testable import LMDBStorage
+
+@Suite struct LinkAndIndexTests {
+    let folder = TemporaryFolder()
+    let dogs = TableDefinition(
+        id: TableID(1),
+        columns: [
+            ColumnDefinition(id: ColumnID(0), kind: .int, index: .unique),
+            ColumnDefinition(id: ColumnID(1), kind: .link, isOptional: true, target: TableID(2)),
+        ])
+    let people = TableDefinition(
+        id: TableID(2),
+        columns: [
+            ColumnDefinition(
+                id: ColumnID(0), kind: .list, elementKind: .link, target: TableID(1))
+        ])
+
+    func open() throws -> Snapshot {
+        let snapshot = try Snapshot(try ColumnFile.open(path: folder.file()))
+        _ = try snapshot.beginWrite()
+        try snapshot.write!.define(dogs)
+        try snapshot.write!.define(people)
+        _ = try snapshot.commit()
+        return snapshot
+    }
+
+    @Test func `finds rows by index, inside the write and after it`() throws {
+        let snapshot = try open()
+        let table = snapshot.table(dogs.id)
+        _ = try snapshot.beginWrite()
+        var keys: [ObjectKey] = []
+        for number in 0..<2000 {
+            let key = snapshot.write!.insert(dogs.id)
+            snapshot.write!.set(dogs.id, ColumnID(0), key, int: Int64(number * 3))
+            keys.append(key)
+        }
+        #expect(table.find(ColumnID(0), int: 300) == keys[100])
+        _ = try snapshot.commit()
+        #expect(table.find(ColumnID(0), int: 300) == keys[100])
+        #expect(table.find(ColumnID(0), int: 301) == nil)
+        #expect(table.find(ColumnID(0), int: 0) == keys[0])
+        _ = try snapshot.beginWrite()
+        snapshot.write!.set(dogs.id, ColumnID(0), keys[100], int: -5)
+        try snapshot.write!.delete(dogs.id, keys[101])
+        #expect(table.find(ColumnID(0), int: 300) == nil)
+        #expect(table.find(ColumnID(0), int: -5) == keys[100])
+        #expect(table.find(ColumnID(0), int: 303) == nil)
+        let before = try snapshot.commit()
+        #expect(table.find(ColumnID(0), int: -5) == keys[100])
+        #expect(table.find(ColumnID(0), int: 303) == nil)
+        #expect(before.table(dogs.id).find(ColumnID(0), int: 303) == keys[101])
+        #expect(table.keys(ColumnID(0), from: 290, through: 310).count == 5)
+    }
+
+    @Test func `deleting a row removes it from links and lists`() throws {
+        let snapshot = try open()
+        _ = try snapshot.beginWrite()
+        let write = snapshot.write!
+        let person = write.insert(people.id)
+        let dog = write.insert(dogs.id)
+        let other = write.insert(dogs.id)
+        write.set(dogs.id, ColumnID(0), dog, int: 1)
+        write.set(dogs.id, ColumnID(0), other, int: 2)
+        write.set(dogs.id, ColumnID(1), dog, link: person)
+        for key in [dog, other, dog] {
+            try write.list(people.id, ColumnID(0), person).append(.int(key.rawValue))
+        }
+        _ = try snapshot.commit()
+        let people = snapshot.table(people.id)
+        let dogs = snapshot.table(dogs.id)
+        #expect(people.listCount(ColumnID(0), person) == 3)
+        #expect(people.sources(of: dog, through: ColumnID(0)) == [person, person])
+        #expect(dogs.sources(of: person, through: ColumnID(1)) == [dog])
+        _ = try snapshot.beginWrite()
+        try snapshot.write!.delete(dogs.id, dog)
+        let before = try snapshot.commit()
+        #expect(try people.list(ColumnID(0), person)?.keys() == [other])
+        #expect(people.listCount(ColumnID(0), person) == 1)
+        #expect(people.sources(of: dog, through: ColumnID(0)) == [])
+        #expect(before.table(people.id).listCount(ColumnID(0), person) == 3)
+        let changes = try snapshot.changes(from: before.version, to: snapshot.version)
+        #expect(changes?.tables[people.id]?.modified[ColumnID(0)]?.contains(person) == true)
+        _ = try snapshot.beginWrite()
+        let again = snapshot.write!.insert(dogs.id)
+        snapshot.write!.set(dogs.id, ColumnID(1), again, link: person)
+        try snapshot.write!.delete(people.id, person)
+        #expect(dogs.link(ColumnID(1), again) == nil)
+        _ = try snapshot.commit()
+        #expect(dogs.link(ColumnID(1), again) == nil)
+    }
+}
