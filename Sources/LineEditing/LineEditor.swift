@@ -104,6 +104,8 @@ public final class LineEditor {
         output.pipe.drain()
         output.finishLine()
         output.beginEditing()
+        // Before the prompt: libedit would do it only when it reads, and what is typed until then would be echoed.
+        shim_prepare_terminal(editor, 1)
         write("\u{1B}[?2004h")
         var count: Int32 = 0
         let line = el_wgets(editor, &count)

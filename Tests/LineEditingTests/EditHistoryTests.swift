@@ -1,0 +1,51 @@
+import Foundation
+import LineEditing
+import Testing
+
+@Suite struct EditHistoryTests {
+    private func withFile(_ body: (String) throws -> Void) rethrows {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try body(folder.appending(path: "state/moonpool/history").path)
+    }
+
+    @Test func `keeps whole entries from session to session`() {
+        withFile { file in
+            let entries = ["x = 1", "do\n  y()\nend", "'\\n' .. \"\\\\\"", "日本語"]
+            let first = EditHistory(file: file)
+            for entry in entries { first.add(entry) }
+            #expect(EditHistory(file: file).entries == entries)
+        }
+    }
+
+    @Test func `leaves out blank entries and repetitions`() {
+        let history = EditHistory(file: nil)
+        for entry in ["", "  ", "a", "a", "a  ", "b", "a"] { history.add(entry) }
+        #expect(history.entries == ["a", "b", "a"])
+    }
+
+    @Test func `is for its owner's eyes`() throws {
+        try withFile { file in
+            EditHistory(file: file).add("secret")
+            let attributes = try FileManager.default.attributesOfItem(atPath: file)
+            #expect(attributes[.posixPermissions] as? Int == 0o600)
+        }
+    }
+
+    @Test func `is cut to its newest entries`() throws {
+        try withFile { file in
+            let history = EditHistory(file: file, limit: 10)
+            for number in 1...25 { history.add("\(number)") }
+            #expect(history.entries == (16...25).map(String.init))
+            #expect(EditHistory(file: file, limit: 10).entries == (16...25).map(String.init))
+            let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
+            #expect(lines.count == 10)
+        }
+    }
+
+    @Test func `works without a file that can be written`() {
+        let history = EditHistory(file: "/proc/moonpool/history")
+        history.add("x")
+        #expect(history.entries == ["x"])
+    }
+}

@@ -1,0 +1,182 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A terminal without a window: what is typed goes in at one end, and what a program shows is kept as a screen.
+///
+/// Used from one thread, the test's. Waiting always has a deadline, and its failure shows the screen.
+public final class PseudoTerminal {
+    /// What waiting for the screen ended with.
+    public struct Timeout: Error, CustomStringConvertible {
+        /// What was missing, and what there was.
+        public let description: String
+
+        /// A failure with this text.
+        public init(description: String) { self.description = description }
+    }
+
+    private let master: Int32
+    /// The program's end: input and output of what is tested.
+    public let descriptor: Int32
+    private let name: String
+    private var process: pid_t?
+    /// What is shown.
+    public private(set) var screen: TerminalScreen
+    /// Everything that was written, for what a screen does not tell.
+    public private(set) var transcript: [UInt8] = []
+
+    /// Opens a pair of descriptors with a window of that size.
+    public init(columns: Int = 80, rows: Int = 24) throws {
+        var size = winsize(
+            ws_row: UInt16(rows), ws_col: UInt16(columns), ws_xpixel: 0, ws_ypixel: 0)
+        var master: Int32 = -1
+        var slave: Int32 = -1
+        var name = [CChar](repeating: 0, count: 128)
+        guard openpty(&master, &slave, &name, nil, &size) == 0 else {
+            throw Timeout(description: "no pseudo-terminal: error \(errno)")
+        }
+        self.master = master
+        descriptor = slave
+        self.name = String(
+            decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        _ = fcntl(master, F_SETFL, fcntl(master, F_GETFL) | O_NONBLOCK)
+        _ = fcntl(master, F_SETFD, FD_CLOEXEC)
+        _ = fcntl(slave, F_SETFD, FD_CLOEXEC)
+        screen = TerminalScreen(columns: columns, rows: rows)
+    }
+
+    deinit {
+        if let process {
+            kill(process, SIGKILL)
+            var status: Int32 = 0
+            waitpid(process, &status, 0)
+        }
+        close(master)
+        close(descriptor)
+    }
+
+    /// Types characters as they are; keys by their names below.
+    public func type(_ text: String) {
+        var bytes = Array(text.utf8)[...]
+        while !bytes.isEmpty {
+            let count = bytes.withUnsafeBytes { write(master, $0.baseAddress, $0.count) }
+            if count > 0 { bytes = bytes.dropFirst(count) } else if errno != EAGAIN { return }
+        }
+    }
+
+    /// Keys with more to them than a letter.
+    public enum Key {
+        public static let enter = "\r", tab = "\t", interrupt = "\u{3}", end = "\u{4}"
+        public static let up = "\u{1B}[A", down = "\u{1B}[B", right = "\u{1B}[C", left = "\u{1B}[D"
+        public static let backspace = "\u{7F}", search = "\u{12}", lineStart = "\u{1}"
+        /// What a terminal sends for text that is pasted.
+        public static func paste(_ text: String) -> String { "\u{1B}[200~\(text)\u{1B}[201~" }
+    }
+
+    /// Makes the window another size; a program whose terminal this is gets SIGWINCH.
+    public func resize(columns: Int, rows: Int) {
+        read(milliseconds: 0)
+        var size = winsize(
+            ws_row: UInt16(rows), ws_col: UInt16(columns), ws_xpixel: 0, ws_ypixel: 0)
+        screen.resize(columns: columns, rows: rows)
+        _ = ioctl(master, UInt(TIOCSWINSZ), &size)
+    }
+
+    /// Reads until the screen is as described.
+    public func wait(
+        for what: String, seconds: Double = 20, until condition: (TerminalScreen) -> Bool
+    ) throws {
+        let deadline = ContinuousClock.now + .seconds(seconds)
+        while true {
+            read(milliseconds: 0)
+            if condition(screen) { return }
+            guard ContinuousClock.now < deadline else {
+                throw Timeout(
+                    description: "waited for \(what); the screen shows:\n\(screen.text)\n"
+                        + "cursor at row \(screen.row), column \(screen.column)")
+            }
+            read(milliseconds: 20)
+        }
+    }
+
+    /// Reads until the screen contains a text.
+    public func wait(forText text: String, seconds: Double = 20) throws {
+        try wait(for: "'\(text)'", seconds: seconds) { $0.text.contains(text) }
+    }
+
+    private func read(milliseconds: Int32) {
+        var ready = pollfd(fd: master, events: Int16(POLLIN), revents: 0)
+        guard poll(&ready, 1, milliseconds) > 0 else { return }
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        while true {
+            let count = readOnce(master, &buffer)
+            if count <= 0 { return }
+            transcript += buffer[..<count]
+            screen.receive(buffer[..<count])
+        }
+    }
+
+    /// Starts a program whose controlling terminal this is; one per terminal.
+    public func start(_ program: String, _ arguments: [String], environment: [String: String])
+        throws
+    {
+        precondition(process == nil, "a terminal has one program")
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        // Opening the first terminal in a new session makes it the controlling one.
+        posix_spawn_file_actions_addopen(&actions, 0, name, O_RDWR, 0)
+        posix_spawn_file_actions_adddup2(&actions, 0, 1)
+        posix_spawn_file_actions_adddup2(&actions, 0, 2)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        var all = sigset_t()
+        sigemptyset(&none)
+        sigfillset(&all)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setsigdefault(&attributes, &all)
+        posix_spawnattr_setflags(
+            &attributes,
+            newSession | Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETSIGDEF))
+        var argv = ([program] + arguments).map { strdup($0) } + [nil]
+        var envp = environment.map { strdup("\($0)=\($1)") } + [nil]
+        defer { for pointer in argv + envp { free(pointer) } }
+        var started: pid_t = 0
+        let status = posix_spawn(&started, program, &actions, &attributes, &argv, &envp)
+        guard status == 0 else {
+            throw Timeout(description: "cannot start \(program): error \(status)")
+        }
+        process = started
+    }
+
+    /// Waits for the program's end and returns its exit code, or 128 and the number of the signal that ended it.
+    public func exitCode(seconds: Double = 20) throws -> Int32 {
+        guard let process else { throw Timeout(description: "no program was started") }
+        let deadline = ContinuousClock.now + .seconds(seconds)
+        var status: Int32 = 0
+        while waitpid(process, &status, WNOHANG) == 0 {
+            read(milliseconds: 20)
+            guard ContinuousClock.now < deadline else {
+                throw Timeout(description: "the program did not end; it shows:\n\(screen.text)")
+            }
+        }
+        self.process = nil
+        read(milliseconds: 0)
+        return status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
+    }
+}
+
+// POSIX_SPAWN_SETSID, which glibc declares for GNU sources only.
+#if canImport(Glibc)
+    private let newSession: Int16 = 0x80
+#else
+    private let newSession: Int16 = 0x400
+#endif
+
+private func readOnce(_ descriptor: Int32, _ buffer: inout [UInt8]) -> Int {
+    read(descriptor, &buffer, buffer.count)
+}
