@@ -26,7 +26,7 @@ final class StoreCoordinator: Sendable {
     }
 
     deinit {
-        let identifier = ObjectIdentifier(file)
+        let identifier = ObjectIdentifier(file.lease.environment)
         Self.registry.withLock { registry in
             // Another coordinator may already stand for a file object at the same address.
             if registry[identifier]?.coordinator == nil { registry[identifier] = nil }
@@ -36,9 +36,9 @@ final class StoreCoordinator: Sendable {
     /// The coordinator of a file.
     static func of(_ file: ColumnFile) -> StoreCoordinator {
         registry.withLock { registry in
-            if let known = registry[ObjectIdentifier(file)]?.coordinator { return known }
+            if let known = registry[ObjectIdentifier(file.lease.environment)]?.coordinator { return known }
             let coordinator = StoreCoordinator(file)
-            registry[ObjectIdentifier(file)] = WeakCoordinator(coordinator: coordinator)
+            registry[ObjectIdentifier(file.lease.environment)] = WeakCoordinator(coordinator: coordinator)
             return coordinator
         }
     }

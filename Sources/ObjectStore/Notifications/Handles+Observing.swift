@@ -1,0 +1,34 @@
+extension Results {
+    /// Calls a handler with the results as they are at the next delivery, and whenever they change.
+    ///
+    /// The token keeps the observation alive; these results need not be. Errors: as for
+    /// ``Store/observe(_:keyPaths:name:_:)``, and `frozen` for results of a frozen version.
+    public func observe(
+        keyPaths: [String] = [], name: String = "",
+        _ handler: @escaping (CollectionChange) throws -> Void
+    ) throws -> NotificationToken {
+        try source.observableStore().observe(query, keyPaths: keyPaths, name: name, handler)
+    }
+}
+
+extension LiveObject {
+    /// Calls a handler when the object changes, and once when it is deleted.
+    ///
+    /// Errors: as for ``Store/observe(_:keyPaths:name:_:)``, and `frozen` for a frozen object.
+    public func observe(
+        keyPaths: [String] = [], name: String = "",
+        _ handler: @escaping (ObjectChange) throws -> Void
+    ) throws -> NotificationToken {
+        try source.observableStore().observe(reference, keyPaths: keyPaths, name: name, handler)
+    }
+}
+
+extension ObjectSource {
+    fileprivate func observableStore() throws -> Store {
+        guard case .store(let store) = self else {
+            throw StoreError(
+                .frozen, "a frozen version never changes, so it cannot be observed")
+        }
+        return store
+    }
+}
