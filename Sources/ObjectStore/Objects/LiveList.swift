@@ -40,15 +40,15 @@ public struct LiveList {
     public func element(at index: Int) throws -> Value? {
         let list = try reader()
         guard index >= 0, index < list.count else { return nil }
-        return source.view.listElement(property, list, index)
+        return try source.view.listElement(property, list, index)
     }
 
     /// All elements.
     ///
     /// Throws `invalid_object` if the owner was deleted.
     public func values() throws -> [Value] {
-        let list = try reader()
-        return (0..<list.count).map { source.view.listElement(property, list, $0) }
+        _ = try reader()
+        return try source.view.listValues(property, of: owner, in: source.view.table(classSchema))
     }
 
     /// The first index of a value, or nil.
@@ -56,13 +56,26 @@ public struct LiveList {
     /// Throws `invalid_object` if the owner was deleted.
     public func firstIndex(of value: Value) throws -> Int? {
         let list = try reader()
-        return (0..<list.count).first { source.view.listElement(property, list, $0) == value }
+        let converted = try ValueConversion.single(value, property, classSchema)
+        if case .object(let reference) = converted,
+            reference.table != source.view.schema.target(of: property)?.table
+        {
+            return nil
+        }
+        do {
+            return try list.firstIndex(of: converted.listElement)
+        } catch let error as StorageError {
+            throw StoreError(error)
+        }
     }
 
     private func reader() throws -> ListReader {
         let rows = try source.openView().table(classSchema)
         guard rows.isPresent(owner) else { throw StoreView.deleted(classSchema, owner) }
-        return rows.list(property.column, owner)
+        guard let list = rows.list(property.column, owner) else {
+            throw StoreView.deleted(classSchema, owner)
+        }
+        return list
     }
 }
 
@@ -71,49 +84,50 @@ extension LiveList {
     ///
     /// Throws `not_in_write`, `type_mismatch`, `missing_value`, `invalid_object`, `frozen`.
     public func append(_ values: [Value]) throws {
-        try change { list, resolve in
-            for value in try values.map(resolve) { ListElement.append(value, to: list) }
-        }
+        let list = try editor()
+        let elements = try values.map(element)
+        try StoreError.wrapping { () throws(StorageError) in try list.append(contentsOf: elements) }
     }
 
     /// Inserts a value so that it stands at an index; the count is a valid index.
     ///
     /// Throws as ``append(_:)``, and `out_of_range`.
     public func insert(_ value: Value, at index: Int) throws {
-        try change { list, resolve in
-            try checkRange(index, list.count + 1, list.count)
-            ListElement.insert(try resolve(value), at: index, in: list)
-        }
+        let list = try editor()
+        try checkRange(index, list.count + 1, list.count)
+        let element = try element(value)
+        try StoreError.wrapping { () throws(StorageError) in try list.insert(element, at: index) }
     }
 
     /// Replaces the element at an index. Setting an equal value counts as a change.
     ///
     /// Throws as ``append(_:)``, and `out_of_range`.
     public func set(_ value: Value, at index: Int) throws {
-        try change { list, resolve in
-            try checkRange(index, list.count, list.count)
-            ListElement.set(try resolve(value), at: index, in: list)
-        }
+        let list = try editor()
+        try checkRange(index, list.count, list.count)
+        let element = try element(value)
+        try StoreError.wrapping { () throws(StorageError) in try list.set(element, at: index) }
     }
 
     /// Removes the element at an index; a linked object stays.
     ///
     /// Throws as ``append(_:)``, and `out_of_range`.
     public func remove(at index: Int) throws {
-        try change { list, _ in
-            try checkRange(index, list.count, list.count)
-            list.remove(at: index)
-        }
+        let list = try editor()
+        try checkRange(index, list.count, list.count)
+        try StoreError.wrapping { () throws(StorageError) in try list.remove(at: index) }
     }
 
     /// Moves an element so that it stands at another index afterwards.
     ///
     /// Throws as ``append(_:)``, and `out_of_range`.
     public func move(from: Int, to destination: Int) throws {
-        try change { list, _ in
-            try checkRange(from, list.count, list.count)
-            try checkRange(destination, list.count, list.count)
-            if from != destination { list.move(from: from, to: destination) }
+        let list = try editor()
+        try checkRange(from, list.count, list.count)
+        try checkRange(destination, list.count, list.count)
+        guard from != destination else { return }
+        try StoreError.wrapping { () throws(StorageError) in
+            try list.move(from: from, to: destination)
         }
     }
 
@@ -121,37 +135,38 @@ extension LiveList {
     ///
     /// Throws as ``append(_:)``, and `out_of_range`.
     public func swap(_ first: Int, _ second: Int) throws {
-        try change { list, _ in
-            try checkRange(first, list.count, list.count)
-            try checkRange(second, list.count, list.count)
-            if first != second { list.swap(first, second) }
-        }
+        let list = try editor()
+        try checkRange(first, list.count, list.count)
+        try checkRange(second, list.count, list.count)
+        guard first != second else { return }
+        try StoreError.wrapping { () throws(StorageError) in try list.swap(first, second) }
     }
 
     /// Removes all elements; linked objects stay.
     ///
     /// Throws as ``append(_:)``.
     public func removeAll() throws {
-        try change { list, _ in list.removeAll() }
+        let list = try editor()
+        try StoreError.wrapping { () throws(StorageError) in try list.removeAll() }
     }
 
-    private func change(
-        _ body: (ListWriter, _ resolve: (Value) throws -> Value) throws -> Void
-    ) throws {
-        let writer = try ObjectWriter(
-            source.writableStore(), changing: "list '\(property.name)'")
-        guard source.view.table(classSchema).isPresent(owner) else {
-            throw StoreView.deleted(classSchema, owner)
-        }
-        let creation = ObjectCreation(writer)
-        try body(writer.session.list(classSchema.table, property.column, owner)) { value in
-            let converted = try ValueConversion.single(value, property, classSchema)
-            let element = try creation.resolveLinks(.list([converted]), property, classSchema)
-            guard case .list(let resolved) = element, let first = resolved.first else {
-                return .null
-            }
-            return first
-        }
+    private func editor() throws -> ListEditor {
+        let writer = try listWriter()
+        guard source.view.table(classSchema).isPresent(owner),
+            let list = writer.session.list(classSchema.table, property.column, owner)
+        else { throw StoreView.deleted(classSchema, owner) }
+        return list
+    }
+
+    private func listWriter() throws -> ObjectWriter {
+        try ObjectWriter(source.writableStore(), changing: "list '\(property.name)'")
+    }
+
+    /// The value as it is stored: converted, and with nested values made into linked objects.
+    private func element(_ value: Value) throws -> ListElement {
+        let converted = try ValueConversion.single(value, property, classSchema)
+        return try ObjectCreation(listWriter())
+            .resolveElement(converted, property, classSchema).listElement
     }
 
     private func checkRange(_ index: Int, _ limit: Int, _ count: Int) throws {

@@ -69,7 +69,7 @@ struct ObjectCreation {
         let key = writer.session.insert(classSchema.table)
         for (property, value) in zip(classSchema.properties, values) where !property.isBacklinks {
             if case .list(let elements) = value, elements.isEmpty { continue }
-            writer.write(value, property, key, classSchema)
+            try writer.write(value, property, key, classSchema)
         }
         return key
     }
@@ -109,7 +109,7 @@ struct ObjectCreation {
             {
                 continue
             }
-            writer.write(resolved, property, key, classSchema)
+            try writer.write(resolved, property, key, classSchema)
         }
     }
 
@@ -144,11 +144,19 @@ struct ObjectCreation {
     func resolveLinks(
         _ value: Value, _ property: Property, _ classSchema: ClassSchema
     ) throws -> Value {
+        guard property.type == .object else { return value }
+        if property.isList, case .list(let elements) = value {
+            return .list(try elements.map { try resolveElement($0, property, classSchema) })
+        }
+        return try resolveElement(value, property, classSchema)
+    }
+
+    /// The same for one link, or one element of a list.
+    func resolveElement(
+        _ value: Value, _ property: Property, _ classSchema: ClassSchema
+    ) throws -> Value {
         guard property.type == .object, let target = writer.store.view.schema.target(of: property)
         else { return value }
-        if property.isList, case .list(let elements) = value {
-            return .list(try elements.map { try resolveLink($0, target, property, classSchema) })
-        }
         return try resolveLink(value, target, property, classSchema)
     }
 

@@ -21,7 +21,7 @@ struct ObjectWriter {
         try checkAssignable(property, classSchema)
         let converted = try ValueConversion.stored(value, property, classSchema)
         let resolved = try ObjectCreation(self).resolveLinks(converted, property, classSchema)
-        write(resolved, property, key, classSchema)
+        try write(resolved, property, key, classSchema)
     }
 
     func checkAssignable(_ property: Property, _ classSchema: ClassSchema) throws {
@@ -42,7 +42,7 @@ struct ObjectWriter {
     /// Stores a value that has been converted and whose links have been resolved.
     func write(
         _ value: Value, _ property: Property, _ key: ObjectKey, _ classSchema: ClassSchema
-    ) {
+    ) throws {
         let table = classSchema.table
         let column = property.column
         switch value {
@@ -62,9 +62,11 @@ struct ObjectWriter {
             session.set(table, column, key, bytes: identifier.bytes)
         case .object(let reference): session.set(table, column, key, link: reference.key)
         case .list(let values):
-            let list = session.list(table, column, key)
-            list.removeAll()
-            for element in values { ListElement.append(element, to: list) }
+            try StoreError.wrapping { () throws(StorageError) in
+                guard let list = session.list(table, column, key) else { return }
+                try list.removeAll()
+                try list.append(contentsOf: values.map(\.listElement))
+            }
         case .dictionary: preconditionFailure("nested objects are created before they are linked")
         }
     }

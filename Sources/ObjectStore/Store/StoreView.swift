@@ -54,7 +54,7 @@ public final class StoreView {
         if property.isBacklinks || property.isList {
             guard rows.isPresent(key) else { throw Self.deleted(classSchema, key) }
             return property.isList
-                ? .list(listValues(property, of: key, in: rows))
+                ? .list(try listValues(property, of: key, in: rows))
                 : .list(backlinks(property, of: key).map(Value.object))
         }
         if let value = single(property, of: key, in: rows) { return value }
@@ -96,34 +96,22 @@ public final class StoreView {
         }
     }
 
-    private func listValues(
-        _ property: Property, of key: ObjectKey, in rows: TableReader
-    ) -> [Value] {
-        let list = rows.list(property.column, key)
-        return (0..<list.count).map { listElement(property, list, $0) }
+    /// All elements of a list.
+    func listValues(_ property: Property, of key: ObjectKey, in rows: TableReader) throws -> [Value] {
+        guard let list = rows.list(property.column, key) else { return [] }
+        let target = schema.target(of: property)?.table
+        return try StoreError.wrapping { () throws(StorageError) in try list.elements() }.map {
+            Value($0, of: property.type, target: target)
+        }
     }
 
-    /// One element of a list; null past its end.
-    func listElement(_ property: Property, _ list: ListReader, _ index: Int) -> Value {
-        switch property.type {
-        case .bool: return list.bool(at: index).map(Value.bool) ?? .null
-        case .int: return list.int(at: index).map(Value.int) ?? .null
-        case .float: return list.float(at: index).map(Value.float) ?? .null
-        case .double: return list.double(at: index).map(Value.double) ?? .null
-        case .string: return list.string(at: index).map(Value.string) ?? .null
-        case .data: return list.bytes(at: index).map(Value.data) ?? .null
-        case .date:
-            return list.int(at: index).map { .date(Timestamp(microseconds: $0)) } ?? .null
-        case .uuid:
-            return list.bytes(at: index).flatMap(UUIDValue.init(bytes:)).map(Value.uuid) ?? .null
-        case .objectID:
-            return list.bytes(at: index).flatMap(ObjectIDValue.init(bytes:)).map(Value.objectID)
-                ?? .null
-        case .object:
-            guard let target = schema.target(of: property), let linked = list.link(at: index)
-            else { return .null }
-            return .object(ObjectReference(table: target.table, key: linked))
-        case .backlinks: return .null
+    /// One element of a list; nil past its end.
+    func listElement(_ property: Property, _ list: ListReader, _ index: Int) throws -> Value? {
+        let element = try StoreError.wrapping { () throws(StorageError) in
+            try list.element(at: index)
+        }
+        return element.map {
+            Value($0, of: property.type, target: schema.target(of: property)?.table)
         }
     }
 

@@ -1,0 +1,44 @@
+import ColumnStorage
+
+extension Value {
+    /// The value as an element of a stored list. Nested values have been resolved to links before.
+    var listElement: ListElement {
+        switch self {
+        case .null, .list, .dictionary: .null
+        case .bool(let flag): .int(flag ? 1 : 0)
+        case .int(let number): .int(number)
+        case .float(let number): .float(number)
+        case .double(let number): .double(number)
+        case .string(let text): .bytes(Array(text.utf8))
+        case .data(let bytes): .bytes(bytes)
+        case .date(let moment): .int(moment.microseconds)
+        case .uuid(let identifier): .bytes(identifier.bytes)
+        case .objectID(let identifier): .bytes(identifier.bytes)
+        case .object(let reference): .int(reference.key.rawValue)
+        }
+    }
+
+    /// An element of a stored list as a value of a property; null where the bytes make no sense.
+    /// `target` is the table that links lead to.
+    init(_ element: ListElement, of type: PropertyType, target: TableID?) {
+        switch (type, element) {
+        case (.bool, .int(let number)): self = .bool(number != 0)
+        case (.int, .int(let number)): self = .int(number)
+        case (.date, .int(let number)): self = .date(Timestamp(microseconds: number))
+        case (.float, .float(let number)): self = .float(number)
+        case (.double, .double(let number)): self = .double(number)
+        case (.string, .bytes(let bytes)): self = .string(String(decoding: bytes, as: UTF8.self))
+        case (.data, .bytes(let bytes)): self = .data(bytes)
+        case (.uuid, .bytes(let bytes)): self = UUIDValue(bytes: bytes).map(Value.uuid) ?? .null
+        case (.objectID, .bytes(let bytes)):
+            self = ObjectIDValue(bytes: bytes).map(Value.objectID) ?? .null
+        case (.object, .int(let number)):
+            guard let target else {
+                self = .null
+                return
+            }
+            self = .object(ObjectReference(table: target, key: ObjectKey(rawValue: number)))
+        default: self = .null
+        }
+    }
+}
