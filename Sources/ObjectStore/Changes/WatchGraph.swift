@@ -212,7 +212,6 @@ enum LinkTargets {
         guard columns[column.rawValue].kind == .list else {
             return reader.link(column, row).map { [$0] } ?? []
         }
-        let list = reader.list(column, row)
-        return (0..<list.count).compactMap { list.link(at: $0) }
+        return reader.linkedKeys(column, row)
     }
 }

@@ -31,7 +31,8 @@ public struct LiveList {
     ///
     /// Throws `invalid_object` if the owner was deleted.
     public func count() throws -> Int {
-        try reader().count
+        _ = try reader()
+        return source.view.table(classSchema).listCount(property.column, owner)
     }
 
     /// The element at an index, nil past the end.
@@ -39,7 +40,7 @@ public struct LiveList {
     /// Throws `invalid_object` if the owner was deleted.
     public func element(at index: Int) throws -> Value? {
         let list = try reader()
-        guard index >= 0, index < list.count else { return nil }
+        guard index >= 0 else { return nil }
         return try source.view.listElement(property, list, index)
     }
 
@@ -48,7 +49,7 @@ public struct LiveList {
     /// Throws `invalid_object` if the owner was deleted.
     public func values() throws -> [Value] {
         _ = try reader()
-        return try source.view.listValues(property, of: owner, in: source.view.table(classSchema))
+        return source.view.listValues(property, of: owner, in: source.view.table(classSchema))
     }
 
     /// The first index of a value, or nil.
@@ -152,10 +153,10 @@ extension LiveList {
 
     private func editor() throws -> ListEditor {
         let writer = try listWriter()
-        guard source.view.table(classSchema).isPresent(owner),
-            let list = writer.session.list(classSchema.table, property.column, owner)
-        else { throw StoreView.deleted(classSchema, owner) }
-        return list
+        guard source.view.table(classSchema).isPresent(owner) else {
+            throw StoreView.deleted(classSchema, owner)
+        }
+        return writer.session.list(classSchema.table, property.column, owner)
     }
 
     private func listWriter() throws -> ObjectWriter {

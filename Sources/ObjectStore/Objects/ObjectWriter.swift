@@ -63,7 +63,7 @@ struct ObjectWriter {
         case .object(let reference): session.set(table, column, key, link: reference.key)
         case .list(let values):
             try StoreError.wrapping { () throws(StorageError) in
-                guard let list = session.list(table, column, key) else { return }
+                let list = session.list(table, column, key)
                 try list.removeAll()
                 try list.append(contentsOf: values.map(\.listElement))
             }

@@ -24,16 +24,19 @@ struct ColumnSource: Hashable, Sendable {
         }
     }
 
-    /// The element of a list.
-    func scalar(_ list: ListReader, at index: Int) -> Scalar {
-        switch type {
-        case .bool: list.bool(at: index).map(Scalar.bool) ?? .null
-        case .int, .date: list.int(at: index).map(Scalar.int) ?? .null
-        case .float: list.float(at: index).map { .double(Double($0)) } ?? .null
-        case .double: list.double(at: index).map(Scalar.double) ?? .null
-        case .string, .data, .uuid, .objectID: list.bytes(at: index).map(Scalar.bytes) ?? .null
-        case .object: list.link(at: index).map(Scalar.link) ?? .null
-        case .backlinks: .null
+    /// An element of a list.
+    func scalar(_ element: ListElement) -> Scalar {
+        switch element {
+        case .null: .null
+        case .int(let number):
+            switch type {
+            case .bool: .bool(number != 0)
+            case .object: .link(ObjectKey(rawValue: number))
+            default: .int(number)
+            }
+        case .float(let number): .double(Double(number))
+        case .double(let number): .double(number)
+        case .bytes(let bytes): .bytes(bytes)
         }
     }
 

@@ -84,9 +84,7 @@ struct CompiledPath: Sendable {
             guard let next = tables[slot].link(column, key) else { return body(nil) }
             return walk(tables, next, index + 1, body)
         case .list(let slot, let column):
-            let list = tables[slot].list(column, key)
-            for position in 0..<list.count {
-                guard let next = list.link(at: position) else { continue }
+            for next in tables[slot].linkedKeys(column, key) {
                 guard walk(tables, next, index + 1, body) else { return false }
             }
             return true
@@ -111,9 +109,8 @@ struct CompiledPath: Sendable {
                 let size = tables[slot].withBytes(column, object) { Int64($0.byteCount) }
                 return body(size.map(Scalar.int) ?? .null)
             case .elements(let slot, let source):
-                let list = tables[slot].list(source.column, object)
-                for position in 0..<list.count {
-                    guard body(source.scalar(list, at: position)) else { return false }
+                for element in tables[slot].listElements(source.column, object) {
+                    guard body(source.scalar(element)) else { return false }
                 }
                 return true
             }

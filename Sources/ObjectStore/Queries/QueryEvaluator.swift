@@ -66,8 +66,7 @@ public enum QueryEvaluator {
             guard view.schema.find(table: table) != nil, view.table(table).isPresent(owner) else {
                 return ResultKeys([])
             }
-            let list = view.table(table).list(column, owner)
-            return ResultKeys((0..<list.count).compactMap { list.link(at: $0) })
+            return ResultKeys(view.table(table).linkedKeys(column, owner))
         case .backlinks(let table, let column, let target):
             guard view.schema.find(table: table) != nil else { return ResultKeys([]) }
             return ResultKeys(view.table(table).sources(of: target, through: column))

@@ -6,6 +6,7 @@ extension Store {
     /// An error in `body` rolls everything back and is thrown again, unchanged. If `body` has itself
     /// committed or cancelled, nothing more happens. Waits while another thread or process writes.
     /// Errors: as for ``beginWrite()`` and ``commitWrite(withoutNotifying:)``.
+    @discardableResult  // because most writes are made for what they change
     public func write<Result>(
         withoutNotifying silenced: [NotificationToken] = [], _ body: () throws -> Result
     ) throws -> Result {

@@ -54,7 +54,7 @@ public final class StoreView {
         if property.isBacklinks || property.isList {
             guard rows.isPresent(key) else { throw Self.deleted(classSchema, key) }
             return property.isList
-                ? .list(try listValues(property, of: key, in: rows))
+                ? .list(listValues(property, of: key, in: rows))
                 : .list(backlinks(property, of: key).map(Value.object))
         }
         if let value = single(property, of: key, in: rows) { return value }
@@ -97,10 +97,9 @@ public final class StoreView {
     }
 
     /// All elements of a list.
-    func listValues(_ property: Property, of key: ObjectKey, in rows: TableReader) throws -> [Value] {
-        guard let list = rows.list(property.column, key) else { return [] }
+    func listValues(_ property: Property, of key: ObjectKey, in rows: TableReader) -> [Value] {
         let target = schema.target(of: property)?.table
-        return try StoreError.wrapping { () throws(StorageError) in try list.elements() }.map {
+        return rows.listElements(property.column, key).map {
             Value($0, of: property.type, target: target)
         }
     }

@@ -1,0 +1,30 @@
+import LMDBStorage
+
+// Whole lists, copied. What cannot be read is noted in the snapshot's `damage` and counts as empty.
+extension TableReader {
+    /// The rows that a list of links holds, in its order; empty for a dead row and another kind of
+    /// column. Cost: the length of the list.
+    public func linkedKeys(_ column: ColumnID, _ key: ObjectKey) -> [ObjectKey] {
+        copy(column, key) { list in try list.keys() }
+    }
+
+    /// The elements of a list, in its order; empty for a dead row and another kind of column. Cost:
+    /// the length of the list.
+    public func listElements(_ column: ColumnID, _ key: ObjectKey) -> [ListElement] {
+        copy(column, key) { list in try list.elements() }
+    }
+
+    private func copy<Element>(
+        _ column: ColumnID, _ key: ObjectKey, _ body: (ListReader) throws -> [Element]
+    ) -> [Element] {
+        guard let list = list(column, key) else { return [] }
+        do {
+            return try body(list)
+        } catch let error as StorageError {
+            source.note(error)
+        } catch {
+            source.noteDamage("list of row \(key.rawValue) in table \(id.rawValue)")
+        }
+        return []
+    }
+}

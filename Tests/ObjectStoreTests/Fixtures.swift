@@ -1,0 +1,121 @@
+import Glibc
+import ObjectStore
+import Synchronization
+import Testing
+
+/// A scheduler that runs wake-ups when the test says so, on the thread that made it.
+final class ManualScheduler: Scheduler, @unchecked Sendable {
+    // @unchecked because: handlers are made and run on the owner thread only; what other threads
+    // touch (`pending`) is behind the mutex.
+    private var handlers: [Int: () -> Void] = [:]
+    private var next = 0
+    private let pending = Mutex<Set<Int>>([])
+    private let owner = pthread_self()
+    let canDeliver: Bool
+
+    init(canDeliver: Bool = true) {
+        self.canDeliver = canDeliver
+    }
+
+    var isOnThread: Bool { pthread_equal(owner, pthread_self()) != 0 }
+
+    func isSame(as other: any Scheduler) -> Bool { (other as? ManualScheduler) === self }
+
+    func makeWakeup(_ handler: @escaping () -> Void) -> any Wakeup {
+        next += 1
+        handlers[next] = handler
+        return ManualWakeup(scheduler: self, number: next)
+    }
+
+    struct ManualWakeup: Wakeup {
+        let scheduler: ManualScheduler
+        let number: Int
+        func wake() { _ = scheduler.pending.withLock { $0.insert(number) } }
+        func cancel() {
+            scheduler.handlers[number] = nil
+            _ = scheduler.pending.withLock { $0.remove(number) }
+        }
+    }
+
+    /// One turn of the loop: everything that was asked for before it began.
+    func turn() {
+        let due = pending.withLock { pending in
+            defer { pending = [] }
+            return pending.sorted()
+        }
+        for number in due { handlers[number]?() }
+    }
+
+    /// Turns until nothing is asked for any more.
+    func settle() {
+        for _ in 0..<1000 where pending.withLock({ !$0.isEmpty }) { turn() }
+    }
+}
+
+/// A folder of its own for one test, removed at the end.
+final class TemporaryFolder {
+    let path: String
+
+    init() {
+        var template = Array("/tmp/moonpool-test-XXXXXX".utf8CString)
+        path = template.withUnsafeMutableBufferPointer { String(cString: mkdtemp($0.baseAddress!)) }
+    }
+
+    deinit {
+        if let folder = opendir(path) {
+            while let entry = readdir(folder) {
+                let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                    $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+                }
+                if name != ".", name != ".." { unlink(path + "/" + name) }
+            }
+            closedir(folder)
+        }
+        rmdir(path)
+    }
+
+    func file(_ name: String) -> String { path + "/" + name }
+}
+
+/// Two stores of one file, as two threads would have them, driven by one test.
+struct StorePair {
+    let folder = TemporaryFolder()
+    let scheduler = ManualScheduler()
+    let otherScheduler = ManualScheduler()
+    let store: Store
+    let other: Store
+
+    init(_ classes: [ClassSchema]) throws {
+        var configuration = StoreConfiguration(.file(folder.file("test.moonpool")), schema: classes)
+        configuration.durability = .memory
+        store = try Store(configuration, scheduler: scheduler)
+        other = try Store(configuration, scheduler: otherScheduler)
+    }
+
+    /// One turn of both loops, the first store's last.
+    func settle() {
+        otherScheduler.settle()
+        scheduler.settle()
+    }
+}
+
+extension Store {
+    /// A store in memory that nobody else uses, on a manual scheduler.
+    static func temporary(
+        _ classes: [ClassSchema], scheduler: ManualScheduler = ManualScheduler()
+    ) throws -> Store {
+        let configuration = StoreConfiguration(
+            .memory(UUIDValue.random().description), schema: classes)
+        return try Store(configuration, scheduler: scheduler)
+    }
+}
+
+/// The error that a body throws, for tests of codes and messages.
+func storeError(
+    _ code: StoreError.Code, sourceLocation: SourceLocation = #_sourceLocation,
+    _ body: () throws -> Void
+) -> StoreError? {
+    let error = #expect(throws: StoreError.self, sourceLocation: sourceLocation) { try body() }
+    #expect(error?.code == code, "\(error?.message ?? "no error")", sourceLocation: sourceLocation)
+    return error
+}

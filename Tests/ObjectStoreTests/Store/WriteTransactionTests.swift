@@ -1,0 +1,212 @@
+import ObjectStore
+import Testing
+
+@Suite struct WriteTransactionTests {
+    static let classes = [
+        ClassSchema(
+            "Dog",
+            [
+                Property("id", .int, isPrimary: true),
+                Property("name", .string, defaultValue: .string("")),
+                Property("friend", .object, target: "Dog"),
+            ])
+    ]
+
+    private func store() throws -> Store { try Store.temporary(Self.classes) }
+
+    private func count(_ store: Store) throws -> Int {
+        store.view.table(try store.schema.require("Dog")).count
+    }
+
+    @Test func `1.01 nested begin is an error and the outer write goes on`() throws {
+        let store = try store()
+        try store.beginWrite()
+        try store.create("Dog", .dictionary(["id": .int(1)]))
+        let error = storeError(.alreadyInWrite) { try store.beginWrite() }
+        #expect(error?.message.contains("commit or cancel it first") == true)
+        try store.commitWrite()
+        #expect(try count(store) == 1)
+    }
+
+    @Test func `1.02 a nested write block throws before it runs`() throws {
+        let store = try store()
+        try store.write {
+            try store.create("Dog", .dictionary(["id": .int(1)]))
+            _ = storeError(.alreadyInWrite) { try store.write { _ = Issue.record("must not run") } }
+        }
+        #expect(try count(store) == 1)
+    }
+
+    @Test func `1.04 cancel and commit without begin are errors`() throws {
+        let store = try store()
+        _ = storeError(.notInWrite) { try store.cancelWrite() }
+        _ = storeError(.notInWrite) { try store.commitWrite() }
+    }
+
+    @Test func `1.05 to 1.07 changes outside a write are errors and change nothing`() throws {
+        let store = try store()
+        let rex = try store.write { try store.create("Dog", .dictionary(["id": .int(1)])) }
+        _ = storeError(.notInWrite) { try store.create("Dog", .dictionary(["id": .int(2)])) }
+        let error = storeError(.notInWrite) { try rex.set("name", .string("x")) }
+        #expect(error?.message.contains("store:write") == true)
+        _ = storeError(.notInWrite) { try store.delete(rex) }
+        #expect(try rex.value("name") == .string(""))
+        #expect(rex.isValid)
+        #expect(try count(store) == 1)
+    }
+
+    @Test func `1.09 a write returns what its body returns`() throws {
+        let store = try store()
+        let rex = try store.write {
+            try store.create("Dog", .dictionary(["id": .int(1), "name": .string("Rex")]))
+        }
+        #expect(try rex.value("name") == .string("Rex"))
+    }
+
+    @Test func `1.10 an error in the body rolls back and arrives unchanged`() throws {
+        struct Failure: Error, Equatable { let number: Int }
+        let store = try store()
+        #expect(throws: Failure(number: 7)) {
+            try store.write {
+                try store.create("Dog", .dictionary(["id": .int(1)]))
+                throw Failure(number: 7)
+            }
+        }
+        #expect(!store.isInWrite)
+        #expect(try count(store) == 0)
+        try store.write {}
+    }
+
+    @Test func `1.11 and 1.12 a body may cancel or commit by itself`() throws {
+        let store = try store()
+        try store.write {
+            try store.create("Dog", .dictionary(["id": .int(1)]))
+            try store.cancelWrite()
+        }
+        #expect(try count(store) == 0)
+        try store.write {
+            try store.create("Dog", .dictionary(["id": .int(1)]))
+            try store.commitWrite()
+        }
+        #expect(try count(store) == 1)
+    }
+
+    @Test func `1.14 to 1.17 roll-back undoes inserts, deletes, values and links`() throws {
+        let store = try store()
+        let (rex, max) = try store.write {
+            let rex = try store.create("Dog", .dictionary(["id": .int(1), "name": .string("Rex")]))
+            let max = try store.create("Dog", .dictionary(["id": .int(2)]))
+            try rex.set("friend", .object(max.reference))
+            return (rex, max)
+        }
+        try store.beginWrite()
+        let new = try store.create("Dog", .dictionary(["id": .int(3)]))
+        try rex.set("name", .string("changed"))
+        try store.delete(max)
+        #expect(!max.isValid)
+        #expect(try rex.value("friend") == .null)
+        try store.cancelWrite()
+        #expect(!new.isValid)
+        #expect(max.isValid)
+        #expect(try rex.value("name") == .string("Rex"))
+        #expect(try rex.value("friend") == .object(max.reference))
+        #expect(try count(store) == 2)
+    }
+
+    @Test func `1.19 is_in_write follows begin, commit and cancel`() throws {
+        let store = try store()
+        #expect(!store.isInWrite)
+        try store.write {
+            #expect(store.isInWrite)
+            try store.cancelWrite()
+            #expect(!store.isInWrite)
+        }
+        #expect(!store.isInWrite)
+    }
+
+    @Test func `1.20 closing or dropping a store with an open write rolls back`() throws {
+        let folder = TemporaryFolder()
+        let configuration = StoreConfiguration(
+            .file(folder.file("a.moonpool")), schema: Self.classes)
+        do {
+            let store = try Store(configuration, scheduler: ManualScheduler())
+            try store.beginWrite()
+            try store.create("Dog", .dictionary(["id": .int(1)]))
+        }
+        let again = try Store(configuration, scheduler: ManualScheduler())
+        #expect(try count(again) == 0)
+        try again.beginWrite()
+        try again.create("Dog", .dictionary(["id": .int(1)]))
+        again.close()
+        let third = try Store(configuration, scheduler: ManualScheduler())
+        #expect(try count(third) == 0)
+    }
+
+    @Test func `1.29 refresh is true exactly when the version moves`() throws {
+        let pair = try StorePair(Self.classes)
+        #expect(try !pair.store.refresh())
+        try pair.other.write {}
+        #expect(try pair.store.refresh())
+        #expect(try !pair.store.refresh())
+        #expect(pair.store.version == pair.other.version)
+    }
+
+    @Test func `1.31 refresh inside an own write is false and changes nothing`() throws {
+        let store = try store()
+        try store.beginWrite()
+        #expect(try !store.refresh())
+        try store.cancelWrite()
+    }
+
+    @Test func `1.34 autorefresh moves the store on a turn, and not without it`() throws {
+        let pair = try StorePair(Self.classes)
+        try pair.other.write { try pair.other.create("Dog", .dictionary(["id": .int(1)])) }
+        #expect(try count(pair.store) == 0)
+        pair.settle()
+        #expect(try count(pair.store) == 1)
+        pair.store.autorefresh = false
+        try pair.other.write { try pair.other.create("Dog", .dictionary(["id": .int(2)])) }
+        pair.settle()
+        #expect(try count(pair.store) == 1)
+        try pair.store.refresh()
+        #expect(try count(pair.store) == 2)
+    }
+
+    @Test func `a write starts from the newest version`() throws {
+        let pair = try StorePair(Self.classes)
+        try pair.other.write { try pair.other.create("Dog", .dictionary(["id": .int(1)])) }
+        try pair.store.beginWrite()
+        #expect(try count(pair.store) == 1)
+        _ = storeError(.duplicateKey) {
+            try pair.store.create("Dog", .dictionary(["id": .int(1)]))
+        }
+        try pair.store.cancelWrite()
+    }
+
+    @Test func `1.44 a closed store refuses everything and says so`() throws {
+        let store = try store()
+        let rex = try store.write { try store.create("Dog", .dictionary(["id": .int(1)])) }
+        store.close()
+        store.close()
+        #expect(store.isClosed)
+        #expect(!store.isInWrite)
+        #expect(!rex.isValid)
+        _ = storeError(.closed) { try store.beginWrite() }
+        _ = storeError(.closed) { try store.refresh() }
+        _ = storeError(.closed) { _ = try rex.value("name") }
+        _ = storeError(.closed) { _ = try store.object("Dog", primaryKey: .int(1)) }
+    }
+
+    @Test func `1.49 delete all empties every class`() throws {
+        let store = try store()
+        try store.write {
+            for number in 0..<1200 { try store.create("Dog", .list([.int(Int64(number))])) }
+        }
+        #expect(try count(store) == 1200)
+        try store.write { try store.deleteAll() }
+        #expect(try count(store) == 0)
+        #expect(try store.object("Dog", primaryKey: .int(7)) == nil)
+        try store.write { try store.create("Dog", .list([.int(7)])) }
+        #expect(try store.object("Dog", primaryKey: .int(7)) != nil)
+    }
+}
