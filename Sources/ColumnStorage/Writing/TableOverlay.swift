@@ -180,6 +180,7 @@ final class TableOverlay {
 
     private func release(_ key: LeafKey, _ leaf: HeapLeaf) {
         leaves[key.rawValue] = nil
+        session.generation.pointee += 1
         if recent[key.slot]?.cluster == key.cluster { recent[key.slot] = nil }
         reader.forget(key.slot, key.cluster)
         let width = width(of: key.slot)

@@ -15,6 +15,8 @@ public final class WriteSession {
     let packer: LeafPacker
     let pool: LeafPool
     let arena = TextArena()
+    /// Raised whenever heap leaves are put away: addresses taken before are void.
+    let generation: UnsafeMutablePointer<Int>
     /// Bytes of heap leaves.
     var heapSize = 0
     private(set) var failure: StorageError?
@@ -35,8 +37,12 @@ public final class WriteSession {
         file = snapshot.file
         packer = LeafPacker()
         pool = LeafPool()
+        generation = .allocate(capacity: 1)
+        generation.initialize(to: 1)
         definitionsBefore = snapshot.source.definitions
     }
+
+    deinit { generation.deallocate() }
 
     // MARK: Tables
 
@@ -194,12 +200,13 @@ public final class WriteSession {
     @inline(__always)
     private func target(
         _ table: TableID, _ column: ColumnID, _ key: ObjectKey, _ kind: ColumnKind,
-        _ indexed: Int64? = nil
+        _ indexed: Int64? = nil, isNew: Bool = false
     ) -> (leaf: HeapLeaf, row: Int) {
         let overlay = overlay(table)
         precondition(
             overlay.reader.kind(of: column) == kind && key.rawValue >= 0
-                && key.rawValue < overlay.reader.keyBound, "no such row, or another kind of column")
+                && (isNew || key.rawValue < overlay.reader.keyBound),
+            "no such row, or another kind of column")
         let (cluster, row) = place(key)
         let leaf = overlay.heapLeaf(column.rawValue + 1, cluster)
         if let index = overlay.reader.intIndexes[column.rawValue] {
@@ -255,8 +262,15 @@ public final class WriteSession {
 
     /// Sets a string, data or a fixed-size value.
     public func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, bytes value: RawSpan) {
+        set(table, column, key, bytes: value, isNew: false)
+    }
+
+    /// `isNew`: the row is about to be added.
+    func set(
+        _ table: TableID, _ column: ColumnID, _ key: ObjectKey, bytes value: RawSpan, isNew: Bool
+    ) {
         let kind = overlay(table).reader.kind(of: column) ?? .data
-        let (leaf, row) = target(table, column, key, kind)
+        let (leaf, row) = target(table, column, key, kind, isNew: isNew)
         leaf.setNull(row, false)
         value.withUnsafeBytes { bytes in
             switch kind {
