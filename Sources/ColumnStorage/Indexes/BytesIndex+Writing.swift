@@ -1,0 +1,249 @@
+import LMDBStorage
+
+/// Changes: collected in memory, merged into the blocks once.
+extension BytesIndex {
+    /// Pending changes are merged early when they take more memory than this.
+    private static let pendingLimit = 64 << 20
+
+    /// Adds an entry: a copy of the bytes and a record in memory.
+    package func insert(
+        _ bytes: UnsafeRawBufferPointer, _ key: ObjectKey, in transaction: TransactionHandle
+    ) throws(StorageError) {
+        try add(bytes, key, 1, transaction)
+    }
+
+    /// Removes one entry, which must be there.
+    package func remove(
+        _ bytes: UnsafeRawBufferPointer, _ key: ObjectKey, in transaction: TransactionHandle
+    ) throws(StorageError) {
+        try add(bytes, key, -1, transaction)
+    }
+
+    private func add(
+        _ bytes: UnsafeRawBufferPointer, _ key: ObjectKey, _ change: Int32,
+        _ transaction: TransactionHandle
+    ) throws(StorageError) {
+        if delta == nil { delta = BytesDelta() }
+        // because: it was made above.
+        delta!.add(bytes, key.rawValue, change: change)
+        if delta!.size > Self.pendingLimit { try flush(in: transaction) }
+    }
+
+    /// Forgets all changes since the last ``flush(in:)``.
+    package func cancel() {
+        delta?.deallocate()
+        delta = nil
+    }
+
+    /// Removes all entries, stored and pending.
+    package func removeAll(in transaction: TransactionHandle) throws(StorageError) {
+        cancel()
+        pages.invalidate()
+        let cursor = try transaction.cursor(pages.blocks)
+        var entry = try cursor.setRange(scratchKey.least())
+        while let found = entry, IndexKey.hasPrefix(found.key, prefix) {
+            try cursor.delete()
+            entry = try cursor.next()
+        }
+    }
+
+    /// Merges all changes into the stored blocks; each block is rewritten at most once.
+    package func flush(in transaction: TransactionHandle) throws(StorageError) {
+        guard delta != nil, hasChanges else {
+            cancel()
+            return
+        }
+        pages.invalidate()
+        // because: there are changes.
+        try merge(delta!.sortedSums(), transaction)
+        cancel()
+    }
+
+    private func merge(
+        _ changes: UnsafeBufferPointer<BytesDelta.Record>, _ transaction: TransactionHandle
+    ) throws(StorageError) {
+        var work = Work()
+        defer { work.deallocate() }
+        var place = 0
+        while place < changes.count {
+            work.reset()
+            try openRegion(for: changes[place].entry, &work, transaction)
+            while true {
+                work.new.truncate(to: 0)
+                let end = changesBelowEnd(changes, from: place, work)
+                Self.apply(
+                    UnsafeBufferPointer(rebasing: changes[place..<end]), work.old, &work.new)
+                place = end
+                // What has become small joins its neighbour, or many deletions would leave many tiny blocks.
+                guard work.end != nil, work.new.count < 16, work.smallBytes else { break }
+                work.old.truncate(to: 0)
+                work.old.append(contentsOf: UnsafeBufferPointer(work.new.elements))
+                try absorbNext(&work, transaction)
+            }
+            try store(&work, transaction)
+        }
+    }
+
+    /// A stretch of the index that is being rewritten.
+    private struct Work {
+        var arena = BytesArena()
+        var old = GrowableBuffer<BytesEntry>()
+        var new = GrowableBuffer<BytesEntry>()
+        var packed = GrowableBuffer<UInt8>(capacity: 4096)
+        /// The key of the stored block that the result replaces.
+        var replaced: [UInt8]?
+        /// Whether entries may come before that key, so that the result needs the column's least.
+        var startsColumn = false
+        /// The key of the next block; nil when none follows.
+        var end: [UInt8]?
+        /// Whether nothing at all follows in the table, so that new blocks can be appended.
+        var isLastOfTable = false
+
+        var smallBytes: Bool {
+            new.elements.reduce(0) { $0 + $1.bytes.count } < BytesBlock.maximumBytes / 4
+        }
+
+        mutating func reset() {
+            arena.removeAll()
+            old.truncate(to: 0)
+            new.truncate(to: 0)
+            replaced = nil
+            end = nil
+            startsColumn = false
+        }
+
+        func deallocate() {
+            arena.deallocate()
+            old.deallocate()
+            new.deallocate()
+            packed.deallocate()
+        }
+    }
+
+    private func openRegion(
+        for entry: BytesEntry, _ work: inout Work, _ transaction: TransactionHandle
+    ) throws(StorageError) {
+        let cursor = try transaction.cursor(pages.blocks)
+        let position = scratchKey.position(entry)
+        var found = try cursor.setRange(position)
+        if found.map({ $0.key.elementsEqual(position) }) != true {
+            let before = found == nil ? try cursor.last() : try cursor.previous()
+            if let before, IndexKey.hasPrefix(before.key, prefix) {
+                found = before
+            } else {
+                // Before all blocks of this column: the first takes it.
+                found = try cursor.setRange(position)
+                work.startsColumn = true
+            }
+        }
+        guard let found, IndexKey.hasPrefix(found.key, prefix) else {
+            work.isLastOfTable = found == nil
+            return
+        }
+        guard let block = BytesBlock(found.value) else { throw damaged(transaction) }
+        work.replaced = [UInt8](found.key)
+        guard block.unpack(into: &work.old, &work.arena) else { throw damaged(transaction) }
+        let next = try cursor.next()
+        work.end = next.flatMap { IndexKey.hasPrefix($0.key, prefix) ? [UInt8]($0.key) : nil }
+        work.isLastOfTable = next == nil
+    }
+
+    private func absorbNext(
+        _ work: inout Work, _ transaction: TransactionHandle
+    ) throws(StorageError) {
+        guard let key = work.end else { return }
+        let cursor = try transaction.cursor(pages.blocks)
+        guard let found = try cursor.set(work.arena.copy(key)), let block = BytesBlock(found.value)
+        else {
+            throw damaged(transaction)
+        }
+        guard block.unpack(into: &work.old, &work.arena) else { throw damaged(transaction) }
+        try cursor.delete()
+        let next = try cursor.next()
+        work.end = next.flatMap { IndexKey.hasPrefix($0.key, prefix) ? [UInt8]($0.key) : nil }
+        work.isLastOfTable = next == nil
+    }
+
+    /// The first change that belongs behind the stretch: found by doubling steps, then bisection.
+    private func changesBelowEnd(
+        _ changes: UnsafeBufferPointer<BytesDelta.Record>, from start: Int, _ work: Work
+    ) -> Int {
+        guard let end = work.end else { return changes.count }
+        return end.withUnsafeBytes { end in
+            func isBelow(_ index: Int) -> Bool {
+                let position = scratchKey.position(changes[index].entry)
+                return BytesView(position).compare(BytesView(end)) < 0
+            }
+            var low = start
+            var step = 1
+            while low + step <= changes.count, isBelow(low + step - 1) {
+                low += step
+                step *= 2
+            }
+            var high = Swift.min(low + step, changes.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if isBelow(middle) { low = middle + 1 } else { high = middle }
+            }
+            return low
+        }
+    }
+
+    private static func apply(
+        _ changes: UnsafeBufferPointer<BytesDelta.Record>, _ old: GrowableBuffer<BytesEntry>,
+        _ new: inout GrowableBuffer<BytesEntry>
+    ) {
+        var index = 0
+        for change in changes {
+            while index < old.count, old[index].compare(change.entry) < 0 {
+                new.append(old[index])
+                index += 1
+            }
+            var count = Int(change.change)
+            while index < old.count, old[index].compare(change.entry) == 0 {
+                count += 1
+                index += 1
+            }
+            while count > 0 {
+                new.append(change.entry)
+                count -= 1
+            }
+        }
+        while index < old.count {
+            new.append(old[index])
+            index += 1
+        }
+    }
+
+    private func store(
+        _ work: inout Work, _ transaction: TransactionHandle
+    ) throws(StorageError) {
+        var replaced = work.replaced.map { work.arena.copy($0) }
+        if let old = replaced, work.new.isEmpty || work.startsColumn {
+            try transaction.delete(pages.blocks, old)
+            replaced = nil
+        }
+        var rest = UnsafeBufferPointer(work.new.elements)
+        var key = replaced
+        while !rest.isEmpty {
+            var count = BytesBlock.longestFit(rest, limit: BytesBlock.maximumEntries, scratchKey)
+            // A block that overflows in the middle is halved, so that both halves have room; at the end, where ascending values
+            // arrive, blocks stay full.
+            if work.end != nil, count < rest.count, rest.count <= count * 2 {
+                count = BytesBlock.longestFit(rest, limit: (rest.count + 1) / 2, scratchKey)
+            }
+            BytesBlock.pack(UnsafeBufferPointer(rebasing: rest[..<count]), into: &work.packed)
+            let isNew = key.map { $0.baseAddress != replaced?.baseAddress } ?? true
+            try transaction.put(
+                pages.blocks, key ?? scratchKey.least(),
+                UnsafeRawBufferPointer(work.packed.elements), append: isNew && work.isLastOfTable)
+            if count < rest.count {
+                // because: blocks are only divided where there is a separator.
+                let separator = scratchKey.separator(rest[count - 1], rest[count])!
+                key = UnsafeRawBufferPointer(
+                    start: work.arena.copy(separator), count: separator.count)
+            }
+            rest = UnsafeBufferPointer(rebasing: rest[count...])
+        }
+    }
+}

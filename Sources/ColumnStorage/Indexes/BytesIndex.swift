@@ -1,0 +1,229 @@
+import LMDBStorage
+
+/// An ordered index from bytes to rows, for columns of strings, data and fixed bytes; the order is that of the bytes.
+///
+/// Everything said of ``IntIndex`` holds: packed sorted blocks, a directory after several look-ups at a version, a write's
+/// changes in memory until ``flush(in:)`` or ``cancel()``, a multiset, `damaged` for stored bytes that cannot be
+/// right. Values may have any length; those that agree in more than 500 bytes share a block whatever their number.
+package final class BytesIndex {
+    let pages: IndexPages
+    let prefix: UInt32
+    let scratchKey: BytesIndexKey
+    private var directory: BytesDirectory?
+    private var generation: UInt64 = 0
+    private var lookups = 0
+    private var threshold = 0
+    var delta: BytesDelta?
+
+    /// An index of a column, in the table where the class keeps its index blocks.
+    package init(table: TableID, column: ColumnID, pages: IndexPages) {
+        self.pages = pages
+        prefix = IndexKey.prefix(table, column)
+        scratchKey = BytesIndexKey(prefix: prefix)
+    }
+
+    deinit {
+        delta?.deallocate()
+        scratchKey.deallocate()
+    }
+
+    /// Whether there are changes that are not yet stored.
+    package var hasChanges: Bool { delta.map { !$0.isEmpty } ?? false }
+
+    func damaged(_ transaction: TransactionHandle) -> StorageError {
+        StorageError(.damaged, call: "reading an index block", file: transaction.file)
+    }
+
+    // MARK: Reading
+
+    /// The first row with a value; the only one in a unique index.
+    package func find(
+        _ bytes: UnsafeRawBufferPointer, in transaction: TransactionHandle
+    ) throws(StorageError) -> ObjectKey? {
+        let view = BytesView(bytes)
+        if delta != nil, delta!.newestRecord(of: view) != 0 {  // because: tested
+            return try keys(equalTo: bytes, in: transaction).first
+        }
+        var found: ObjectKey?
+        try forEachStoredBlock(from: view, transaction) { block, place, isEqual in
+            if isEqual { found = ObjectKey(rawValue: block.key(place)) }
+            return false
+        }
+        return found
+    }
+
+    /// All rows with a value, ascending, each as often as it is in the index.
+    package func keys(
+        equalTo bytes: UnsafeRawBufferPointer, in transaction: TransactionHandle
+    ) throws(StorageError) -> [ObjectKey] {
+        let view = BytesView(bytes)
+        var sums: [Int64: Int] = [:]
+        var record = delta == nil ? 0 : delta!.newestRecord(of: view)  // because: tested
+        while record != 0, let change = delta?.log[Int(record) - 1] {
+            sums[change.entry.key, default: 0] += Int(change.change)
+            record = change.previous
+        }
+        var result: [ObjectKey] = []
+        try forEachStoredBlock(from: view, transaction) { block, start, isEqual in
+            guard isEqual else { return false }
+            // Equal values are neighbours, and what equals the first has the same own part.
+            let first = block.ownPart(start)
+            var place = start
+            while place < block.count {
+                let part = block.ownPart(place)
+                guard
+                    BytesView.compare(part.start, part.count, first.start, first.count) == 0
+                else { return false }
+                result.append(ObjectKey(rawValue: block.key(place)))
+                place += 1
+            }
+            return true
+        }
+        if sums.isEmpty { return result }
+        for key in result { sums[key.rawValue, default: 0] += 1 }
+        result.removeAll()
+        for (key, count) in sums.sorted(by: { $0.key < $1.key }) {
+            for _ in 0..<Swift.max(0, count) { result.append(ObjectKey(rawValue: key)) }
+        }
+        return result
+    }
+
+    /// Calls `body` with the entries from some bytes on, in order of bytes, then key, until it returns false. The bytes that it gets
+    /// are lent for the call.
+    package func forEach(
+        from lower: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0),
+        in transaction: TransactionHandle,
+        _ body: (_ bytes: UnsafeRawBufferPointer, _ key: ObjectKey) -> Bool
+    ) throws(StorageError) {
+        let view = BytesView(lower)
+        var merge = BytesMerge(
+            delta == nil ? nil : delta!.sortedSums(),  // because: tested
+            from: view)
+        var whole = GrowableBuffer<UInt8>(capacity: 256)
+        defer { whole.deallocate() }
+        var goesOn = true
+        try forEachStoredBlock(from: view, transaction) { block, start, _ in
+            for place in start..<block.count {
+                let part = block.ownPart(place)
+                whole.truncate(to: 0)
+                let target = UnsafeMutableRawPointer(
+                    whole.extend(by: block.common.count + part.count))
+                target.copyMemory(from: block.common.start, byteCount: block.common.count)
+                (target + block.common.count).copyMemory(from: part.start, byteCount: part.count)
+                let entry = BytesEntry(
+                    bytes: BytesView(start: target, count: whole.count), key: block.key(place))
+                goesOn = merge.pass(entry, body)
+                if !goesOn { return false }
+            }
+            return true
+        }
+        if goesOn { merge.finish(body) }
+    }
+
+    /// The rows of a range of values in order of value, then key; an open end is nil.
+    package func keys(
+        from lower: [UInt8]?, through upper: [UInt8]?, in transaction: TransactionHandle
+    ) throws(StorageError) -> [ObjectKey] {
+        var result: [ObjectKey] = []
+        try forEach(from: lower, in: transaction) { bytes, key in
+            if let upper {
+                let isAbove = upper.withUnsafeBytes {
+                    BytesView(bytes).compare(BytesView($0)) > 0
+                }
+                if isAbove { return false }
+            }
+            result.append(key)
+            return true
+        }
+        return result
+    }
+
+    /// The rows whose value begins with some bytes, in order of value, then key.
+    package func keys(
+        withPrefix beginning: [UInt8], in transaction: TransactionHandle
+    ) throws(StorageError) -> [ObjectKey] {
+        var result: [ObjectKey] = []
+        try forEach(from: beginning, in: transaction) { bytes, key in
+            guard bytes.starts(with: beginning) else { return false }
+            result.append(key)
+            return true
+        }
+        return result
+    }
+
+    private func forEach(
+        from lower: [UInt8]?, in transaction: TransactionHandle,
+        _ body: (_ bytes: UnsafeRawBufferPointer, _ key: ObjectKey) -> Bool
+    ) throws(StorageError) {
+        let failure = (lower ?? []).withUnsafeBytes { buffer -> StorageError? in
+            do throws(StorageError) {
+                try forEach(from: buffer, in: transaction, body)
+                return nil
+            } catch { return error }
+        }
+        if let failure { throw failure }
+    }
+
+    // MARK: Blocks
+
+    /// Calls `body` with the stored blocks, beginning with the first entry not below `view`, and whether that one equals it.
+    private func forEachStoredBlock(
+        from view: BytesView, _ transaction: TransactionHandle,
+        _ body: (_ block: BytesBlock, _ start: Int, _ isEqual: Bool) throws(StorageError) -> Bool
+    ) throws(StorageError) {
+        if try considerDirectory(transaction), let directory {
+            guard directory.count > 0 else { return }
+            var index = directory.index(atOrBefore: scratchKey.position(view))
+            while index < directory.count {
+                guard let block = directory.block(index) else { throw damaged(transaction) }
+                let (place, isEqual) = block.lowerBound(view)
+                if place < block.count, !(try body(block, place, isEqual)) { return }
+                index += 1
+            }
+            return
+        }
+        let cursor = try transaction.cursor(pages.blocks)
+        let position = scratchKey.position(view)
+        var entry = try cursor.setRange(position)
+        if entry.map({ $0.key.elementsEqual(position) }) != true {
+            entry = entry == nil ? try cursor.last() : try cursor.previous()
+            if entry.map({ IndexKey.hasPrefix($0.key, prefix) }) != true {
+                entry = try cursor.setRange(position)
+            }
+        }
+        while let found = entry, IndexKey.hasPrefix(found.key, prefix) {
+            guard let block = BytesBlock(found.value) else { throw damaged(transaction) }
+            let (place, isEqual) = block.lowerBound(view)
+            if place < block.count, !(try body(block, place, isEqual)) { return }
+            entry = try cursor.next()
+        }
+    }
+
+    /// Whether there is a directory; makes one when that pays.
+    private func considerDirectory(
+        _ transaction: TransactionHandle
+    ) throws(StorageError) -> Bool {
+        if generation == pages.generation, directory != nil { return true }
+        if generation != pages.generation {
+            directory = nil
+            lookups = 0
+            threshold = 0
+            generation = pages.generation
+        }
+        lookups += 1
+        if threshold == 0 {
+            // Visiting a block costs about a tenth of finding one without the directory.
+            threshold = Swift.max(6, try transaction.statistics(pages.blocks).entries / 10)
+        }
+        guard lookups > threshold else { return false }
+        var directory = BytesDirectory()
+        let cursor = try transaction.cursor(pages.blocks)
+        var entry = try cursor.setRange(scratchKey.least())
+        while let found = entry, IndexKey.hasPrefix(found.key, prefix) {
+            directory.append(found.key, found.value)
+            entry = try cursor.next()
+        }
+        self.directory = directory
+        return true
+    }
+}

@@ -1,0 +1,77 @@
+/// The keys of blocks of a bytes index: the column's prefix, then a separator.
+///
+/// A separator is any position above everything in the block before and not above anything in its own. Between different values it
+/// is the shortest beginning of the upper one that says so; inside equal values it is the whole value, an end
+/// mark and the row's key. Zero bytes are escaped (0 as 0 255, the end mark is 0 1), so the order of the keys is the order
+/// of what they stand for. LMDB takes 511 bytes: entries that only a longer key could separate stay in one block, and
+/// a longer position is cut off for a search, which finds the same block.
+struct BytesIndexKey {
+    static let maximumBytes = 511
+    private let memory: UnsafeMutableRawPointer
+
+    init(prefix: UInt32) {
+        memory = .allocate(byteCount: Self.maximumBytes + 16, alignment: 8)
+        memory.storeBytes(of: prefix, as: UInt32.self)
+    }
+
+    func deallocate() { memory.deallocate() }
+
+    /// The key of the first block of a column, below all others.
+    func least() -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: memory, count: IndexKey.prefixBytes)
+    }
+
+    /// The position before all entries of some bytes, cut off to what fits. Valid until the next one is made.
+    @inline(__always)
+    func position(_ bytes: BytesView) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: memory, count: Swift.min(escape(bytes), Self.maximumBytes))
+    }
+
+    /// The position of an entry, cut off to what fits. Valid until the next one is made.
+    func position(_ entry: BytesEntry) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: memory, count: Swift.min(whole(entry), Self.maximumBytes))
+    }
+
+    /// A key between two neighbouring entries; nil when there is none that fits, or the entries are equal.
+    func separator(_ lower: BytesEntry, _ upper: BytesEntry) -> UnsafeRawBufferPointer? {
+        let count: Int
+        let common = lower.bytes.commonPrefix(upper.bytes)
+        if common < upper.bytes.count {
+            count = escape(BytesView(start: upper.bytes.start, count: common + 1))
+        } else {
+            guard lower.key < upper.key else { return nil }
+            count = whole(upper)
+        }
+        guard count <= Self.maximumBytes else { return nil }
+        return UnsafeRawBufferPointer(start: memory, count: count)
+    }
+
+    /// Writes the escaped bytes, stops a little after what fits, and returns the length with the column's prefix.
+    @inline(__always)
+    private func escape(_ bytes: BytesView) -> Int {
+        var count = IndexKey.prefixBytes
+        var index = 0
+        while index < bytes.count, count <= Self.maximumBytes {
+            let byte = bytes.start.load(fromByteOffset: index, as: UInt8.self)
+            memory.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
+            count &+= 1
+            if byte == 0 {
+                memory.storeBytes(of: 255, toByteOffset: count, as: UInt8.self)
+                count &+= 1
+            }
+            index &+= 1
+        }
+        return count
+    }
+
+    private func whole(_ entry: BytesEntry) -> Int {
+        let count = escape(entry.bytes)
+        guard count <= Self.maximumBytes else { return count }
+        memory.storeBytes(of: 0, toByteOffset: count, as: UInt8.self)
+        memory.storeBytes(of: 1, toByteOffset: count + 1, as: UInt8.self)
+        memory.storeBytes(
+            of: (UInt64(bitPattern: entry.key) ^ 1 << 63).bigEndian, toByteOffset: count + 2,
+            as: UInt64.self)
+        return count + 10
+    }
+}

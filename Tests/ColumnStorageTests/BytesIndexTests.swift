@@ -1,0 +1,222 @@
+import LMDBStorage
+import Testing
+
+@testable import ColumnStorage
+
+@Suite struct BytesIndexTests {
+    private struct Pair: Hashable, Comparable {
+        var bytes: [UInt8]
+        var key: Int64
+
+        static func < (left: Pair, right: Pair) -> Bool {
+            if left.bytes != right.bytes {
+                return left.bytes.lexicographicallyPrecedes(right.bytes)
+            }
+            return left.key < right.key
+        }
+    }
+
+    /// A multiset of entries in order.
+    private struct Model {
+        var entries: [Pair] = []
+
+        private func place(_ entry: Pair) -> Int {
+            var low = 0
+            var high = entries.count
+            while low < high {
+                let middle = (low + high) / 2
+                if entries[middle] < entry { low = middle + 1 } else { high = middle }
+            }
+            return low
+        }
+        mutating func insert(_ entry: Pair) { entries.insert(entry, at: place(entry)) }
+        mutating func remove(_ entry: Pair) { entries.remove(at: place(entry)) }
+    }
+
+    /// Values as indexes see them: words, few distinct ones, zero bytes, prefixes of each other, very long ones that agree.
+    private func randomBytes(_ style: UInt64, _ generator: inout SeededGenerator) -> [UInt8] {
+        func letters(_ count: Int, _ range: ClosedRange<UInt8>) -> [UInt8] {
+            (0..<count).map { _ in UInt8.random(in: range, using: &generator) }
+        }
+        switch style % 5 {
+        case 0: return letters(Int.random(in: 0...12, using: &generator), 97...122)
+        case 1: return [97, UInt8.random(in: 97...101, using: &generator)]
+        case 2: return letters(Int.random(in: 0...9, using: &generator), 0...1)
+        case 3:
+            let length = [0, 3, 250, 480, 506, 507, 508, 600, 2500].randomElement(
+                using: &generator)!
+            return [UInt8](repeating: 0x41, count: length) + letters(2, 0...3)
+        default:
+            return letters(Int.random(in: 0...3, using: &generator), 0...255)
+                + [UInt8](repeating: 0, count: Int.random(in: 0...300, using: &generator))
+        }
+    }
+
+    private func check(
+        _ index: BytesIndex, _ model: Model, _ handle: TransactionHandle, _ style: UInt64,
+        _ generator: inout SeededGenerator, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        for _ in 0..<6 {
+            let bytes =
+                Bool.random(using: &generator)
+                ? model.entries.randomElement(using: &generator)?.bytes ?? []
+                : randomBytes(style, &generator)
+            let expected = model.entries.filter { $0.bytes == bytes }.map(\.key)
+            let found = try bytes.withUnsafeBytes { try index.find($0, in: handle) }
+            #expect(found?.rawValue == expected.first, sourceLocation: sourceLocation)
+            let keys = try bytes.withUnsafeBytes { try index.keys(equalTo: $0, in: handle) }
+            #expect(keys.map(\.rawValue) == expected, sourceLocation: sourceLocation)
+            let prefix = [UInt8](bytes.prefix(2))
+            let beginning = try index.keys(withPrefix: prefix, in: handle)
+            #expect(
+                beginning.map(\.rawValue)
+                    == model.entries.filter { $0.bytes.starts(with: prefix) }.map(\.key),
+                sourceLocation: sourceLocation)
+            let other = randomBytes(style, &generator)
+            let range = try index.keys(from: bytes, through: other, in: handle)
+            #expect(
+                range.map(\.rawValue)
+                    == model.entries.filter {
+                        !$0.bytes.lexicographicallyPrecedes(bytes)
+                            && !other.lexicographicallyPrecedes($0.bytes)
+                    }.map(\.key), sourceLocation: sourceLocation)
+        }
+        var all: [Pair] = []
+        try index.forEach(in: handle) { bytes, key in
+            all.append(Pair(bytes: [UInt8](bytes), key: key.rawValue))
+            return true
+        }
+        #expect(all == model.entries, sourceLocation: sourceLocation)
+    }
+
+    @Test(arguments: 1...10 as ClosedRange<UInt64>)
+    func `behaves like a sorted multiset through writes, commits, aborts and reopening`(
+        seed: UInt64
+    ) throws {
+        var generator = SeededGenerator(seed: seed)
+        let environment = try TemporaryEnvironment()
+        // Neighbours in the same table must not be seen or touched.
+        let columns = [ColumnID(2), ColumnID(1), ColumnID(3)]
+        var pages = IndexPages(environment.blocks)
+        func make() -> [BytesIndex] {
+            columns.map { BytesIndex(table: TableID(255), column: $0, pages: pages) }
+        }
+        var indexes = make()
+        var committed = [Model](repeating: Model(), count: 3)
+        for _ in 0..<6 {
+            var models = committed
+            let write = try environment.beginWrite()
+            pages.invalidate()
+            for _ in 0..<Int.random(in: 1...4, using: &generator) {
+                let which = Int.random(in: 0..<3, using: &generator)
+                let index = indexes[which]
+                if Int.random(in: 0..<3, using: &generator) > 0 {
+                    for _ in 0..<Int.random(in: 1...400, using: &generator) {
+                        let pair = Pair(
+                            bytes: randomBytes(seed, &generator),
+                            key: .random(in: 0...500, using: &generator))
+                        try pair.bytes.withUnsafeBytes {
+                            try index.insert($0, ObjectKey(pair.key), in: write.handle)
+                        }
+                        models[which].insert(pair)
+                    }
+                } else {
+                    let share = Int.random(in: 1...100, using: &generator)
+                    for pair in models[which].entries
+                    where Int.random(in: 0..<100, using: &generator) < share {
+                        try pair.bytes.withUnsafeBytes {
+                            try index.remove($0, ObjectKey(pair.key), in: write.handle)
+                        }
+                        models[which].remove(pair)
+                    }
+                }
+                if Bool.random(using: &generator) {
+                    try check(index, models[which], write.handle, seed, &generator)
+                }
+                if Int.random(in: 0..<4, using: &generator) == 0 {
+                    try index.flush(in: write.handle)
+                    for other in 0..<3 {
+                        try check(indexes[other], models[other], write.handle, seed, &generator)
+                    }
+                }
+            }
+            if Int.random(in: 0..<4, using: &generator) == 0 {
+                for index in indexes { index.cancel() }
+                write.abort()
+            } else {
+                for index in indexes { try index.flush(in: write.handle) }
+                try write.commit()
+                committed = models
+            }
+            pages.invalidate()
+            if Int.random(in: 0..<4, using: &generator) == 0 {
+                try environment.reopen()
+                pages = IndexPages(environment.blocks)
+                indexes = make()
+            }
+            let read = try environment.beginRead()
+            for which in 0..<3 {
+                try check(indexes[which], committed[which], read.handle, seed, &generator)
+            }
+        }
+    }
+
+    @Test func `removes all entries of its column only`() throws {
+        let environment = try TemporaryEnvironment()
+        let pages = IndexPages(environment.blocks)
+        let one = BytesIndex(table: TableID(1), column: ColumnID(1), pages: pages)
+        let two = BytesIndex(table: TableID(1), column: ColumnID(2), pages: pages)
+        let write = try environment.beginWrite()
+        for index in [one, two] {
+            for key in Int64(0)..<2000 {
+                try Array("value \(key)".utf8).withUnsafeBytes {
+                    try index.insert($0, ObjectKey(key), in: write.handle)
+                }
+            }
+            try index.flush(in: write.handle)
+        }
+        try one.removeAll(in: write.handle)
+        #expect(try one.keys(from: nil, through: nil, in: write.handle).isEmpty)
+        #expect(try two.keys(from: nil, through: nil, in: write.handle).count == 2000)
+    }
+
+    @Test(arguments: 1...30 as ClosedRange<UInt64>)
+    func `reports damaged blocks and never reads outside of them`(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let environment = try TemporaryEnvironment()
+        let pages = IndexPages(environment.blocks)
+        let index = BytesIndex(table: TableID(1), column: ColumnID(1), pages: pages)
+        let write = try environment.beginWrite()
+        for key in 0..<Int64(60) {
+            try randomBytes(0, &generator).withUnsafeBytes {
+                try index.insert($0, ObjectKey(key), in: write.handle)
+            }
+        }
+        try index.flush(in: write.handle)
+        for _ in 0..<40 {
+            let first = try #require(try write.handle.cursor(environment.blocks).first())
+            let key = [UInt8](first.key)
+            var bytes = [UInt8](first.value)
+            let place = Int.random(in: 0..<Swift.min(bytes.count, 300), using: &generator)
+            bytes[place] = UInt8.random(in: 0...255, using: &generator)
+            if Int.random(in: 0..<4, using: &generator) == 0 { bytes.removeLast(1) }
+            try key.withUnsafeBytes { key in
+                try bytes.withUnsafeBytes { try write.handle.put(environment.blocks, key, $0) }
+            }
+            pages.invalidate()
+            for _ in 0..<10 {
+                try? randomBytes(0, &generator).withUnsafeBytes {
+                    _ = try index.find($0, in: write.handle)
+                    _ = try index.keys(equalTo: $0, in: write.handle)
+                }
+            }
+            _ = try? index.keys(from: nil, through: nil, in: write.handle)
+            try [1, 2, 3].withUnsafeBytes {
+                try index.insert($0, ObjectKey(9), in: write.handle)
+            }
+            try? index.flush(in: write.handle)
+            index.cancel()
+            if try write.handle.statistics(environment.blocks).entries == 0 { break }
+        }
+    }
+}
