@@ -38,6 +38,9 @@ public final class EventLoop: @unchecked Sendable {
     private let owner = Atomic<UInt>(0)
     private let isStopping = Atomic<Bool>(false)
 
+    /// Called at the end of each turn, before the loop decides whether to go on: hosts may take or release a hold.
+    public var didTurn: (() -> Void)?
+
     /// The clock that timers and deadlines read.
     public let clock: any LoopClock
 
@@ -197,6 +200,7 @@ public final class EventLoop: @unchecked Sendable {
         while !isStopped, let timer = timers.takeDue(at: now, notAfter: last) {
             timer.fire(at: now)
         }
+        didTurn?()
     }
 
     private func poll(waiting: Bool = true, until limit: Duration?) {
@@ -248,6 +252,7 @@ public final class EventLoop: @unchecked Sendable {
         }
         if alreadyClosed { return }
         _ = dropped  // released here, outside of the lock, because a closure's captures may post in their deinit
+        didTurn = nil
         timers.removeAll()
         wakeups = []
         signal.close()

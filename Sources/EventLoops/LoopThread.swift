@@ -54,6 +54,17 @@ public final class LoopThread: Sendable {
     /// The name of the calling thread as the system's tools show it.
     public static var currentKernelName: String { kernelNameOfCurrentThread() }
 
+    /// Calls the body with SIGINT let through on this thread, for programs that are started in it.
+    ///
+    /// A child inherits the mask of the thread that starts it, and one that cannot be interrupted is a nuisance.
+    public static func allowingInterrupts<Result, Failure: Error>(
+        _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let before = unblockTerminalInterrupt()
+        defer { restore(before) }
+        return try body()
+    }
+
     /// Waits for the thread's end.
     ///
     /// Returns at once when somebody has joined it already; never call it on the thread.

@@ -59,3 +59,26 @@ func unblockInterruptSignal() {
 }
 
 func detach(_ thread: pthread_t) { pthread_detach(thread) }
+
+func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
+    read(descriptor, buffer, count)
+}
+
+func systemWrite(_ descriptor: Int32, _ buffer: UnsafeRawPointer?, _ count: Int) -> Int {
+    write(descriptor, buffer, count)
+}
+
+/// Lets SIGINT through on the calling thread; returns the mask from before.
+func unblockTerminalInterrupt() -> sigset_t {
+    var unblocked = sigset_t()
+    var before = sigset_t()
+    sigemptyset(&unblocked)
+    sigaddset(&unblocked, SIGINT)
+    pthread_sigmask(SIG_UNBLOCK, &unblocked, &before)
+    return before
+}
+
+func restore(_ mask: sigset_t) {
+    var mask = mask
+    pthread_sigmask(SIG_SETMASK, &mask, nil)
+}

@@ -1,0 +1,70 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The few things that hosts of scripts need of their process, without a pointer in sight.
+///
+/// They live here because the modules that use them are built without unsafe code.
+public enum ProcessServices {
+    /// A variable of the environment; nil when it is not set or not UTF-8.
+    public static func environment(_ name: String) -> String? {
+        getenv(name).flatMap { String(validatingCString: $0) }
+    }
+
+    /// Writes all of the text to standard error, past every buffer.
+    public static func writeError(_ text: String) { writeAll(2, Array(text.utf8)) }
+
+    /// Writes all of the text to standard output, past every buffer.
+    public static func writeOutput(_ text: String) { writeAll(1, Array(text.utf8)) }
+
+    /// Sends on what the C library keeps for standard output.
+    public static func flushOutput() { fflush(nil) }
+
+    /// Whether a standard descriptor (0, 1, 2) is a terminal.
+    public static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
+
+    /// Ends the process; what the C library has buffered is written, `atexit` handlers run.
+    public static func exit(_ status: Int32) -> Never {
+        #if canImport(Glibc)
+            Glibc.exit(status)
+        #else
+            Darwin.exit(status)
+        #endif
+    }
+
+    /// Ends the process at once: nothing is written or run, which is what a second Ctrl-C wants.
+    public static func exitNow(_ status: Int32) -> Never { _exit(status) }
+
+    /// The first bytes of a file; nil when it cannot be read.
+    public static func read(_ path: String, limit: Int) -> [UInt8]? {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: min(limit, 64 << 10))
+        while bytes.count < limit {
+            let count = readSome(file, &buffer)
+            if count <= 0 { return count < 0 ? nil : bytes }
+            bytes += buffer[..<min(count, limit - bytes.count)]
+        }
+        return bytes
+    }
+
+    private static func readSome(_ file: Int32, _ buffer: inout [UInt8]) -> Int {
+        systemRead(file, &buffer, buffer.count)
+    }
+
+    private static func writeAll(_ descriptor: Int32, _ bytes: [UInt8]) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { systemWrite(descriptor, $0.baseAddress, $0.count) }
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if errno != EINTR, errno != EAGAIN {
+                return
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+/// The options of `lua`, as `lua` reads them.
+public struct LuaCommandLine: Equatable, Sendable {
+    /// What is done before the script, in the order given.
+    public enum Step: Equatable, Sendable {
+        /// `-e chunk`.
+        case execute(String)
+        /// `-l name` or `-l global=name`.
+        case require(module: String, global: String)
+        /// `-W`: warnings on from here on.
+        case warnings
+    }
+
+    /// Where the script comes from.
+    public enum Source: Equatable, Sendable {
+        /// A file.
+        case file(String)
+        /// Standard input, asked for by `-`.
+        case standardInput
+        /// Nothing was named: a prompt at a terminal, else standard input, unless `-e` or `-v` was all there was to do.
+        case none
+    }
+
+    /// What is done before the script.
+    public var steps: [Step] = []
+    /// Where the script comes from.
+    public var source = Source.none
+    /// The script's own arguments.
+    public var arguments: [String] = []
+    /// All words, the program's name first; `script` is where the script stands among them.
+    public var words: [String]
+    /// The index in `words` of the script's name; their number when there is none.
+    public var script: Int
+    /// `-i`: a prompt afterwards.
+    public var isInteractive = false
+    /// `-v`, or `-i` by implication: shows the version first.
+    public var showsVersion = false
+    /// `-E`: the environment's variables do not count.
+    public var ignoresEnvironment = false
+
+    /// `--no-rc`: the prompt does not run `init.lua`.
+    ///
+    /// Not an option of `lua`.
+    public var skipsInitFile = false
+
+    /// Whether there is an `-e`.
+    public var hasChunks: Bool {
+        steps.contains { if case .execute = $0 { true } else { false } }
+    }
+
+    /// A word that is no option of `lua`.
+    public struct UsageError: Error, Equatable {
+        /// The word.
+        public let option: String
+        /// Whether its argument is what is missing.
+        public let needsArgument: Bool
+    }
+
+    /// Reads the words of a command line, the program's name first.
+    public init(_ words: [String]) throws(UsageError) {
+        self.words = words
+        var index = 1
+        reading: while index < words.count {
+            let word = words[index]
+            guard word.first == "-" else { break }
+            switch word {
+            case "-":
+                break reading
+            case "--":
+                index += 1
+                break reading
+            case "-E": ignoresEnvironment = true
+            case "--no-rc": skipsInitFile = true
+            case "-W": steps.append(.warnings)
+            case "-v": showsVersion = true
+            case "-i":
+                isInteractive = true
+                showsVersion = true
+            case _ where word.hasPrefix("-e") || word.hasPrefix("-l"):
+                var argument = String(word.dropFirst(2))
+                if argument.isEmpty {
+                    index += 1
+                    // As in lua: an argument that begins with a dash is an option that was forgotten an argument.
+                    guard index < words.count, words[index].first != "-" else {
+                        throw UsageError(option: word, needsArgument: true)
+                    }
+                    argument = words[index]
+                }
+                steps.append(word.hasPrefix("-e") ? .execute(argument) : Self.require(argument))
+            default:
+                throw UsageError(option: word, needsArgument: false)
+            }
+            index += 1
+        }
+        script = index
+        if index < words.count {
+            source =
+                words[index] == "-" && words[index - 1] != "--"
+                ? .standardInput : .file(words[index])
+            arguments = Array(words[(index + 1)...])
+        }
+    }
+
+    private static func require(_ argument: String) -> Step {
+        guard let equals = argument.firstIndex(of: "=") else {
+            return .require(module: argument, global: argument)
+        }
+        return .require(
+            module: String(argument[argument.index(after: equals)...]),
+            global: String(argument[..<equals]))
+    }
+}

@@ -1,0 +1,94 @@
+import EventLoops
+import LuaHost
+
+/// The prompt of `lua -i` where input is not a terminal: `_PROMPT`, plain strings, no editing.
+///
+/// Differs from `lua` in one thing: an error in an entry is remembered, for the exit code.
+public struct LuaPlainPrompt {
+    private let context: ScriptContext
+    private let readLine: LuaFunction?
+    private let input: LuaValue
+
+    /// For a script, on its thread.
+    ///
+    /// Reads what the script's `io.read` reads.
+    public init(_ context: ScriptContext) {
+        self.context = context
+        input = context.state.globals["io"].table?["stdin"] ?? .nil
+        readLine = (try? context.state.index(input, "read"))?.function
+    }
+
+    /// Reads and runs entries until input ends; false if one of them failed.
+    public func run() throws -> Bool {
+        var succeeded = true
+        while let entry = read() {
+            if let error = evaluate(entry) {
+                if context.isExiting || error.kind == .interrupted { throw error }
+                succeeded = false
+                write(error: LuaProgram.message(error))
+            }
+            // Between entries observers and timers have their turn, as they do at a terminal.
+            context.loop.runOnce()
+        }
+        write("\n")
+        return succeeded
+    }
+
+    private func evaluate(_ entry: Result<LuaFunction, LuaError>) -> LuaError? {
+        do throws(LuaError) {
+            try show(try entry.get().call([]))
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// The next whole entry, compiled, or what is wrong with it; nil at the end of input.
+    private func read() -> Result<LuaFunction, LuaError>? {
+        guard var text = line(prompt: "_PROMPT", default: "> ") else { return nil }
+        if text.first == "=" { text = "return " + text.dropFirst() }
+        let expression = compile("return " + text)
+        if case .success = expression { return expression }
+        while true {
+            let entry = compile(text)
+            guard case .failure(let error) = entry, error.isIncomplete,
+                let more = line(prompt: "_PROMPT2", default: ">> ")
+            else { return entry }
+            text += "\n" + more
+        }
+    }
+
+    private func compile(_ text: String) -> Result<LuaFunction, LuaError> {
+        Result { () throws(LuaError) in try context.state.load(text, name: "=stdin") }
+    }
+
+    private func line(prompt name: String, default prompt: String) -> String? {
+        let custom = context.state.globals[name]
+        let shown = custom.isNil ? prompt : (try? context.state.describe(custom).text) ?? prompt
+        write(shown)
+        guard let readLine,
+            let line = try? readLine.call([input, "l"]).first?.string
+        else { return nil }
+        return line.text ?? String(decoding: line.bytes, as: UTF8.self)
+    }
+
+    private func show(_ results: [LuaValue]) throws(LuaError) {
+        if results.isEmpty { return }
+        do throws(LuaError) {
+            try context.state.call(context.state.globals["print"], results)
+        } catch {
+            if error.kind == .interrupted { throw error }
+            write(error: "error calling 'print' (\(error.message))")
+        }
+    }
+
+    private func write(error: String) {
+        ProcessServices.flushOutput()
+        ProcessServices.writeError(error + "\n")
+    }
+
+    private func write(_ text: String) {
+        ProcessServices.flushOutput()
+        ProcessServices.writeOutput(text)
+    }
+}

@@ -1,0 +1,126 @@
+import EventLoops
+import LuaHost
+
+/// Does what `lua` does with its command line, in a running script.
+///
+/// Messages go to standard error as `lua` words them, with the name of this program instead.
+public struct LuaProgram {
+    private let context: ScriptContext
+    private let line: LuaCommandLine
+
+    /// For a command line, on the script's thread.
+    public init(_ line: LuaCommandLine, in context: ScriptContext) {
+        self.line = line
+        self.context = context
+    }
+
+    /// Runs `LUA_INIT`, the steps and the script, up to the first error; false if there was one.
+    ///
+    /// An interrupt is thrown on, because it ends more than the main part.
+    public func run() throws -> Bool {
+        setArguments()
+        guard try runInit() else { return false }
+        for step in line.steps {
+            guard try run(step) else { return false }
+        }
+        switch line.source {
+        case .file(let path): return try runFile(path)
+        case .standardInput: return try runFile(nil)
+        case .none: return true
+        }
+    }
+
+    /// Runs standard input as a script.
+    public func runStandardInput() throws -> Bool { try runFile(nil) }
+
+    /// The table `arg`: the script's name at 0, its arguments from 1 on, what stood before it below.
+    private func setArguments() {
+        let arguments = context.state.makeTable()
+        let script = line.script < line.words.count ? line.script : 0
+        for (index, word) in line.words.enumerated() {
+            arguments[index - script] = .text(word)
+        }
+        context.state.globals["arg"] = .table(arguments)
+    }
+
+    private func runInit() throws -> Bool {
+        if line.ignoresEnvironment || !context.configuration.usesEnvironment { return true }
+        let names = ["LUA_INIT_5_4", "LUA_INIT"]
+        guard let name = names.first(where: { ProcessServices.environment($0) != nil }),
+            let text = ProcessServices.environment(name)
+        else { return true }
+        if text.hasPrefix("@") { return try runFile(String(text.dropFirst()), arguments: []) }
+        return try runChunk(text, name: "=\(name)")
+    }
+
+    private func run(_ step: LuaCommandLine.Step) throws -> Bool {
+        switch step {
+        case .warnings:
+            context.state.setWarnings(true)
+            return true
+        case .execute(let chunk):
+            return try runChunk(chunk, name: "=(command line)")
+        case .require(let module, let global):
+            return try attempt {
+                let result = try context.state.call(
+                    context.state.globals["require"], [.text(module)])
+                context.state.globals[global] = result.first ?? .nil
+            }
+        }
+    }
+
+    private func runChunk(_ text: String, name: String) throws -> Bool {
+        try attempt { try context.state.load(text, name: name).call([]) }
+    }
+
+    /// Loads with Lua's own `loadfile`: first lines with `#`, binary chunks and messages are as in `lua`, and standard
+    /// input is the stream that the script goes on reading.
+    private func runFile(_ path: String?, arguments: [String]? = nil) throws -> Bool {
+        try attempt {
+            let loaded = try context.loadFile.call(path.map { [.text($0)] } ?? [])
+            guard let chunk = loaded.first?.function else {
+                let message = loaded.dropFirst().first?.text ?? "cannot load \(path ?? "stdin")"
+                throw LoadFailure(message: message)
+            }
+            try chunk.call((arguments ?? scriptArguments()).map { .text($0) })
+        }
+    }
+
+    /// What the script gets as `...`: as in `lua`, what the table `arg` says now, not what the command line said.
+    private func scriptArguments() -> [String] {
+        guard let arguments = context.state.globals["arg"].table else { return line.arguments }
+        return arguments.array.map { $0.text ?? "" }
+    }
+
+    private struct LoadFailure: Error { let message: String }
+
+    private func attempt(_ body: () throws -> Void) throws -> Bool {
+        do {
+            try body()
+            return true
+        } catch let error as LoadFailure {
+            show(error.message)
+        } catch let error as LuaError {
+            if context.isExiting { throw error }
+            show(Self.message(error))
+            if error.kind == .interrupted { throw error }
+        }
+        return false
+    }
+
+    private func show(_ message: String) {
+        ProcessServices.flushOutput()
+        ProcessServices.writeError("\(context.configuration.programName): \(message)\n")
+    }
+
+    /// The message as `lua` shows it, with the traceback where `lua` has one.
+    public static func message(_ error: LuaError) -> String {
+        // As in lua: what describes itself by a `__tostring` of its own is shown as it is.
+        let describesItself =
+            error.underlying == nil && error.value.string == nil && error.value.number == nil
+            && !error.message.hasPrefix("(error object is a")
+        guard let traceback = error.traceback, !describesItself else { return error.message }
+        // The chunk is called from Swift, for which Lua has no frame; in `lua` it is called from C, which shows as this.
+        return "\(error.message)\n\(traceback)\n\t[C]: in ?"
+    }
+}

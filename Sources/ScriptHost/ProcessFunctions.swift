@@ -1,0 +1,51 @@
+import EventLoops
+import LuaHost
+
+extension ScriptContext {
+    /// Replaces what Lua's `os` and `io` do to the whole process by what a script may do.
+    ///
+    /// * `os.exit` ends the script, not the process under the feet of others: its tokens and writes end as they should.
+    /// * Programs that a script starts can be interrupted, although SIGINT is blocked on its thread.
+    func installProcessFunctions() {
+        if let os = state.globals["os"].table {
+            replace("exit", in: os) { context, call, _ in
+                context.exit(status: try Self.exitStatus(call))
+                return .none
+            }
+            replace("execute", in: os, with: Self.callAllowingInterrupts)
+        }
+        if let io = state.globals["io"].table {
+            replace("popen", in: io, with: Self.callAllowingInterrupts)
+        }
+    }
+
+    private static func exitStatus(_ call: borrowing LuaCall) throws -> Int32 {
+        switch call[1] {
+        case .nil, .boolean(true): 0
+        case .boolean(false): 1
+        default: Int32(truncatingIfNeeded: try call.integer(1))
+        }
+    }
+
+    private static func callAllowingInterrupts(
+        _ context: ScriptContext, _ call: borrowing LuaCall, _ original: LuaFunction
+    ) throws -> LuaAnswer {
+        let arguments = call.rest(from: 1)
+        let results = try LoopThread.allowingInterrupts { () throws in
+            try original.call(arguments)
+        }
+        return try call.answer(results)
+    }
+
+    private func replace(
+        _ name: String, in library: LuaTable,
+        with body: @escaping (ScriptContext, borrowing LuaCall, LuaFunction) throws -> LuaAnswer
+    ) {
+        guard let original = library[name].function else { return }
+        let function = state.makeFunction(name) { [weak self] call in
+            guard let self else { return .none }
+            return try body(self, call, original)
+        }
+        library[name] = .function(function)
+    }
+}

@@ -1,0 +1,137 @@
+import EventLoops
+import LuaHost
+import ObjectStore
+import Synchronization
+
+// A running script: one thread, one event loop, one Lua state, its stores, observers and timers.
+//
+// What it is for: `moonpool script.lua`, each script of `moonpool run`, and the session of the prompt.
+//
+// How it ends: the main part runs first; then the loop runs until nothing keeps it alive (valid tokens, pending timers),
+// `moonpool.stop`, `os.exit`, or an interrupt. Then its observers end, open writes are rolled back, its stores and the
+// state are closed, in this order, on its own thread.
+//
+// Threads: `post`, `interrupt`, `finish` and `wait` may be called from anywhere. A `ScriptContext` belongs to the
+// script's thread.
+
+/// A script on its own thread.
+public final class Script: Sendable {
+    /// `<name>-<uuid>`, which is also the thread's name.
+    public let name: String
+    private let thread: LoopThread
+    private let shared: ScriptSignals
+
+    /// Starts the thread and runs `main` on it; its result is the exit code if nothing else decides it.
+    ///
+    /// An error that `main` throws makes the exit code 1, and 130 if it is an interrupt; showing it is up to `main`.
+    /// Throws what the system refuses: threads, file descriptors.
+    public init(
+        _ configuration: ScriptConfiguration,
+        main: @escaping @Sendable (ScriptContext) throws -> Int32
+    ) throws(LoopError) {
+        let name = "\(configuration.name)-\(UUIDValue.random())"
+        let shared = ScriptSignals()
+        self.name = name
+        self.shared = shared
+        thread = try LoopThread(name: name, clock: configuration.clock) { loop in
+            let context = ScriptContext(
+                configuration: configuration, name: name, loop: loop, signals: shared)
+            shared.begin(context.state.makeInterrupt(), LoopBound(context, on: loop))
+            let status = context.run(main)
+            context.shutDown()
+            shared.end(status: status)
+        }
+    }
+
+    /// Runs a job on the script's thread, between its callbacks.
+    ///
+    /// Any thread; false when the script has ended.
+    @discardableResult  // because a script that has ended has no use for a job
+    public func post(_ job: @escaping @Sendable (ScriptContext) -> Void) -> Bool {
+        let shared = shared
+        return thread.loop.post { shared.context.map(job) }
+    }
+
+    /// Stops the Lua code that is running, wherever it is.
+    ///
+    /// Any thread; not in a signal handler.
+    ///
+    /// A script that waits for events is ended with exit code 130 instead; an interactive one is left alone. False when
+    /// there was nothing to stop.
+    @discardableResult  // because the answer only matters to prompts
+    public func interrupt() -> Bool {
+        let didStop = shared.requestInterrupt()
+        // A script that sleeps waits for its loop, and one that is idle has to learn of it there.
+        post { context in if !didStop { context.interruptedWhileIdle() } }
+        return didStop
+    }
+
+    /// Ends the script as `os.exit` does.
+    ///
+    /// Any thread.
+    public func finish(status: Int32 = 0) {
+        post { $0.exit(status: status) }
+    }
+
+    /// Calls the handler, on the script's thread, when it has ended; at once when it has ended already.
+    public func whenEnded(_ handler: @escaping @Sendable (Int32) -> Void) {
+        shared.whenEnded(handler)
+    }
+
+    /// Waits until the script has ended; its exit code.
+    ///
+    /// Not on its own thread.
+    public func wait() -> Int32 {
+        thread.join()
+        return shared.status ?? 1
+    }
+}
+
+/// What the threads of a process know about one script.
+final class ScriptSignals: Sendable {
+    private struct State {
+        var interrupt: LuaInterrupt?
+        var context: LoopBound<ScriptContext>?
+        var status: Int32?
+        var handlers: [@Sendable (Int32) -> Void] = []
+    }
+
+    private let state = Mutex(State())
+
+    var status: Int32? { state.withLock { $0.status } }
+
+    /// The script; on its thread, while it runs.
+    var context: ScriptContext? { state.withLock { $0.context }?.value }
+
+    func begin(_ interrupt: LuaInterrupt, _ context: LoopBound<ScriptContext>) {
+        state.withLock { state in
+            state.interrupt = interrupt
+            state.context = context
+        }
+    }
+
+    func end(status: Int32) {
+        let handlers = state.withLock { state in
+            defer { state.handlers = [] }
+            state.interrupt = nil
+            state.context = nil
+            state.status = status
+            return state.handlers
+        }
+        for handler in handlers { handler(status) }
+    }
+
+    func whenEnded(_ handler: @escaping @Sendable (Int32) -> Void) {
+        let status = state.withLock { state in
+            if state.status == nil { state.handlers.append(handler) }
+            return state.status
+        }
+        if let status { handler(status) }
+    }
+
+    func requestInterrupt() -> Bool {
+        state.withLock { $0.interrupt }?.request() ?? false
+    }
+
+    var isInterruptPending: Bool { state.withLock { $0.interrupt }?.isPending ?? false }
+}

@@ -1,0 +1,161 @@
+import EventLoops
+import LuaHost
+import ObjectStore
+
+/// A running script seen from its own thread: its state, its loop, and how code of it is entered.
+public final class ScriptContext {
+    /// How the script is run.
+    public let configuration: ScriptConfiguration
+    /// `<name>-<uuid>`.
+    public let name: String
+    /// Its loop.
+    public let loop: EventLoop
+    /// Its Lua state.
+    public let state: LuaState
+    /// The table `moonpool`.
+    public let module: LuaTable
+
+    /// Lua's own `loadfile`, whatever a script makes of the global.
+    let loadFile: LuaFunction
+    let signals: ScriptSignals
+    let stores: StoreConnection
+    /// What `os.exit` asked for, or what an interrupt made of it; nil while the script goes on.
+    private(set) var exitStatus: Int32?
+    /// Whether an observer or a timer has raised an error that `moonpool.on_error` did not take.
+    private(set) var hasFailed = false
+
+    init(
+        configuration: ScriptConfiguration, name: String, loop: EventLoop, signals: ScriptSignals
+    ) {
+        self.configuration = configuration
+        self.name = name
+        self.loop = loop
+        self.signals = signals
+        let state = LuaState(libraries: configuration.libraries)
+        self.state = state
+        loadFile =
+            state.globals["loadfile"].function
+            ?? state.makeFunction("loadfile") { call in
+                call.answer(.nil, "this script may not load files")
+            }
+        stores = StoreConnection(state: state, loop: loop)
+        module = stores.module
+        let report = configuration.report
+        state.onWarning = { report(ScriptReport(warning: $0)) }
+        stores.connect(to: self)
+        installTimers()
+        installProcessFunctions()
+        state.globals["moonpool"] = .table(module)
+        state.loadedModules?["moonpool"] = .table(module)
+    }
+
+    // MARK: - Life
+
+    func run(_ main: (ScriptContext) throws -> Int32) -> Int32 {
+        var status: Int32 = 0
+        do {
+            status = try entry { () throws in try main(self) }
+        } catch let error as LuaError where error.kind == .interrupted {
+            status = 130
+        } catch {
+            status = 1
+        }
+        if let exitStatus { return exitStatus }
+        if configuration.isInteractive {
+            let hold = loop.hold()
+            while exitStatus == nil { loop.run() }
+            hold.release()
+        } else if status == 0 {
+            // What observes now was meant to: the main chunk's locals are gone, and with them what held its tokens.
+            stores.keepObservers()
+            let collector = IdleCollector(self)
+            loop.run()
+            collector.stop()
+        }
+        return exitStatus ?? (status == 0 && hasFailed ? 1 : status)
+    }
+
+    /// Ends everything the script has going, in the order that nothing is called by something that has ended.
+    func shutDown() {
+        stores.close()
+        state.close()
+    }
+
+    /// Ends the script as `os.exit` does: running Lua code is stopped, nothing else of it runs.
+    ///
+    /// The first status counts.
+    public func exit(status: Int32) {
+        if exitStatus == nil { exitStatus = status }
+        stores.endObservers()
+        loop.stop()
+        if state.isRunning { _ = signals.requestInterrupt() }
+    }
+
+    /// Whether the script is on its way out.
+    public var isExiting: Bool { exitStatus != nil }
+
+    func interruptedWhileIdle() {
+        if !configuration.isInteractive, !state.isRunning { exit(status: 130) }
+    }
+
+    // MARK: - Running code
+
+    /// Runs code as one entry: when it is interrupted, the writes that it has begun are rolled back.
+    ///
+    /// A write that was open before stays open. The error passes through.
+    public func entry<Result>(_ body: () throws -> Result) throws -> Result {
+        let writing = stores.open.filter(\.isInWrite)
+        do {
+            return try body()
+        } catch let error as LuaError where error.kind == .interrupted {
+            for store in stores.open where store.isInWrite {
+                if !writing.contains(where: { $0 === store }) { try? store.cancelWrite() }
+            }
+            throw error
+        }
+    }
+
+    /// Calls a function of the script from the loop: a timer, an observer.
+    ///
+    /// Errors end up in `failed`.
+    func callback(_ source: String, _ function: LuaFunction, _ arguments: [LuaValue] = []) {
+        if isExiting { return }
+        do {
+            _ = try entry { () throws in try function.call(arguments) }
+        } catch {
+            failed(error, in: source, token: .nil)
+        }
+    }
+
+    /// What happens to an error of an observer or a timer: `moonpool.on_error`, else a report.
+    func failed(_ error: any Error, in source: String, token: LuaValue) {
+        if isExiting { return }
+        if let error = error as? LuaError, error.kind == .interrupted {
+            if configuration.isInteractive { return report(error, in: source) }
+            return exit(status: 130)
+        }
+        guard let handler = module["on_error"].function else {
+            hasFailed = true
+            return report(error, in: source)
+        }
+        do {
+            _ = try entry { () throws in try handler.call([state.value(of: error), token]) }
+        } catch let second as LuaError where second.kind == .interrupted {
+            failed(second, in: source, token: token)
+        } catch let second {
+            if isExiting { return }
+            hasFailed = true
+            report(error, in: source)
+            report(second, in: "moonpool.on_error")
+        }
+    }
+
+    private func report(_ error: any Error, in source: String) {
+        let lua = error as? LuaError
+        let message = lua?.message ?? "\(error)"
+        configuration.report(
+            ScriptReport(
+                program: configuration.programName, source: source, message: message,
+                traceback: lua?.traceback, excerpt: SourceExcerpt.of(message)))
+    }
+}

@@ -1,0 +1,99 @@
+import EventLoops
+import LuaHost
+
+/// A timer as a script holds it.
+///
+/// Dropping it does not end it: `after` is mostly called without keeping its result.
+final class ScriptTimer {
+    fileprivate var timer: LoopTimer?
+
+    func cancel() { timer?.cancel() }
+    var isActive: Bool { timer?.isActive ?? false }
+}
+
+let timerClass = LuaClass<ScriptTimer>(
+    name: "timer", summary: "A call in the future, made by moonpool.after or moonpool.every.",
+    methods: [
+        LuaMethod("cancel", "()", "Ends it; the function is not called again.") { timer, _ in
+            timer.cancel()
+            return .none
+        }
+    ],
+    properties: [
+        LuaProperty("is_active", "Whether the function will be called (again).") {
+            $1.set($0.isActive)
+        }
+    ],
+    metamethods: [
+        LuaMethod("__close") { timer, _ in
+            timer.cancel()
+            return .none
+        }
+    ])
+
+extension ScriptContext {
+    /// Adds `after`, `every`, `sleep`, `wait_until` and `stop` to the module.
+    func installTimers() {
+        add("after") { context, call in try context.makeTimer(call, repeats: false) }
+        add("every") { context, call in try context.makeTimer(call, repeats: true) }
+        add("sleep") { context, call in
+            let duration = try call.duration(1)
+            _ = context.loop.wait(for: duration) { context.mustNotWait }
+            return .none
+        }
+        add("wait_until") { context, call in
+            let condition = try call.function(1)
+            let timeout = call.isNil(2) ? nil : try call.duration(2)
+            // Looked at now and then as well, because a condition may depend on what wakes no loop: a file, the clock.
+            var isTrue = false
+            _ = try context.loop.wait(for: timeout, recheck: .milliseconds(20)) { () throws in
+                if context.mustNotWait { return true }
+                isTrue = try condition.call([]).first?.isTruthy ?? false
+                return isTrue
+            }
+            return call.answer(.boolean(isTrue))
+        }
+        add("stop") { context, _ in
+            context.loop.stop()
+            return .none
+        }
+    }
+
+    /// Adds a function to the module, without a cycle between the state and the script.
+    func add(
+        _ name: String,
+        _ body: @escaping (ScriptContext, borrowing LuaCall) throws -> LuaAnswer
+    ) {
+        let function = state.makeFunction(name) { [weak self] call in
+            guard let self else { return .none }
+            return try body(self, call)
+        }
+        module[name] = .function(function)
+    }
+
+    /// Whether a function that waits has to return at once: the code that called it is to be stopped.
+    private var mustNotWait: Bool { isExiting || state.wasStopped || signals.isInterruptPending }
+
+    private func makeTimer(_ call: borrowing LuaCall, repeats: Bool) throws -> LuaAnswer {
+        let delay = try call.duration(1)
+        let function = try call.function(2)
+        let place = state.frame(level: 1).map { " (\($0.source):\($0.line))" } ?? ""
+        let source = "timer\(place)"
+        let timer = ScriptTimer()
+        timer.timer = loop.timer(after: delay, every: repeats ? delay : nil) { [weak self] in
+            self?.callback(source, function)
+        }
+        return call.answer(timer, timerClass)
+    }
+}
+
+extension LuaCall {
+    /// A time in seconds, from 0 to some thousand years.
+    fileprivate func duration(_ index: Int) throws -> Duration {
+        let seconds = try number(index)
+        guard seconds >= 0, seconds <= 1e11 else {
+            throw argumentError(index, "seconds must be a number from 0 to 1e11")
+        }
+        return .nanoseconds(Int64(min(seconds * 1e9, 9e18)))
+    }
+}

@@ -1,0 +1,31 @@
+import EventLoops
+import ScriptHost
+
+// The program `moonpool`: what `lua` does with the same words, plus stores, a prompt, and commands.
+//
+// A first word that is a command's name, `--help` or `--version` goes to the commands; anything else is read as `lua`
+// reads it. The main thread runs no script: it waits for the scripts' ends and for Ctrl-C.
+
+@main
+enum Main {
+    static func main() {
+        let words = CommandLine.arguments
+        if words.count > 1, MoonpoolCommand.takes(words[1]) {
+            MoonpoolCommand.main(Array(words.dropFirst()))
+            return
+        }
+        ProcessServices.exit(runAsLua(words))
+    }
+
+    private static func runAsLua(_ words: [String]) -> Int32 {
+        do throws(LuaCommandLine.UsageError) {
+            return RunCommand.run(try LuaCommandLine(words))
+        } catch {
+            let problem =
+                error.needsArgument
+                ? "'\(error.option)' needs argument" : "unrecognized option '\(error.option)'"
+            ProcessServices.writeError("moonpool: \(problem)\n\(Texts.usage)")
+            return 1
+        }
+    }
+}

@@ -1,0 +1,25 @@
+import ArgumentParser
+
+/// The commands, and what `moonpool --help` shows.
+struct MoonpoolCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "moonpool",
+        abstract: "A live object store with a Lua prompt.",
+        usage: """
+            moonpool [options of lua] [script or store [args ...]]
+            moonpool <command>
+            """,
+        discussion: Texts.discussion,
+        version: Texts.versionLine,
+        subcommands: [RunScripts.self])
+
+    /// Whether a command line with this first word is one for the commands, and not for `lua`'s reading of it.
+    static func takes(_ word: String) -> Bool {
+        let general: Set = [
+            "--help", "-h", "-help", "help", "--version", "--generate-completion-script",
+            "--experimental-dump-help",
+        ]
+        return general.contains(word)
+            || configuration.subcommands.contains { $0.configuration.commandName == word }
+    }
+}

@@ -1,0 +1,58 @@
+import EventLoops
+import LuaHost
+import ScriptHost
+
+/// What `moonpool` does with `lua`'s words: a script, standard input, or a prompt.
+enum RunCommand {
+    static func run(_ line: LuaCommandLine) -> Int32 {
+        var line = line
+        var store: String?
+        if case .file(let path) = line.source, StoreFile.isStore(path) {
+            // A store takes the place of a script: what follows is a prompt on it, or standard input.
+            store = path
+            line.source = .none
+        }
+        if line.showsVersion { ProcessServices.writeOutput(Texts.versionLine + "\n") }
+        let hasNothingElse =
+            line.source == .none && (store != nil || !line.hasChunks && !line.showsVersion)
+        let isAtTerminal = ProcessServices.isTerminal(0) && ProcessServices.isTerminal(1)
+        if isAtTerminal, line.isInteractive || hasNothingElse {
+            return Prompt.run(line, store: store)
+        }
+        let name = ScriptRunner.name(of: line)
+        let configuration = ScriptConfiguration(
+            name: name, usesEnvironment: !line.ignoresEnvironment)
+        let final = line
+        let path = store
+        return ScriptRunner.run([
+            (
+                configuration,
+                { @Sendable context in
+                    if let path { try openStore(path, in: context) }
+                    let status = try runProgram(final, in: context)
+                    if status != 0 { return status }
+                    if final.isInteractive { return try LuaPlainPrompt(context).run() ? 0 : 1 }
+                    guard hasNothingElse else { return 0 }
+                    return try LuaProgram(final, in: context).runStandardInput() ? 0 : 1
+                }
+            )
+        ])
+    }
+
+    /// The part that is `lua`'s: `LUA_INIT`, `-e`, `-l`, the script.
+    static func runProgram(_ line: LuaCommandLine, in context: ScriptContext) throws -> Int32 {
+        try LuaProgram(line, in: context).run() ? 0 : 1
+    }
+
+    /// Opens the store of the command line as the global `store`.
+    static func openStore(_ path: String, in context: ScriptContext) throws {
+        do throws(LuaError) {
+            let open = try context.module.get("open")
+            let store = try context.state.call(open, [.text(path)])
+            context.state.globals["store"] = store.first ?? .nil
+        } catch {
+            ProcessServices.writeError("moonpool: \(error.message)\n")
+            throw error
+        }
+    }
+}

@@ -1,0 +1,29 @@
+/// What the program says about itself.
+enum Texts {
+    static let version = "0.1.0"
+    static let versionLine = "Moonpool \(version), Lua 5.4"
+
+    static let usage = """
+        usage: moonpool [options] [script or store [args]]
+        Available options are:
+          -e stat   execute string 'stat'
+          -i        enter interactive mode after executing 'script'
+          -l mod    require library 'mod' into global 'mod'
+          -l g=mod  require library 'mod' into global 'g'
+          -v        show version information
+          -E        ignore environment variables
+          -W        turn warnings on
+          --no-rc   do not run init.lua before the prompt
+          --        stop handling options
+          -         stop handling options and execute stdin
+        Commands: run; see moonpool --help
+
+        """
+
+    static let discussion = """
+        moonpool                    a prompt on a store in memory
+        moonpool zoo.moonpool       a prompt on that store
+        moonpool script.lua [args]  runs a script; the options of lua come before it:
+                                    -e stat, -i, -l module, -v, -E, -W, --, -
+        """
+}
