@@ -157,40 +157,58 @@ struct Aggregate {
             if extreme == .nothing || Scalar.order(value, extreme) == 1 { extreme = value }
         case .sum, .average:
             guard let number = value.number else { return }
-            real += number
-            guard !isReal, case .int(let whole) = value else {
+            if case .int(let whole) = value {
+                add(whole)
+            } else {
+                real += number
                 isReal = true
-                return
             }
-            let (next, overflow) = sum.addingReportingOverflow(whole)
-            sum = next
-            if overflow { isReal = true }
         }
     }
 
-    mutating func add(doubles values: [Double]) {
+    /// Adds the values of a column of numbers in some rows of a cluster.
+    mutating func add(
+        _ source: ColumnSource, of rows: TableReader, _ cluster: Int, _ bits: ClusterBits
+    ) {
+        let column = source.column
+        let isWhole = source.type == .int || source.type == .date
         switch operation {
-        case .minimum, .maximum:
-            for value in values { add(.double(value)) }
+        case .minimum:
+            add(
+                isWhole
+                    ? rows.minInt(column, cluster, among: bits).map(Scalar.int) ?? .null
+                    : rows.minDouble(column, cluster, among: bits).map(Scalar.double) ?? .null)
+        case .maximum:
+            add(
+                isWhole
+                    ? rows.maxInt(column, cluster, among: bits).map(Scalar.int) ?? .null
+                    : rows.maxDouble(column, cluster, among: bits).map(Scalar.double) ?? .null)
         case .sum, .average:
-            guard !values.isEmpty else { return }
-            isReal = true
-            count += values.count
-            // One dependent addition after the other costs its latency; the order of a row's
-            // addition never mattered to anybody, but it must not depend on the machine.
-            var sums = SIMD4<Double>.zero
-            let span = values.span
-            var index = 0
-            while index &+ 4 <= span.count {
-                sums += SIMD4(span[index], span[index &+ 1], span[index &+ 2], span[index &+ 3])
-                index &+= 4
+            if operation == .average {
+                count += rows.countNotNull(column, cluster, among: bits)
             }
-            while index < span.count {
-                sums[0] += span[index]
-                index &+= 1
+            guard isWhole else {
+                isReal = true
+                real += rows.sumDouble(column, cluster, among: bits)
+                return
             }
-            real += sums.sum()
+            let part = rows.sumInt(column, cluster, among: bits)
+            if !part.overflow {
+                add(part.sum)
+                return
+            }
+            let first = Int64(cluster * Cluster.rows)
+            bits.forEachRow { row in
+                add(rows.int(column, ObjectKey(rawValue: first + Int64(row))) ?? 0)
+            }
         }
+    }
+
+    private mutating func add(_ whole: Int64) {
+        real += Double(whole)
+        let (next, overflow) = sum.addingReportingOverflow(whole)
+        sum = next
+        if overflow { isReal = true }
     }
 
     /// `.nothing` for the minimum, maximum and average of no values; the sum of none is 0.

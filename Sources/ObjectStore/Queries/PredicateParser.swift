@@ -108,10 +108,6 @@ struct PredicateParser {
         let start = current
         let left = try parseSum()
         guard let (comparison, operatorRange) = takeOperator() else {
-            if current.isSymbol("&", "|") {
-                let doubled = current.isSymbol("&") ? "&&" : "||"
-                throw QueryFault("write '\(doubled)'", at: current.range)
-            }
             return left
         }
         let options = try parseOptions()
@@ -405,6 +401,10 @@ struct PredicateParser {
             }
             return QueryFault(
                 "expected an operator, 'and', 'or' or the end, found '\(name)'", at: token.range)
+        }
+        if token.isSymbol("&", "|") {
+            return QueryFault(
+                "write '\(token.isSymbol("&") ? "&&" : "||")'", at: token.range)
         }
         return QueryFault(
             "expected 'and', 'or' or the end, found \(token.description)", at: token.range)

@@ -79,28 +79,14 @@ extension Results {
         }
         let keys = try keys()
         var aggregate = Aggregate(operation)
-        if compiled.hops.isEmpty, type == .double, keys.isBitmap {
+        if compiled.hops.isEmpty, case .value(_, let column) = compiled.terminal {
             let rows = source.view.table(query.table)
-            if case .value(_, let column) = compiled.terminal {
-                aggregate.add(doubles: column.column, of: rows, keys)
-                return (aggregate.result, type)
+            let isDone = keys.forEachCluster { cluster, bits in
+                aggregate.add(column, of: rows, cluster, bits)
             }
+            if isDone { return (aggregate.result, type) }
         }
         for key in keys { aggregate.add(compiled.value(bound, key)) }
         return (aggregate.result, type)
-    }
-}
-
-extension Aggregate {
-    /// Adds a column of doubles, a cluster at a time.
-    mutating func add(doubles column: ColumnID, of rows: TableReader, _ keys: ResultKeys) {
-        var values: [Double] = []
-        values.reserveCapacity(Cluster.rows)
-        _ = keys.forEachCluster { cluster, bits in
-            let present = rows.matches(column, cluster, .notNull, among: bits)
-            values.removeAll(keepingCapacity: true)
-            rows.gatherDoubles(column, cluster, among: present, into: &values)
-            add(doubles: values)
-        }
     }
 }

@@ -1,0 +1,167 @@
+import ObjectStore
+import Testing
+
+/// What a bad predicate is told, and that no text does worse than that.
+@Suite struct PredicateFaultTests {
+    let world: QueryWorld
+
+    init() throws {
+        world = try QueryWorld()
+    }
+
+    @Test func `13.05 points at an unknown property and names the nearest`() {
+        #expect(
+            world.fault("age > 3 and nmae == 'Rex'") == """
+                'Person' has no property 'nmae'; did you mean 'name'?
+                  age > 3 and nmae == 'Rex'
+                              ^~~~
+                """)
+        #expect(
+            world.fault("buddy.buddy.agee == 3") == """
+                'Person' has no property 'agee'; did you mean 'age'?
+                  buddy.buddy.agee == 3
+                              ^~~~
+                """)
+    }
+
+    @Test func `13.10 finds type mismatches before anything runs`() {
+        #expect(
+            world.fault("name == 5") == """
+                'Person.name' (string?) cannot be compared with an int
+                  name == 5
+                          ^
+                """)
+        for text in [
+            "age == 'x'", "active == 2", "born > 5", "photo == 'x'", "mark == 5", "code == 'x'",
+            "buddy == 5", "age == name", "active > false", "age == 'a' + 1",
+        ] {
+            #expect(world.fault(text).contains("^"), "\(text)")
+        }
+        #expect(world.fault("age == 2.5") == "no error")
+        #expect(world.fault("active == 1") == "no error")
+        #expect(world.fault("height == age") == "no error")
+    }
+
+    @Test func `13.25 refuses string operators on other types`() {
+        #expect(
+            world.fault("age beginswith 'x'") == """
+                'beginswith' searches strings, not 'Person.age' (int?)
+                  age beginswith 'x'
+                      ^~~~~~~~~~
+                """)
+        for text in ["active contains 'x'", "born like 'x'", "buddy endswith 'x'", "age ==[c] 3"] {
+            #expect(world.fault(text).contains("^"), "\(text)")
+        }
+        #expect(world.fault("name <[c] 'x'").hasPrefix("'<' takes no options such as [c]"))
+    }
+
+    @Test func `13.04 counts arguments`() {
+        #expect(
+            world.fault("age == $2", .int(1)) == """
+                there is no argument $2: 1 was given
+                  age == $2
+                         ^~
+                """)
+        #expect(world.fault("age == $0").contains("counted from 1"))
+        #expect(world.fault("age == $").contains("the first argument is $1"))
+    }
+
+    @Test func `13.15 wants two constants between`() {
+        for text in [
+            "age between 3", "age between {1}", "age between {1, 2, 3}", "age between {1, height}",
+            "name between {'a', 'b'}", "active between {true, false}", "age between {'a', 'b'}",
+        ] {
+            #expect(world.fault(text).contains("^"), "\(text)")
+        }
+    }
+
+    @Test func `13.32 refuses a quantifier without a list`() {
+        #expect(
+            world.fault("all buddy.age > 3") == """
+                'all' needs a list in the path; 'Person.age' is reached without one
+                  all buddy.age > 3
+                  ^~~~~~~~~~~~~
+                """)
+    }
+
+    @Test func `refuses to compare lists and backlinks with nil or a list of values`() {
+        #expect(world.fault("age != {1, 2}").contains("use 'in'"))
+        #expect(world.fault("admirers == nil").contains("is never nil"))
+        #expect(world.fault("age in 5").contains("'in' needs a list"))
+    }
+
+    @Test(arguments: [
+        ("", "expected a condition"), ("age >", "found the end"), ("age > 3 and", "found the end"),
+        ("(age > 3", "expected ')'"), ("age > 3)", "expected 'and', 'or' or the end"),
+        ("name == 'Rex", "this string is not closed"), ("age = = 3", "expected a value"),
+        ("age >> 3", "expected a value"), ("age > 3 adn active", "did you mean 'and'?"),
+        ("name matches 'x'", "'matches' is not supported"), ("age", "expected a condition"),
+        ("3", "expected a condition"), ("age ? 3", "'?' means nothing here"),
+        ("age > 3 sort(nam)", "did you mean 'name'?"), ("age > 3 limit(-1)", "whole number"),
+        ("age > 3 limit(2.7)", "whole number"), ("age > 3 limit(x)", "whole number"),
+        ("sort(age)", "expected"), ("name == 'a\\q'", "unknown escape"),
+        ("1 < age < 3", "cannot be chained"), ("age > 3 & active", "write '&&'"),
+        ("uuid(12) == code", "this is not a UUID"), ("items[0].price > 3", "not supported"),
+        ("items.@values > 3", "not supported"), ("items.@cuont > 3", "did you mean 'count'?"),
+        ("age.@count > 3", "counts lists"), ("items.@sum > 3", "needs a property"),
+        ("subquery(buddy, $x, $x.age > 3).@count > 0", "needs a list of objects"),
+        ("subquery(items, $x, $x.price > 3) > 0", "must be followed by .@count"),
+        ("subquery(items, $x, price > 3).@count > 0", "begins with its variable"),
+        ("truepredicate sort(items.price)", "goes through the list"),
+        ("truepredicate sort(buddy)", "ends in the link"), ("truepredicate sort(photo)", "data"),
+        ("age.foo == 3", "not a link"), ("numbers.foo == 3", "not a link"),
+        ("2021-13-01 < born", "not a date"),
+    ])
+    func `says what is wrong`(text: String, part: String) {
+        let message = world.fault(text)
+        #expect(message.contains(part), "\(text): \(message)")
+        #expect(message.contains("\n  "))
+    }
+
+    @Test func `limits nesting instead of exhausting the stack`() {
+        for count in [99, 100, 100_000] {
+            let text =
+                String(repeating: "(", count: count) + "age > 3"
+                + String(repeating: ")", count: count)
+            #expect((world.fault(text) == "no error") == (count < 100))
+        }
+        let list = String(repeating: "{", count: 100_000)
+        #expect(world.fault("age in \(list)").contains("nested too deeply"))
+        let sum = "age > 0" + String(repeating: "+1", count: 100_000)
+        #expect(world.fault(sum).contains("too many operations"))
+        let negations = String(repeating: "not ", count: 100_001) + "age > 3"
+        #expect(world.fault(negations) == "no error")
+        let chain = Array(repeating: "age > 3", count: 20_000).joined(separator: " or ")
+        #expect(world.fault(chain) == "no error")
+    }
+
+    @Test func `cuts a long text to what surrounds the fault`() {
+        let filler = Array(repeating: "age > 3", count: 1000).joined(separator: " and ")
+        let message = world.fault(filler + " and nmae == 'x' and " + filler)
+        #expect(message.count < 300)
+        let lines = message.split(separator: "\n")
+        let caret = lines[2].distance(
+            from: lines[2].startIndex, to: lines[2].firstIndex(of: "^")!)
+        #expect(String(lines[1].dropFirst(caret)).hasPrefix("nmae"))
+    }
+
+    @Test func `random text never does worse than an error`() {
+        var generator = SplitMix(seed: 7)
+        let words = [
+            "age", "name", "items", ".", "price", "@count", "@sum", "any", "all", "not", "and",
+            "or", "==", "!=", "<", ">=", "between", "in", "{", "}", "(", ")", ",", "$1", "$x", "3",
+            "2.5", "-", "+", "*", "/", "'a'", "\"", "[c]", "[", "nil", "true", "subquery",
+            "beginswith", "like", "sort", "limit", "distinct", "uuid(", "2021-01-01", "é", "\u{0}",
+            "\\", "truepredicate", "@links", "Person", "buddy", "@", "$", "🙂", "\n", "0x",
+        ]
+        for _ in 0..<20_000 {
+            let count = Int.random(in: 0...12, using: &generator)
+            var text = ""
+            for _ in 0..<count {
+                text += words.randomElement(using: &generator)!
+                if Bool.random(using: &generator) { text += " " }
+            }
+            _ = try? world.all().filtered(text, [.int(1)]).count()
+        }
+    }
+}

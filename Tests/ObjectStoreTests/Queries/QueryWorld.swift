@@ -1,0 +1,126 @@
+import ColumnStorage
+import ObjectStore
+import Testing
+
+/// A scheduler that is always on the right thread and never wakes anybody.
+private struct StillScheduler: Scheduler {
+    private struct NoWakeup: Wakeup {
+        func wake() {}
+        func cancel() {}
+    }
+
+    func makeWakeup(_ handler: @escaping () -> Void) -> any Wakeup { NoWakeup() }
+    var isOnThread: Bool { true }
+    func isSame(as other: any Scheduler) -> Bool { other is StillScheduler }
+    var canDeliver: Bool { false }
+}
+
+/// A store in memory with people, items and teams, and short ways to query it.
+struct QueryWorld {
+    static let classes = [
+        ClassSchema(
+            "Person",
+            [
+                Property("id", .int, isPrimary: true),
+                Property("name", .string, isOptional: true),
+                Property("age", .int, isOptional: true),
+                Property("rank", .int, isIndexed: true),
+                Property("height", .double, isOptional: true),
+                Property("weight", .float, isOptional: true),
+                Property("active", .bool, isOptional: true),
+                Property("born", .date, isOptional: true),
+                Property("photo", .data, isOptional: true),
+                Property("code", .uuid, isOptional: true),
+                Property("mark", .objectID, isOptional: true),
+                Property("nick", .string, isIndexed: true),
+                Property("buddy", .object, target: "Person"),
+                Property("favorite", .object, target: "Item"),
+                Property("items", .object, isList: true, target: "Item"),
+                Property("numbers", .int, isOptional: true, isList: true),
+                Property("tags", .string, isList: true),
+                Property(
+                    "admirers", .backlinks,
+                    origin: .init(className: "Person", property: "buddy")),
+            ]),
+        ClassSchema(
+            "Item",
+            [
+                Property("name", .string),
+                Property("price", .double, isOptional: true),
+                Property("count", .int),
+                Property(
+                    "owners", .backlinks,
+                    origin: .init(className: "Person", property: "items")),
+            ]),
+    ]
+
+    let store: Store
+
+    init() throws {
+        store = try Store(
+            StoreConfiguration(
+                .memory("query-world-\(UInt64.random(in: 0 ... .max))"),
+                schema: QueryWorld.classes),
+            scheduler: StillScheduler())
+    }
+
+    var person: ClassSchema { store.schema.find("Person")! }
+
+    /// Creates objects of a class, all in one transaction.
+    func add(_ className: String, _ rows: [[String: Value]]) throws {
+        try store.write {
+            for row in rows { try store.create(className, .dictionary(row)) }
+        }
+    }
+
+    /// Creates people with ids from 0.
+    func addPeople(_ rows: [[String: Value]]) throws {
+        try add(
+            "Person",
+            rows.enumerated().map { index, row in
+                var row = row
+                row["id"] = .int(Int64(index))
+                row["rank"] = row["rank"] ?? .int(Int64(index))
+                row["nick"] = row["nick"] ?? .string("n\(index)")
+                return row
+            })
+    }
+
+    func all(_ className: String = "Person") -> Results {
+        Results(.store(store), all: store.schema.find(className)!)
+    }
+
+    /// The positions of the matching objects among all of their class.
+    func rows(
+        _ text: String, _ arguments: Value..., of className: String = "Person"
+    ) throws -> [Int] {
+        try positions(all(className).filtered(text, arguments))
+    }
+
+    /// The positions of the results among all of their class.
+    func positions(_ results: Results) throws -> [Int] {
+        let every = try Results(.store(store), all: results.classSchema()).keys()
+        let keys = try results.keys()
+        let counted = try Results(results.source, results.query).count()
+        #expect(counted == keys.count, "counting differs from listing")
+        for (position, key) in keys.enumerated() { #expect(keys[position] == key) }
+        return keys.compactMap { every.firstIndex(of: $0) }
+    }
+
+    func count(_ text: String, _ arguments: Value...) throws -> Int {
+        try all().filtered(text, arguments).count()
+    }
+
+    /// The message of the error that a predicate gives.
+    func fault(_ text: String, _ arguments: Value..., of className: String = "Person") -> String {
+        do {
+            _ = try all(className).filtered(text, arguments)
+            return "no error"
+        } catch let error as StoreError {
+            #expect(error.code == .invalidQuery)
+            return error.message
+        } catch {
+            return "another error: \(error)"
+        }
+    }
+}
