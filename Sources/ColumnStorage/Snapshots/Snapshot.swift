@@ -137,7 +137,7 @@ public final class Snapshot {
 
     /// Makes the write the newest version and moves there. Returns the version before it, frozen.
     ///
-    /// A write that changed nothing makes no version. On an error (`mapFull`, `diskFull`, …) nothing of
+    /// A write that changed nothing makes a version too. On an error (`mapFull`, `diskFull`, …) nothing of
     /// the write remains and the snapshot is where it was.
     public func commit() throws(StorageError) -> Snapshot {
         guard let session = write else {
@@ -145,10 +145,6 @@ public final class Snapshot {
         }
         let old = try reader()
         let before = session.definitionsBefore
-        if session.isEmpty {
-            cancelWrite()
-            return Snapshot(file, old, before)
-        }
         let next: ReadTransaction
         let committed: UInt64
         do throws(StorageError) {

@@ -356,11 +356,6 @@ public final class WriteSession {
 
     // MARK: The end
 
-    /// Whether there is anything to commit.
-    var isEmpty: Bool {
-        !isSchemaChanged && overlays.values.allSatisfy { !$0.isTouched }
-    }
-
     /// Puts everything away and records the change set; what remains is the transaction's commit.
     func prepare() throws(StorageError) {
         if let failure { throw failure }
