@@ -1,0 +1,174 @@
+import Glibc
+import Testing
+
+@testable import ColumnStorage
+@testable import LMDBStorage
+
+@Suite struct FailureTests {
+    let folder = TemporaryFolder()
+    let table = everyKind.id
+
+    private func make(_ path: String, rows: Int, options: FileOptions = FileOptions()) throws {
+        let snapshot = try Snapshot(try ColumnFile.open(path: path, options: options))
+        _ = try snapshot.beginWrite()
+        try snapshot.write!.define(everyKind)
+        let writer = snapshot.write!.rowWriter(table)
+        for number in 0..<rows {
+            writer.beginRow()
+            writer.setInt(ColumnID(0), Int64(number))
+            writer.setString(ColumnID(1), "row number \(number)")
+            writer.endRow()
+        }
+        _ = try snapshot.commit()
+    }
+
+    private func bytes(_ path: String) -> [UInt8] {
+        let descriptor = Glibc.open(path, O_RDONLY)
+        defer { close(descriptor) }
+        var content = [UInt8](repeating: 0, count: Int(lseek(descriptor, 0, SEEK_END)))
+        let count = content.count
+        _ = pread(descriptor, &content, count, 0)
+        return content
+    }
+
+    private func write(_ content: [UInt8], _ path: String) {
+        let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_TRUNC, 0o600)
+        _ = pwrite(descriptor, content, content.count, 0)
+        close(descriptor)
+    }
+
+    private func code(_ path: String, _ options: FileOptions = FileOptions()) -> StorageError.Code?
+    {
+        do {
+            _ = try ColumnFile.open(path: path, options: options)
+            return nil
+        } catch {
+            #expect(error.message.contains(path))
+            return error.code
+        }
+    }
+
+    @Test func `a full map is an error that leaves everything as it was`() throws {
+        let path = folder.file()
+        let options = FileOptions(durability: .memory, mapSize: 1 << 20)
+        try make(path, rows: 1000, options: options)
+        let snapshot = try Snapshot(try ColumnFile.open(path: path, options: options))
+        snapshot.configure([everyKind])
+        _ = try snapshot.beginWrite()
+        for number in 0..<50_000 {
+            let key = snapshot.write!.insert(table)
+            snapshot.write!.set(table, ColumnID(0), key, int: Int64(number) << 40)
+            snapshot.write!.set(table, ColumnID(1), key, string: "another \(number)")
+        }
+        do {
+            _ = try snapshot.commit()
+            Issue.record("the map should be full")
+        } catch { #expect(error.code == .mapFull) }
+        #expect(snapshot.table(table).count == 1000)
+        #expect(snapshot.table(table).string(ColumnID(1), ObjectKey(999)) == "row number 999")
+        _ = try snapshot.beginWrite()
+        snapshot.write!.set(table, ColumnID(0), ObjectKey(5), int: -1)
+        _ = try snapshot.commit()
+        #expect(snapshot.table(table).int(ColumnID(0), ObjectKey(5)) == -1)
+    }
+
+    @Test func `a file opened for reading refuses writes`() throws {
+        let path = folder.file()
+        try make(path, rows: 10)
+        let snapshot = try Snapshot(
+            try ColumnFile.open(path: path, options: FileOptions(isReadOnly: true)))
+        snapshot.configure([everyKind])
+        #expect(snapshot.table(table).count == 10)
+        do {
+            _ = try snapshot.beginWrite()
+            Issue.record("the file is read-only")
+        } catch { #expect(error.code == .readOnly) }
+    }
+
+    @Test func `tells foreign, truncated and newer files apart`() throws {
+        let path = folder.file()
+        try make(path, rows: 5000)
+        let whole = bytes(path)
+        let copy = folder.file("copy")
+        write([UInt8]("This is a letter, not a store.".utf8), copy)
+        #expect(code(copy) == .notAStore)
+        write([UInt8](repeating: 0, count: 40_000), copy)
+        #expect(code(copy) == .notAStore)
+        write(Array(whole[..<(whole.count / 2 / 4096 * 4096)]), copy)
+        #expect(code(copy) == .damaged)
+        write(Array(whole[..<5000]), copy)
+        #expect(code(copy) == .damaged)
+        var newer = whole
+        newer[20] = 9
+        write(newer, copy)
+        #expect(code(copy) == .newerFormat)
+        #expect(code(folder.file("missing/file")) == .notFound)
+        write(whole, copy)
+        #expect(code(copy) == nil)
+    }
+
+    @Test func `a newer layout number is refused and left alone`() throws {
+        let path = folder.file()
+        try make(path, rows: 10)
+        do {
+            let file = try ColumnFile.open(path: path)
+            let writer = try WriteTransaction(file.lease, durability: .full)
+            let bytes: [UInt8] = [0x50, 0x4F, 0x4F, 0x4C, 2, 0, 0, 0]
+            try Metadata.write(FileFormat.name, bytes, in: writer.handle, file.tables.meta)
+            try writer.commit()
+        }
+        #expect(code(path) == .newerFormat)
+    }
+
+    @Test(arguments: 1...8)
+    func `reads damaged leaves as empty and says so`(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        let path = folder.file("damaged-\(seed)")
+        try make(path, rows: 1500)
+        let file = try ColumnFile.open(path: path, options: FileOptions(durability: .memory))
+        for _ in 0..<20 {
+            let writer = try WriteTransaction(file.lease, durability: .memory)
+            let cluster = Int.random(in: 0..<4, using: &random)
+            let slot = Int.random(in: 0..<10, using: &random)
+            let key = LeafKey(table, cluster: cluster, slot: slot).rawValue
+            let leaves = file.tables.leaves(of: table)
+            var content = try writer.handle.get(leaves, key).map { [UInt8]($0) } ?? []
+            if content.isEmpty { content = [UInt8](repeating: 0, count: 100) }
+            if Bool.random(using: &random) {
+                content.removeLast(Int.random(in: 0..<content.count, using: &random))
+            }
+            for _ in 0..<10 {
+                let place = Int.random(in: 0..<min(content.count, 700), using: &random)
+                content[place] = UInt8.random(in: 0...255, using: &random)
+            }
+            try content.withUnsafeBytes { try writer.handle.put(leaves, key, $0) }
+            try writer.commit()
+            let snapshot = try Snapshot(file)
+            snapshot.configure([everyKind])
+            let reader = snapshot.table(table)
+            for cluster in 0..<reader.clusterCount {
+                let present = reader.presence(cluster)
+                _ = reader.matches(ColumnID(0), cluster, .int(.greater, 3), among: present)
+                _ = reader.matches(ColumnID(1), cluster, .bytesContain([49]), among: present)
+                present.forEachRow { _ = ModelRow(reader, ObjectKey(Int64(cluster * 496 + $0))) }
+            }
+        }
+    }
+
+    @Test func `an in-memory file is shared by name and gone with its last user`() throws {
+        do {
+            let first = try Snapshot(try ColumnFile.openInMemory(named: "tests"))
+            _ = try first.beginWrite()
+            try first.write!.define(everyKind)
+            let key = first.write!.insert(table)
+            first.write!.set(table, ColumnID(0), key, int: 5)
+            _ = try first.commit()
+            let second = try Snapshot(try ColumnFile.openInMemory(named: "tests"))
+            second.configure([everyKind])
+            #expect(second.table(table).int(ColumnID(0), key) == 5)
+        }
+        let later = try Snapshot(try ColumnFile.openInMemory(named: "tests"))
+        later.configure([everyKind])
+        #expect(later.table(table).count == 0)
+    }
+}
