@@ -9,7 +9,8 @@ final class TemporaryEnvironment {
     private(set) var lease: EnvironmentLease!
 
     init() throws {
-        folder = FileManager.default.temporaryDirectory
+        folder =
+            FileManager.default.temporaryDirectory
             .appendingPathComponent("moonpool-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         try open()

@@ -19,15 +19,24 @@ struct IntDelta {
     private var buckets = GrowableBuffer<UInt32>()
     private var hashed = 0
     private var usedBuckets = 0
-    /// The greatest entry of the blocks and the log's insertions: what the tail must stay above.
+    /// The greatest entry of the blocks: what the tail must stay above.
     private var greatest: IntEntry?
+    /// Whether `greatest` is known. Until a few changes have come it is not: a transaction of one insertion would spend as long
+    /// on finding out as on the insertion.
+    private(set) var usesTail = false
 
     /// The log's sums in order of entries, for as much of the log as `summed` says.
     private var sums = GrowableBuffer<Record>()
     private var summed = 0
 
-    init(greatestStored: IntEntry?) {
-        greatest = greatestStored
+    /// From now on entries above this one, the greatest of the blocks, go to the tail.
+    mutating func useTail(above greatest: IntEntry?) {
+        self.greatest = greatest
+        usesTail = true
+    }
+
+    var wantsTail: Bool {
+        @inline(__always) get { !usesTail && log.count >= 4 }
     }
 
     func deallocate() {
@@ -41,10 +50,10 @@ struct IntDelta {
 
     @inline(__always)
     mutating func insert(_ entry: IntEntry) {
-        if let bound = tail.last ?? greatest, entry <= bound {
-            log.append(Record(entry: entry, change: 1, previous: 0))
-        } else {
+        if usesTail, (tail.last ?? greatest).map({ entry > $0 }) ?? true {
             tail.append(entry)
+        } else {
+            log.append(Record(entry: entry, change: 1, previous: 0))
         }
     }
 
@@ -56,18 +65,6 @@ struct IntDelta {
         } else {
             log.append(Record(entry: entry, change: -1, previous: 0))
         }
-    }
-
-    /// Forgets everything, because it was merged or cancelled.
-    mutating func reset(greatestStored: IntEntry?) {
-        tail.removeAll()
-        log.removeAll()
-        buckets.removeAll()
-        sums.removeAll()
-        hashed = 0
-        usedBuckets = 0
-        summed = 0
-        greatest = greatestStored
     }
 
     /// The first position in the tail that is not below the value.

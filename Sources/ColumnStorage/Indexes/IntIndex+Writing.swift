@@ -10,8 +10,9 @@ extension IntIndex {
     package func insert(
         _ value: Int64, _ key: ObjectKey, in transaction: TransactionHandle
     ) throws(StorageError) {
-        if delta == nil { try startWriting(transaction) }
+        if delta == nil { delta = IntDelta() }
         // because: it was made above.
+        if delta!.wantsTail { try startTail(transaction) }
         delta!.insert(IntEntry(value: value, key: key.rawValue))
         if delta!.tail.count &+ delta!.log.count >= Self.pendingLimit {
             try flush(in: transaction)
@@ -23,7 +24,7 @@ extension IntIndex {
     package func remove(
         _ value: Int64, _ key: ObjectKey, in transaction: TransactionHandle
     ) throws(StorageError) {
-        if delta == nil { try startWriting(transaction) }
+        if delta == nil { delta = IntDelta() }
         // because: it was made above.
         delta!.remove(IntEntry(value: value, key: key.rawValue))
         if delta!.tail.count &+ delta!.log.count >= Self.pendingLimit {
@@ -84,8 +85,9 @@ extension IntIndex {
     }
 
     @inline(never)
-    private func startWriting(_ transaction: TransactionHandle) throws(StorageError) {
-        delta = IntDelta(greatestStored: try greatestStored(transaction))
+    private func startTail(_ transaction: TransactionHandle) throws(StorageError) {
+        let greatest = try greatestStored(transaction)
+        delta?.useTail(above: greatest)
     }
 
     private func greatestStored(
