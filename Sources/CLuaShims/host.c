@@ -97,6 +97,10 @@ static const luaL_Reg libraries[] = {
 
 static int open_libraries(lua_State *L) {
     uint32_t set = (uint32_t)lua_tointeger(L, 1);
+    if (lua_toboolean(L, 2)) {  // as lua.c does for -E; read by luaopen_package
+        lua_pushboolean(L, 1);
+        lua_setfield(L, LUA_REGISTRYINDEX, "LUA_NOENV");
+    }
     for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
         if (!(set & (1u << i))) continue;
         luaL_requiref(L, libraries[i].name, libraries[i].func, 1);
@@ -106,8 +110,9 @@ static int open_libraries(lua_State *L) {
     return 0;
 }
 
-void shim_open_libraries(lua_State *L, uint32_t set) {
+void shim_open_libraries(lua_State *L, uint32_t set, bool no_environment) {
     lua_pushcfunction(L, open_libraries);
     lua_pushinteger(L, set);
-    if (lua_pcall(L, 1, 0, 0) != LUA_OK) lua_pop(L, 1);
+    lua_pushboolean(L, no_environment);
+    if (lua_pcall(L, 2, 0, 0) != LUA_OK) lua_pop(L, 1);
 }

@@ -131,6 +131,18 @@ private func kind(_ tag: Int32) -> LuaFieldKind {
             UnsafeRawBufferPointer(start: value.pointee.u.bytes, count: value.pointee.x.length)
                 .bytes)
     }
+    /// The text of a `.string`; nil when its bytes are not UTF-8.
+    public var text: String? {
+        precondition(value.pointee.tag == SHIM_STR)
+        let bytes = UnsafeRawBufferPointer(start: value.pointee.u.bytes, count: value.pointee.x.length)
+        return String(validating: bytes, as: UTF8.self)
+    }
+    /// A copy of the bytes of a `.string`.
+    public var bytes: [UInt8] {
+        precondition(value.pointee.tag == SHIM_STR)
+        return [UInt8](
+            UnsafeRawBufferPointer(start: value.pointee.u.bytes, count: value.pointee.x.length))
+    }
     /// The live object of an `.object`.
     public var object: LuaLiveObject {
         precondition(value.pointee.tag == SHIM_OBJECT)

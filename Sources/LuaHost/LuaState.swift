@@ -27,7 +27,9 @@ public final class LuaState {
     public var onWarning: ((String) -> Void)?
 
     /// A state with the given libraries. Aborts when there is not even memory for an empty state.
-    public init(libraries: LuaLibraries = .all) {
+    ///
+    /// `ignoresEnvironment` is `lua -E`: LUA_PATH and LUA_CPATH do not count.
+    public init(libraries: LuaLibraries = .all, ignoresEnvironment: Bool = false) {
         home = LuaHome()
         var calls = shim_host_calls(
             release: { object in
@@ -45,7 +47,7 @@ public final class LuaState {
         }
         main = state
         home.open(self)
-        shim_open_libraries(state, libraries.rawValue)
+        shim_open_libraries(state, libraries.rawValue, ignoresEnvironment)
         push(stopError, on: state)
         shim_set_stop_value(state)
     }

@@ -38,7 +38,7 @@ lua_State *shim_open(const void *owner, const shim_host_calls *calls);  // NULL 
 void shim_close(lua_State *L);                                          // runs finalizers, as a run of its own
 const void *shim_owner(lua_State *L);
 lua_State *shim_current(lua_State *L);  // the stack the innermost host call was made from
-void shim_open_libraries(lua_State *L, uint32_t set);                   // bits in luaL_openlibs' order; [-0, +0]
+void shim_open_libraries(lua_State *L, uint32_t set, bool no_environment);  // bits in luaL_openlibs' order; [-0, +0]
 void shim_warnings(lua_State *L, bool on);
 
 // ---- memory

@@ -1,0 +1,181 @@
+import ColumnStorage
+import LuaHost
+import ObjectStore
+
+/// The methods that Results and lists of objects share. `results` gives the results behind a receiver.
+enum CollectionMethods {
+    static func querying<Receiver>(
+        _ results: @escaping @Sendable (Receiver) throws -> ResultsHandle
+    ) -> [LuaMethod<Receiver>] {
+        refining(results) + reading(results) + aggregating(results) + [
+            LuaMethod(
+                "observe", "(function(change) … end [, options]) → token",
+                "Calls a function with the collection, and then whenever it changes."
+            ) { receiver, call in
+                let results = try results(receiver)
+                return call.answer(try ObserverBinding(results.handle, call).observe(results))
+            },
+            LuaMethod("update", "{ name = value, … } → self", "Sets properties of every object.") {
+                receiver, call in
+                let results = try results(receiver)
+                let classSchema = try results.results.classSchema()
+                let bridge = ValueBridge(results.handle, results.frozen)
+                let values = try bridge.named(call.table(2), of: classSchema)
+                _ = try results.results.source.writableStore()
+                for key in try results.results.keys() {
+                    let object = results.results.source.object(classSchema, key)
+                    if object.isValid { try results.handle.store.update(object, values) }
+                }
+                return call.answerArgument(1)
+            },
+        ]
+    }
+
+    private static func refining<Receiver>(
+        _ results: @escaping @Sendable (Receiver) throws -> ResultsHandle
+    ) -> [LuaMethod<Receiver>] {
+        [
+            LuaMethod(
+                "where", "(predicate [, arguments…]) | { name = value, … } → Results",
+                "The objects that match."
+            ) { receiver, call in
+                let results = try results(receiver)
+                let found = try QueryArguments(results).filtered(call)
+                return call.answer(results.refined(found), ResultsHandle.type)
+            },
+            LuaMethod(
+                "sorted", "(path [, \"desc\"]) | { {path, \"desc\"}, … } → Results",
+                "The objects in another order."
+            ) { receiver, call in
+                let results = try results(receiver)
+                let sorted = try results.results.sorted(QueryArguments(results).sortKeys(call))
+                return call.answer(results.refined(sorted), ResultsHandle.type)
+            },
+            LuaMethod("distinct", "(path, …) → Results", "The first object of each value.") {
+                receiver, call in
+                let results = try results(receiver)
+                let paths = try QueryArguments.paths(call, from: 2)
+                return call.answer(
+                    results.refined(try results.results.distinct(paths)), ResultsHandle.type)
+            },
+            LuaMethod("limit", "(n) → Results", "At most the first n objects.") { receiver, call in
+                let results = try results(receiver)
+                let limited = try results.results.limited(to: Int(clamping: try call.integer(2)))
+                return call.answer(results.refined(limited), ResultsHandle.type)
+            },
+        ]
+    }
+
+    private static func reading<Receiver>(
+        _ results: @escaping @Sendable (Receiver) throws -> ResultsHandle
+    ) -> [LuaMethod<Receiver>] {
+        [
+            LuaMethod("first", "() → object", "The first object, or nil.") { receiver, call in
+                let results = try results(receiver)
+                return try answer(try results.results.first(), results, call)
+            },
+            LuaMethod("last", "() → object", "The last object, or nil.") { receiver, call in
+                let results = try results(receiver)
+                return try answer(try results.results.last(), results, call)
+            },
+            LuaMethod(
+                "each", "() → iterator",
+                "For loops: the collection as it was when the loop began."
+            ) { receiver, call in
+                let results = try results(receiver)
+                let (type, anchor) = try results.objectClass()
+                let source = ResultKeySource(try results.results.keys())
+                return withExtendedLifetime(anchor) { call.answer(each: type, of: source) }
+            },
+            LuaMethod("filter", "(function(object) … end) → array", "Those for which it is true.") {
+                receiver, call in
+                let results = try results(receiver)
+                let function = try call.function(2)
+                var kept: [LuaValue] = []
+                try forEach(results) { object in
+                    if try function.call([object]).first?.isTruthy == true { kept.append(object) }
+                }
+                return call.answer(.table(call.state.makeTable(kept)))
+            },
+            LuaMethod("map", "(function(object) … end) → array", "What it makes of each.") {
+                receiver, call in
+                let results = try results(receiver)
+                let function = try call.function(2)
+                var made: [LuaValue] = []
+                try forEach(results) { object in
+                    made.append(try function.call([object]).first ?? .nil)
+                }
+                return call.answer(.table(call.state.makeTable(made)))
+            },
+        ]
+    }
+
+    private static func aggregating<Receiver>(
+        _ results: @escaping @Sendable (Receiver) throws -> ResultsHandle
+    ) -> [LuaMethod<Receiver>] {
+        func aggregate(
+            _ name: String, _ summary: String,
+            _ compute: @escaping @Sendable (Results, String) throws -> Value
+        ) -> LuaMethod<Receiver> {
+            LuaMethod(name, "(property) → number", summary) { receiver, call in
+                let results = try results(receiver)
+                let value = try compute(results.results, call.text(2))
+                return call.answer(ValueBridge(results.handle, results.frozen).lua(value))
+            }
+        }
+        return [
+            aggregate("sum", "The sum of a property; nils do not count.") { try $0.sum($1) },
+            aggregate("min", "The smallest value of a property, or nil.") { try $0.minimum($1) },
+            aggregate("max", "The largest value of a property, or nil.") { try $0.maximum($1) },
+            aggregate("average", "The average of a property, or nil.") { try $0.average($1) },
+            LuaMethod("count", "([property]) → integer", "How many, or how many with a value.") {
+                receiver, call in
+                let results = try results(receiver)
+                let count =
+                    call.isNil(2)
+                    ? try results.results.count()
+                    : try results.results.count(of: call.text(2))
+                return call.answer(.integer(Int64(count)))
+            },
+        ]
+    }
+
+    /// `index_of` and `contains` of Results: those of lists know values too.
+    static let membership: [LuaMethod<ResultsHandle>] = [
+        LuaMethod("index_of", "(object) → integer", "The object's position, or nil.") {
+            results, call in
+            guard let (_, object) = call.liveObject(2)?.stored else {
+                throw call.typeError(2, "object")
+            }
+            let position = try results.results.index(of: object)
+            return call.answer(position.map { .integer(Int64($0 + 1)) } ?? .nil)
+        },
+        LuaMethod("contains", "(object) → boolean", "Whether the object is among them.") {
+            results, call in
+            guard let (_, object) = call.liveObject(2)?.stored else {
+                throw call.typeError(2, "object")
+            }
+            return call.answer(.boolean(try results.results.contains(object)))
+        },
+    ]
+
+    private static func answer(
+        _ object: LiveObject?, _ results: ResultsHandle, _ call: borrowing LuaCall
+    ) throws -> LuaAnswer {
+        guard let object else { return call.answer(.nil) }
+        let (type, anchor) = try results.objectClass()
+        return withExtendedLifetime(anchor) {
+            call.answer(LuaLiveObject(type: type, key: object.key.rawValue))
+        }
+    }
+
+    private static func forEach(
+        _ results: ResultsHandle, _ body: (LuaValue) throws -> Void
+    ) throws {
+        let (type, anchor) = try results.objectClass()
+        for key in try results.results.keys() {
+            try body(results.handle.state.userdata(LuaLiveObject(type: type, key: key.rawValue)))
+        }
+        withExtendedLifetime(anchor) {}
+    }
+}

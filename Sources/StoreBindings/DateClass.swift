@@ -1,0 +1,158 @@
+import LuaHost
+import ObjectStore
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Dates in Lua: a moment in microseconds that costs no finalizer, with calendar fields in UTC.
+final class DateClass: LuaLiveClass {
+    static let names: [(name: String, slot: Int)] = [
+        "year", "month", "day", "hour", "minute", "second", "microsecond", "seconds",
+    ].enumerated().map { ($1, $0) }
+
+    override func get(_ key: Int64, _ slot: Int, _ result: borrowing LuaResult) throws {
+        let moment = Timestamp(microseconds: key)
+        switch slot {
+        case 0: result.set(Int64(moment.components.year))
+        case 1: result.set(Int64(moment.components.month))
+        case 2: result.set(Int64(moment.components.day))
+        case 3: result.set(Int64(moment.components.hour))
+        case 4: result.set(Int64(moment.components.minute))
+        case 5: result.set(Int64(moment.components.second))
+        case 6: result.set(Int64(moment.components.microsecond))
+        case 7: result.set(moment.seconds)
+        default:
+            let name = result.key.text ?? "?"
+            throw StoreError(
+                .unknownProperty,
+                "a date has no field '\(name)'"
+                    + NearestName.hint(for: name, among: Self.names.map(\.name)))
+        }
+    }
+
+    override func set(_ key: Int64, _ slot: Int, _ value: borrowing LuaField) throws {
+        throw StoreError(
+            .invalidArgument, "a date cannot change; make another one with moonpool.date")
+    }
+
+    func userdata(_ moment: Timestamp, _ state: LuaState) -> LuaValue {
+        state.userdata(LuaLiveObject(type: self, key: moment.microseconds))
+    }
+
+    static let methods = LuaLiveMethods(
+        methods: [
+            LuaMethod("to_table", "()", "The calendar fields in UTC, as os.time takes them.") {
+                date, call in
+                let moment = Timestamp(microseconds: date.key).components
+                let table = call.state.makeTable(fields: 7)
+                table["year"] = .integer(Int64(moment.year))
+                table["month"] = .integer(Int64(moment.month))
+                table["day"] = .integer(Int64(moment.day))
+                table["hour"] = .integer(Int64(moment.hour))
+                table["min"] = .integer(Int64(moment.minute))
+                table["sec"] = .integer(Int64(moment.second))
+                table["microsecond"] = .integer(Int64(moment.microsecond))
+                return call.answer(.table(table))
+            }
+        ],
+        metamethods: [
+            LuaMethod("__tostring") { date, call in
+                call.answer(.text(Timestamp(microseconds: date.key).description))
+            },
+            LuaMethod("__lt", anyReceiver: { try compare($0, <) }),
+            LuaMethod("__le", anyReceiver: { try compare($0, <=) }),
+            LuaMethod(
+                "__add",
+                anyReceiver: { call in
+                    let (date, seconds) =
+                        call.liveObject(1) != nil
+                        ? (try moment(call, 1), try call.number(2))
+                        : (try moment(call, 2), try call.number(1))
+                    return try shifted(date, by: seconds, call)
+                }),
+            LuaMethod(
+                "__sub",
+                anyReceiver: { call in
+                    let left = try moment(call, 1)
+                    guard let right = call.liveObject(2), right.type is DateClass else {
+                        return try shifted(left, by: -(try call.number(2)), call)
+                    }
+                    let (difference, _) = left.key.subtractingReportingOverflow(right.key)
+                    return call.answer(.number(Double(difference) / 1_000_000))
+                }),
+        ])
+
+    private static func moment(_ call: borrowing LuaCall, _ index: Int) throws -> LuaLiveObject {
+        guard let date = call.liveObject(index), date.type is DateClass else {
+            throw call.typeError(index, "date")
+        }
+        return date
+    }
+
+    private static func compare(
+        _ call: borrowing LuaCall, _ test: (Int64, Int64) -> Bool
+    ) throws -> LuaAnswer {
+        let (left, right) = (try moment(call, 1), try moment(call, 2))
+        return call.answer(.boolean(test(left.key, right.key)))
+    }
+
+    private static func shifted(
+        _ date: LuaLiveObject, by seconds: Double, _ call: borrowing LuaCall
+    ) throws -> LuaAnswer {
+        guard let step = Timestamp(seconds: seconds)?.microseconds,
+            case let (sum, overflow) = date.key.addingReportingOverflow(step), !overflow
+        else { throw StoreError(.invalidArgument, "the date is out of range") }
+        return call.answer(LuaLiveObject(type: date.type, key: sum))
+    }
+
+    /// `moonpool.date(…)`: text, seconds, calendar fields in UTC, or nothing for now.
+    func make(_ call: borrowing LuaCall) throws -> LuaAnswer {
+        let moment: Timestamp?
+        switch call[1] {
+        case .nil: moment = Self.now
+        case .integer(let seconds): moment = Timestamp(seconds: Double(seconds))
+        case .number(let seconds): moment = Timestamp(seconds: seconds)
+        case .string(let text):
+            guard let parsed = Timestamp(text.description) else {
+                throw call.argumentError(
+                    1, "'\(text.description)' is no date; write \"2026-11-20T10:00:00Z\"")
+            }
+            moment = parsed
+        case .table(let table): moment = Timestamp(try Self.components(table, call))
+        default: throw call.typeError(1, "string, number or table")
+        }
+        guard let moment else { throw call.argumentError(1, "the date is out of range") }
+        return call.answer(LuaLiveObject(type: self, key: moment.microseconds))
+    }
+
+    private static func components(
+        _ table: LuaTable, _ call: borrowing LuaCall
+    ) throws -> Timestamp.Components {
+        func field(_ names: [String], _ missing: Int?) throws -> Int {
+            for name in names where !table[name].isNil {
+                guard let number = table[name].integer, let small = Int32(exactly: number) else {
+                    throw call.argumentError(1, "field '\(name)' must be a whole number")
+                }
+                return Int(small)
+            }
+            guard let missing else {
+                throw call.argumentError(1, "field '\(names[0])' is missing")
+            }
+            return missing
+        }
+        return Timestamp.Components(
+            year: try field(["year"], nil), month: try field(["month"], 1),
+            day: try field(["day"], 1), hour: try field(["hour"], 0),
+            minute: try field(["minute", "min"], 0), second: try field(["second", "sec"], 0),
+            microsecond: try field(["microsecond"], 0))
+    }
+
+    static var now: Timestamp {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
+    }
+}

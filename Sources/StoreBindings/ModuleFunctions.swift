@@ -1,0 +1,97 @@
+import LuaHost
+import ObjectStore
+
+/// The functions of the `moonpool` table.
+struct ModuleFunctions {
+    private unowned let module: StoreModule
+
+    init(_ module: StoreModule) { self.module = module }
+
+    func install() {
+        let (state, table, dates) = (module.state, module.table, module.dates)
+        let weak = Weak(module)
+        func add(_ name: String, _ body: @escaping (borrowing LuaCall) throws -> LuaAnswer) {
+            table[name] = .function(state.makeFunction(name, body))
+        }
+        add("open") { call in
+            let handle = try weak.module().open(OpenOptions.configuration(call, dates))
+            return call.answer(handle, StoreHandle.type)
+        }
+        add("date") { try dates.make($0) }
+        add("uuid", UUIDBox.make)
+        add("object_id", ObjectIDBox.make)
+        add("data") { call in call.answer(DataBox(try call.string(1).bytes), DataBox.type) }
+        add("new", UnmanagedObject.make)
+        add("class_of") { call in
+            if let (type, _) = call.liveObject(1)?.stored {
+                return call.answer(.text(type.classSchema.name))
+            }
+            if let unmanaged = call.optionalObject(1, UnmanagedObject.type) {
+                return call.answer(.text(unmanaged.className))
+            }
+            throw call.typeError(1, "object")
+        }
+        add("store_of") { call in
+            if let (type, _) = call.liveObject(1)?.stored {
+                return call.answer(type.handle, StoreHandle.type)
+            }
+            if let results = call.optionalObject(1, ResultsHandle.type) {
+                return call.answer(results.handle, StoreHandle.type)
+            }
+            if let list = call.optionalObject(1, ListHandle.type) {
+                return call.answer(list.handle, StoreHandle.type)
+            }
+            throw call.typeError(1, "object, Results or list")
+        }
+        table["null"] = module.null
+        addMethodsAsFunctions(add)
+    }
+
+    /// `moonpool.observe(dog, …)`: each method as a function, for receivers with a property of that name.
+    private func addMethodsAsFunctions(
+        _ add: (String, @escaping (borrowing LuaCall) throws -> LuaAnswer) -> Void
+    ) {
+        let own: Set = ["open", "date", "uuid", "object_id", "data", "new"]
+        let names =
+            ObjectClass.methods.members.map(\.name) + ResultsHandle.type.members.map(\.name)
+            + ListHandle.type.members.map(\.name)
+        for name in Set(names).subtracting(own) {
+            add(name) { call in
+                guard let function = Self.method(name, of: call) else {
+                    throw call.typeError(1, "object, Results or list")
+                }
+                return try call.answer(function.call(call.rest(from: 1)))
+            }
+        }
+    }
+
+    private static func method(_ name: String, of call: borrowing LuaCall) -> LuaFunction? {
+        let state = call.state
+        if call.liveObject(1)?.stored != nil {
+            return state.function(name, of: ObjectClass.methods)
+        }
+        if call.optionalObject(1, ResultsHandle.type) != nil {
+            return state.function(name, of: ResultsHandle.type)
+        }
+        if call.optionalObject(1, ListHandle.type) != nil {
+            return state.function(name, of: ListHandle.type)
+        }
+        if call.optionalObject(1, StoreHandle.type) != nil {
+            return state.function(name, of: StoreHandle.type)
+        }
+        if call.optionalObject(1, UnmanagedObject.type) != nil {
+            return state.function(name, of: UnmanagedObject.type)
+        }
+        return nil
+    }
+
+    /// The module, unless the script has ended.
+    private final class Weak {
+        private weak var owner: StoreModule?
+        init(_ module: StoreModule) { owner = module }
+        func module() throws -> StoreModule {
+            guard let owner else { throw StoreError(.closed, "the script has ended") }
+            return owner
+        }
+    }
+}

@@ -1,0 +1,244 @@
+import ColumnStorage
+import LuaHost
+import ObjectStore
+
+/// The objects of one class as Lua reads and writes them: `dog.name`, `dog.age = 4`.
+///
+/// What a read must know of a property - its column and its kind - is packed into the slot that the shims hash its
+/// name to, so that reading a number costs no look-up and no reference count.
+final class ObjectClass: LuaLiveClass {
+    let handle: StoreHandle
+    let source: ObjectSource
+    /// The version's other classes, for a frozen class.
+    let frozen: FrozenSpace?
+    let rows: TableReader
+    let table: TableID
+    private(set) var classSchema: ClassSchema
+    private let store: Store
+
+    init(
+        _ handle: StoreHandle, _ source: ObjectSource, _ classSchema: ClassSchema,
+        frozen: FrozenSpace? = nil
+    ) {
+        self.handle = handle
+        self.source = source
+        self.frozen = frozen
+        self.classSchema = classSchema
+        store = handle.store
+        table = classSchema.table
+        rows = source.view.table(classSchema)
+    }
+
+    /// Takes the class as the schema describes it today.
+    func follow(_ classSchema: ClassSchema) {
+        guard self.classSchema != classSchema else { return }
+        self.classSchema = classSchema
+        handle.state.setProperties(Self.slots(of: classSchema), of: self)
+    }
+
+    // MARK: Slots
+
+    private enum Kind {
+        static let bool = 0
+        static let int = 1
+        static let float = 2
+        static let double = 3
+        static let string = 4
+        static let data = 5
+        static let date = 6
+        static let other = 7
+        static let link = 8
+        static let collection = 9
+        static let store = 14
+        static let className = 15
+    }
+
+    /// Names and slots of a class: its properties by position, and `store` and `class` where no property has the name.
+    static func slots(of classSchema: ClassSchema) -> [(name: String, slot: Int)] {
+        var slots: [(name: String, slot: Int)] = []
+        for (position, property) in classSchema.properties.enumerated() {
+            let column = property.isBacklinks ? 0 : property.column.rawValue
+            slots.append((property.name, kind(of: property) | position << 4 | column << 16))
+        }
+        if classSchema.property(named: "store") == nil { slots.append(("store", Kind.store)) }
+        if classSchema.property(named: "class") == nil { slots.append(("class", Kind.className)) }
+        return slots
+    }
+
+    private static func kind(of property: Property) -> Int {
+        if !property.isSingle { return Kind.collection }
+        return switch property.type {
+        case .bool: Kind.bool
+        case .int: Kind.int
+        case .float: Kind.float
+        case .double: Kind.double
+        case .string: Kind.string
+        case .data: Kind.data
+        case .date: Kind.date
+        case .object: Kind.link
+        default: Kind.other
+        }
+    }
+
+    private func property(at slot: Int) -> Property {
+        classSchema.properties[(slot >> 4) & 0xFFF]
+    }
+
+    // MARK: Reading
+
+    override func get(_ key: Int64, _ slot: Int, _ result: borrowing LuaResult) throws {
+        guard slot >= 0 else { return try getUnknown(key, result) }
+        if store.isClosed { try store.check() }
+        let column = ColumnID(rawValue: slot >> 16)
+        let object = ObjectKey(rawValue: key)
+        switch slot & 15 {
+        case Kind.int:
+            if let value = rows.int(column, object) { return result.set(value) }
+        case Kind.double:
+            if let value = rows.double(column, object) { return result.set(value) }
+        case Kind.bool:
+            if let value = rows.bool(column, object) { return result.set(value) }
+        case Kind.float:
+            if let value = rows.float(column, object) { return result.set(Double(value)) }
+        case Kind.string, Kind.data:
+            if rows.withBytes(column, object, { result.set($0) }) != nil { return }
+        case Kind.date:
+            if let value = rows.int(column, object) {
+                return result.set(handle.dates, value)
+            }
+        case Kind.link:
+            if let target = rows.link(column, object) {
+                return try setLink(target, property(at: slot), result)
+            }
+        default:
+            return try getSlowly(key, slot, result)
+        }
+        try checkPresent(object)
+        result.setNil()
+    }
+
+    /// An error that says what to do, unless the object exists.
+    func checkPresent(_ key: ObjectKey) throws {
+        if case .store(let store) = source { try store.check() }
+        guard rows.isPresent(key) else {
+            throw StoreError(
+                .invalidObject,
+                "this '\(classSchema.name)' was deleted; test is_valid() before using an object that may be gone"
+            )
+        }
+    }
+
+    private func setLink(
+        _ target: ObjectKey, _ property: Property, _ result: borrowing LuaResult
+    ) throws {
+        guard let targetSchema = source.view.schema.target(of: property) else {
+            return result.setNil()
+        }
+        if let frozen {
+            let (type, anchor) = frozen.objectClass(targetSchema)
+            result.set(type, target.rawValue)
+            withExtendedLifetime(anchor) {}
+        } else if let type = handle.objectClass(targetSchema.table) {
+            result.set(type, target.rawValue)
+        }
+    }
+
+    private func getSlowly(_ key: Int64, _ slot: Int, _ result: borrowing LuaResult) throws {
+        switch slot & 15 {
+        case Kind.store: result.set(handle, StoreHandle.type)
+        case Kind.className: result.set(classSchema.name)
+        default:
+            try checkPresent(ObjectKey(rawValue: key))
+            let property = property(at: slot)
+            if property.isBacklinks {
+                let results = try Results(backlinks: property, of: object(key))
+                return result.set(ResultsHandle(results, handle, frozen), ResultsHandle.type)
+            }
+            if property.isList {
+                let list = try object(key).list(property.name)
+                return result.set(ListHandle(list, handle, frozen), ListHandle.type)
+            }
+            let value = try source.view.value(
+                property, of: ObjectKey(rawValue: key), in: classSchema)
+            result.set(ValueBridge(handle, frozen).lua(value))
+        }
+    }
+
+    /// A name that the class did not have when it was last looked at.
+    private func getUnknown(_ key: Int64, _ result: borrowing LuaResult) throws {
+        guard let name = result.key.text else { throw unknown(result.key) }
+        if frozen == nil, handle.store.view.schema.find(table: table) !== classSchema {
+            handle.updateClasses()
+            if let (_, slot) = Self.slots(of: classSchema).first(where: { $0.name == name }) {
+                return try get(key, slot, result)
+            }
+        }
+        throw unknown(result.key)
+    }
+
+    private func unknown(_ key: LuaValue) -> StoreError {
+        guard let name = key.text else {
+            return StoreError(
+                .unknownProperty, "'\(classSchema.name)' has no property under a \(key.typeName)")
+        }
+        let known = classSchema.properties.map(\.name) + Self.methods.members.map(\.name)
+        let hint =
+            NearestName.find(name, among: known).map { "; did you mean '\($0)'?" }
+            ?? NearestName.hint(for: name, among: classSchema.properties.map(\.name))
+        return StoreError(
+            .unknownProperty, "'\(classSchema.name)' has no property '\(name)'" + hint)
+    }
+
+    // MARK: Writing
+
+    override func set(_ key: Int64, _ slot: Int, _ value: borrowing LuaField) throws {
+        var slot = slot
+        if slot < 0 {
+            handle.updateClasses()
+            guard let name = value.key.text,
+                let known = Self.slots(of: classSchema).first(where: { $0.name == name })
+            else { throw unknown(value.key) }
+            slot = known.slot
+        }
+        guard slot & 15 != Kind.store, slot & 15 != Kind.className else {
+            throw StoreError(
+                .invalidArgument, "'\(value.key.text ?? "")' of an object cannot be set")
+        }
+        let property = property(at: slot)
+        let converted = try ValueBridge(handle, frozen).value(value, for: property, of: classSchema)
+        try object(key).set(property.name, converted)
+    }
+
+    override func create(_ fields: borrowing LuaFields) throws -> Int64? {
+        var values = [Value?](repeating: nil, count: classSchema.properties.count)
+        let bridge = ValueBridge(handle, nil)
+        for i in 0..<fields.count {
+            let slot = fields.slot(i)
+            guard slot & 15 < Kind.store else { return nil }
+            let position = (slot >> 4) & 0xFFF
+            let property = classSchema.properties[position]
+            // Lists given as other lists go the general way.
+            if fields.field(i).kind == .box, !property.isSingle { return nil }
+            values[position] = try bridge.value(fields.field(i), for: property, of: classSchema)
+        }
+        return try store.create(classSchema, positional: values).rawValue
+    }
+
+    // MARK: Handles
+
+    /// The store's handle for an object, whether or not it exists.
+    func object(_ key: Int64) -> LiveObject {
+        source.object(classSchema, ObjectKey(rawValue: key))
+    }
+
+    func reference(_ key: Int64) -> ObjectReference {
+        ObjectReference(table: table, key: ObjectKey(rawValue: key))
+    }
+}
+
+extension LuaLiveObject {
+    /// The object of a store that this is, or nil for other live values such as dates.
+    var stored: (type: ObjectClass, object: LiveObject)? {
+        (type as? ObjectClass).map { ($0, $0.object(key)) }
+    }
+}

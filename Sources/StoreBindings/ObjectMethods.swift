@@ -1,0 +1,158 @@
+import LuaHost
+import ObjectStore
+
+extension ObjectClass {
+    /// The methods of every live object.
+    static let methods = LuaLiveMethods(
+        methods: [
+            LuaMethod("update", "{ name = value, … } → self", "Sets several properties.") {
+                object, call in
+                let (type, live) = try stored(object, call)
+                let values = try ValueBridge(type.handle, type.frozen)
+                    .named(call.table(2), of: type.classSchema)
+                _ = try type.source.writableStore()
+                try type.handle.store.update(live, values)
+                return call.answerArgument(1)
+            },
+            LuaMethod("is_valid", "() → boolean", "Whether the object still exists.") {
+                object, call in
+                call.answer(.boolean(try stored(object, call).live.isValid))
+            },
+            LuaMethod("is_frozen", "() → boolean", "Whether it shows one version for ever.") {
+                object, call in
+                call.answer(.boolean(try stored(object, call).type.frozen != nil))
+            },
+            LuaMethod("freeze", "() → object", "The object as it is now, for ever.") {
+                object, call in
+                let (type, live) = try stored(object, call)
+                if type.frozen != nil { return call.answerArgument(1) }
+                try type.checkPresent(live.key)
+                let space = FrozenSpace(type.handle, try type.handle.store.frozenView())
+                return call.answer(space.userdata(live.reference))
+            },
+            LuaMethod("thaw", "() → object", "The live object, or nil if it was deleted.") {
+                object, call in
+                let (type, live) = try stored(object, call)
+                try type.handle.store.check()
+                guard type.handle.store.view.isPresent(live.reference) else {
+                    return call.answer(.nil)
+                }
+                return call.answer(type.handle.userdata(live.reference))
+            },
+            LuaMethod(
+                "to_table", "([depth]) → table", "A plain copy; links down to a depth (default 1)."
+            ) {
+                object, call in
+                let (type, live) = try stored(object, call)
+                let depth = call.isNil(2) ? 1 : Int(clamping: try call.integer(2))
+                try type.checkPresent(live.key)
+                return call.answer(
+                    .table(try TableCopy(type.handle, type.frozen).table(live, depth)))
+            },
+            LuaMethod(
+                "observe", "(function(change) … end [, options]) → token",
+                "Calls a function when the object changes or is deleted."
+            ) { object, call in
+                let (type, live) = try stored(object, call)
+                return call.answer(try ObserverBinding(type.handle, call).observe(live))
+            },
+            LuaMethod(
+                "observe_value", "(property, function(new, old) … end [, options]) → token",
+                "Calls a function when one property changes."
+            ) { object, call in
+                let (type, live) = try stored(object, call)
+                return call.answer(try ObserverBinding(type.handle, call).observeValue(live))
+            },
+        ],
+        metamethods: [
+            LuaMethod("__tostring") { object, call in
+                let (type, live) = try stored(object, call)
+                return call.answer(.text(type.describe(live)))
+            },
+            LuaMethod("__pairs") { object, call in
+                let (type, live) = try stored(object, call)
+                try type.checkPresent(live.key)
+                let names = type.classSchema.properties.map(\.name)
+                let source = call[1]
+                var next = 0
+                // Names are those of the beginning; values are read as the loop comes to them.
+                let step = call.state.makeFunction("next") { call in
+                    guard next < names.count else { return call.answer(.nil) }
+                    next += 1
+                    let name = LuaValue.text(names[next - 1])
+                    return call.answer(name, try call.state.index(source, name))
+                }
+                return try call.answer([.function(step), source, .nil])
+            },
+        ])
+
+    private static func stored(
+        _ object: LuaLiveObject, _ call: borrowing LuaCall
+    ) throws -> (type: ObjectClass, live: LiveObject) {
+        guard let (type, live) = object.stored else { throw call.typeError(1, "object") }
+        return (type, live)
+    }
+
+    /// `Dog { id = 1, name = "Rex", … }`, on one line, without following links.
+    func describe(_ object: LiveObject) -> String {
+        let name = classSchema.name
+        if store(of: object)?.isClosed == true { return "\(name) (of a closed store)" }
+        guard object.isValid else { return "\(name) (deleted)" }
+        let parts = classSchema.properties.filter { !$0.isBacklinks }.map { property in
+            "\(property.name) = \(describe(property, of: object))"
+        }
+        return parts.isEmpty ? "\(name) {}" : "\(name) { \(parts.joined(separator: ", ")) }"
+    }
+
+    private func store(of object: LiveObject) -> Store? {
+        if case .store(let store) = object.source { store } else { nil }
+    }
+
+    private func describe(_ property: Property, of object: LiveObject) -> String {
+        if property.isList {
+            let count = (try? object.list(property.name).count()) ?? 0
+            return "\(property.typeName)(\(count))"
+        }
+        guard let value = try? object.value(property.name) else { return "?" }
+        guard case .object(let reference) = value,
+            let target = source.view.schema.find(table: reference.table)
+        else { return value.summary }
+        guard let primary = target.primaryKey,
+            let key = try? source.view.value(primary, of: reference.key, in: target)
+        else { return target.name }
+        return "\(target.name)(\(key.summary))"
+    }
+}
+
+/// Copies objects into plain tables.
+struct TableCopy {
+    private let handle: StoreHandle
+    private let frozen: FrozenSpace?
+
+    init(_ handle: StoreHandle, _ frozen: FrozenSpace?) {
+        self.handle = handle
+        self.frozen = frozen
+    }
+
+    /// An object's properties; linked objects become tables as long as depth is left, then live objects.
+    func table(_ object: LiveObject, _ depth: Int) throws -> LuaTable {
+        let table = handle.state.makeTable(fields: object.classSchema.properties.count)
+        for property in object.classSchema.properties where !property.isBacklinks {
+            let value = try object.value(property.name)
+            table[property.name] = try copy(value, object.source, depth)
+        }
+        return table
+    }
+
+    private func copy(_ value: Value, _ source: ObjectSource, _ depth: Int) throws -> LuaValue {
+        switch value {
+        case .object(let reference) where depth > 1:
+            guard let linked = source.object(reference) else { return .nil }
+            return .table(try table(linked, depth - 1))
+        case .list(let elements):
+            return .table(
+                handle.state.makeTable(try elements.map { try copy($0, source, depth) }))
+        default: return ValueBridge(handle, frozen).lua(value)
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import LuaHost
+import ObjectStore
+
+/// Reads what scripts give to `moonpool.open`.
+struct OpenOptions {
+    private static let known = [
+        "path", "in_memory", "schema", "schema_version", "read_only", "durability", "history",
+        "max_size", "migration", "delete_if_migration_needed", "max_live_versions",
+        "should_compact",
+    ]
+
+    /// The configuration that a path or a table of options describes.
+    static func configuration(
+        _ call: borrowing LuaCall, _ dates: DateClass
+    ) throws -> StoreConfiguration {
+        if case .string = call[1] { return StoreConfiguration(.file(try path(call.text(1), call))) }
+        guard case .table = call[1] else { throw call.typeError(1, "path or table of options") }
+        guard let options = try call.options(1, known) else {
+            throw call.typeError(1, "path or table of options")
+        }
+        for name in [
+            "migration", "delete_if_migration_needed", "max_live_versions", "should_compact",
+        ]
+        where options[name].isTruthy {
+            throw call.argumentError(1, "option '\(name)' is not available in this version")
+        }
+        var configuration = StoreConfiguration(try location(options, call))
+        if !options["schema"].isNil {
+            guard let schema = options["schema"].table else {
+                throw call.argumentError(1, "option 'schema' must be a table")
+            }
+            configuration.schema = try SchemaArguments(call.state, dates).classes(schema)
+        }
+        configuration.schemaVersion = UInt64(try integer("schema_version", options, call) ?? 0)
+        configuration.isReadOnly = try boolean("read_only", options, call) ?? false
+        configuration.history = try integer("history", options, call) ?? configuration.history
+        configuration.maximumSize = try integer("max_size", options, call)
+        if !options["durability"].isNil {
+            guard let text = options["durability"].text,
+                let durability = StoreConfiguration.Durability(rawValue: text)
+            else {
+                throw call.argumentError(
+                    1, "option 'durability' is \"full\", \"async\" or \"memory\"")
+            }
+            configuration.durability = durability
+        }
+        return configuration
+    }
+
+    private static func location(
+        _ options: LuaTable, _ call: borrowing LuaCall
+    ) throws -> StoreConfiguration.Location {
+        switch (options["path"], options["in_memory"]) {
+        case (.string(let text), .nil):
+            guard let text = text.text else {
+                throw call.argumentError(1, "the path is not valid UTF-8")
+            }
+            return .file(try path(text, call))
+        case (.nil, .string(let name)): return .memory(name.description)
+        case (.nil, .nil): throw call.argumentError(1, "option 'path' or 'in_memory' is missing")
+        default:
+            throw call.argumentError(
+                1, "'path' or 'in_memory' must be one string, and only one of them given")
+        }
+    }
+
+    private static func path(_ text: String, _ call: borrowing LuaCall) throws -> String {
+        guard !text.isEmpty, !text.utf8.contains(0) else {
+            throw call.argumentError(1, "the path is empty or has a zero byte")
+        }
+        return text
+    }
+
+    private static func integer(
+        _ name: String, _ options: LuaTable, _ call: borrowing LuaCall
+    ) throws -> Int? {
+        let value = options[name]
+        if value.isNil { return nil }
+        guard let number = value.integer, number >= 0, number <= 1 << 50 else {
+            throw call.argumentError(1, "option '\(name)' must be a whole number, 0 or more")
+        }
+        return Int(number)
+    }
+
+    private static func boolean(
+        _ name: String, _ options: LuaTable, _ call: borrowing LuaCall
+    ) throws -> Bool? {
+        let value = options[name]
+        if value.isNil { return nil }
+        guard let flag = value.boolean else {
+            throw call.argumentError(1, "option '\(name)' must be true or false")
+        }
+        return flag
+    }
+}

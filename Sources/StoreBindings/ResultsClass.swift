@@ -1,0 +1,102 @@
+import ColumnStorage
+import LuaHost
+import ObjectStore
+
+/// Results in the hands of a script.
+final class ResultsHandle {
+    let results: Results
+    let handle: StoreHandle
+    let frozen: FrozenSpace?
+
+    init(_ results: Results, _ handle: StoreHandle, _ frozen: FrozenSpace?) {
+        self.results = results
+        self.handle = handle
+        self.frozen = frozen
+    }
+
+    /// The class of the objects, and what keeps it alive while it is used.
+    func objectClass() throws -> (ObjectClass, LuaFrozenAnchor?) {
+        if let frozen { return frozen.objectClass(try results.classSchema()) }
+        let classSchema = try results.classSchema()
+        guard let type = handle.objectClass(classSchema.table) else {
+            throw StoreError(.unknownClass, "the class of these results was removed")
+        }
+        return (type, nil)
+    }
+
+    func references() throws -> [ObjectReference] {
+        let table = results.query.table
+        return try results.keys().array.map { ObjectReference(table: table, key: $0) }
+    }
+
+    func refined(_ results: Results) -> ResultsHandle { ResultsHandle(results, handle, frozen) }
+
+    static let type: LuaClass<ResultsHandle> = LuaClass(
+        name: "Results", summary: "The objects of a query: lazy and live.",
+        methods: CollectionMethods.querying { $0 } + CollectionMethods.membership + own,
+        metamethods: [
+            LuaMethod("__len") { results, call in
+                call.answer(.integer(Int64(try results.results.count())))
+            },
+            LuaMethod("__tostring") { results, call in
+                guard results.results.isValid else { return call.answer("Results (invalid)") }
+                let name = try results.results.classSchema().name
+                return call.answer(.text("Results of \(name) (\(try results.results.count()))"))
+            },
+            LuaMethod("__pairs") { results, call in
+                // Positions and objects, as ipairs gives them: what people expect of a list.
+                try call.answer(call.state.call(call.state.globals["ipairs"], [call[1]]))
+            },
+        ],
+        index: { results, index, result in
+            let keys = try results.results.keys()
+            guard index >= 1, index <= Int64(keys.count) else { return result.setNil() }
+            let (type, anchor) = try results.objectClass()
+            result.set(type, keys[Int(index) - 1].rawValue)
+            withExtendedLifetime(anchor) {}
+        },
+        setIndex: { _, _, _ in
+            throw StoreError(
+                .invalidArgument,
+                "results follow from the data and cannot be assigned; change the objects instead")
+        })
+
+    private static let own: [LuaMethod<ResultsHandle>] = [
+        LuaMethod("explain", "() → string", "How the query is run, and what observing it costs.") {
+            results, call in call.answer(.text(try results.results.explain()))
+        },
+        LuaMethod("freeze", "() → Results", "The results as they are now, for ever.") {
+            results, call in
+            if results.frozen != nil { return call.answerArgument(1) }
+            let space = FrozenSpace(results.handle, try results.handle.store.frozenView())
+            let frozen = results.results.moved(to: .frozen(space.view))
+            return call.answer(ResultsHandle(frozen, results.handle, space), ResultsHandle.type)
+        },
+        LuaMethod("thaw", "() → Results", "The live results.") { results, call in
+            let live = results.results.moved(to: .store(results.handle.store))
+            return call.answer(ResultsHandle(live, results.handle, nil), ResultsHandle.type)
+        },
+        LuaMethod("is_frozen", "() → boolean", "Whether they show one version for ever.") {
+            results, call in call.answer(.boolean(results.frozen != nil))
+        },
+        LuaMethod("is_valid", "() → boolean", "Whether there is still something to read.") {
+            results, call in call.answer(.boolean(results.results.isValid))
+        },
+    ]
+}
+
+/// The keys of a loop, fetched in batches. Those of the collection when the loop began.
+final class ResultKeySource: LuaKeySource {
+    private var iterator: ResultKeys.Iterator
+
+    init(_ keys: ResultKeys) { iterator = keys.makeIterator() }
+
+    override func fill(_ batch: inout MutableSpan<Int64>, from position: Int) throws -> Int {
+        var count = 0
+        while count < batch.count, let key = iterator.next() {
+            batch[count] = key.rawValue
+            count += 1
+        }
+        return count
+    }
+}

@@ -1,0 +1,159 @@
+import LuaHost
+import ObjectStore
+
+/// Reads schemas as scripts write them.
+struct SchemaArguments {
+    private let state: LuaState
+    private let dates: DateClass
+
+    init(_ state: LuaState, _ dates: DateClass) {
+        self.state = state
+        self.dates = dates
+    }
+
+    /// `{ Dog = { … }, … }`. Throws `invalid_schema` naming class and property.
+    func classes(_ table: LuaTable) throws -> [ClassSchema] {
+        try table.pairs.map { key, value in
+            guard let name = key.text else {
+                throw Self.invalid("a schema has class names as keys, got a \(key.typeName)")
+            }
+            guard let properties = value.table else {
+                throw Self.invalid(
+                    "'\(name)' must be a table of properties, got a \(value.typeName)")
+            }
+            return ClassSchema(name, try self.properties(properties, of: name))
+        }.sorted { $0.name < $1.name }
+    }
+
+    private func properties(_ table: LuaTable, of className: String) throws -> [Property] {
+        guard table.count == 0 else { return try ordered(table, of: className) }
+        var properties: [Property] = []
+        for (key, value) in table.pairs {
+            guard let name = key.text else {
+                throw Self.invalid(
+                    "'\(className)' has property names as keys, got a \(key.typeName)")
+            }
+            if name == "embedded", case .boolean(let isEmbedded) = value {
+                if isEmbedded {
+                    throw Self.invalid("'\(className)': this version has no embedded classes")
+                }
+                continue
+            }
+            properties.append(try property(name, value, in: className))
+        }
+        // The primary key first, then alphabetical: a Lua table has no order of its own.
+        return properties.sorted {
+            ($0.isPrimary ? 0 : 1, $0.name) < ($1.isPrimary ? 0 : 1, $1.name)
+        }
+    }
+
+    /// `{ {"id", "int primary"}, {"name", "string"} }`.
+    private func ordered(_ table: LuaTable, of className: String) throws -> [Property] {
+        for (key, _) in table.pairs where key.integer == nil {
+            guard key.text == "embedded" else {
+                throw Self.invalid(
+                    "'\(className)' mixes an array of properties with the key \(key.text ?? "?")")
+            }
+        }
+        return try table.array.map { element in
+            guard let pair = element.table, let name = pair[1].text ?? pair["name"].text else {
+                throw Self.invalid(
+                    "'\(className)': each property in an array is {\"name\", \"type\"}")
+            }
+            if !pair["type"].isNil { return try property(name, element, in: className) }
+            return try property(name, pair[2], in: className)
+        }
+    }
+
+    private func property(
+        _ name: String, _ value: LuaValue, in className: String
+    ) throws -> Property {
+        if let text = value.text {
+            return try PropertySyntax.parse(name: name, in: className, text)
+        }
+        let place = "'\(className).\(name)'"
+        guard let long = value.table else {
+            throw Self.invalid(
+                "\(place): write the type as a string such as \"int?\", got a \(value.typeName)")
+        }
+        let known = ["type", "primary", "indexed", "fulltext", "default", "map_to", "name"]
+        for (key, _) in long.pairs where key.integer == nil {
+            guard let option = key.text, known.contains(option) else {
+                let shown = key.text ?? key.typeName
+                throw Self.invalid(
+                    "\(place): unknown key '\(shown)'" + NearestName.hint(for: shown, among: known))
+            }
+        }
+        guard let type = long["type"].text else {
+            throw Self.invalid("\(place): 'type' is missing")
+        }
+        for option in ["fulltext", "map_to"] where long[option].isTruthy {
+            throw Self.invalid("\(place): this version has no '\(option)'")
+        }
+        var property = try PropertySyntax.parse(name: name, in: className, type)
+        property.isPrimary = property.isPrimary || long["primary"].isTruthy
+        property.isIndexed = property.isIndexed || long["indexed"].isTruthy
+        property.defaultValue = try defaultValue(long["default"], property, place)
+        return property
+    }
+
+    private func defaultValue(
+        _ value: LuaValue, _ property: Property, _ place: String
+    ) throws -> Value? {
+        switch value {
+        case .nil: return nil
+        case .boolean(let flag): return .bool(flag)
+        case .integer(let number):
+            return property.type == .double ? .double(Double(number)) : .int(number)
+        case .number(let number): return .double(number)
+        case .string(let string):
+            if property.type == .data { return .data(string.bytes) }
+            if let text = string.text { return .string(text) }
+        case .userdata(let userdata):
+            if let live = userdata.liveObject, live.type === dates {
+                return .date(Timestamp(microseconds: live.key))
+            }
+            if let box = userdata.object(as: UUIDBox.type) { return .uuid(box.identifier) }
+            if let box = userdata.object(as: ObjectIDBox.type) { return .objectID(box.identifier) }
+            if let box = userdata.object(as: DataBox.type) { return .data(box.bytes) }
+            if userdata.object(as: NullMarker.type) != nil { return nil }
+        case .table(let table) where table.pairs.isEmpty && property.isList: return .list([])
+        default: break
+        }
+        throw Self.invalid("\(place): a default cannot be a \(value.typeName) in this version")
+    }
+
+    static func invalid(_ message: String) -> StoreError { StoreError(.invalidSchema, message) }
+}
+
+/// Writes schemas in the form that `define` takes.
+struct SchemaText {
+    private let handle: StoreHandle
+
+    init(_ handle: StoreHandle) { self.handle = handle }
+
+    /// All classes.
+    func table() -> LuaTable {
+        let classes = handle.store.schema.classes
+        let result = handle.state.makeTable(fields: classes.count)
+        for classSchema in classes { result[classSchema.name] = .table(table(classSchema)) }
+        return result
+    }
+
+    /// One class: the short form, or the long one where there is a default.
+    func table(_ classSchema: ClassSchema) -> LuaTable {
+        let result = handle.state.makeTable(fields: classSchema.properties.count)
+        for property in classSchema.properties {
+            let text = LuaValue.text(PropertySyntax.text(of: property))
+            guard let value = property.defaultValue else {
+                result[property.name] = text
+                continue
+            }
+            let long = handle.state.makeTable(fields: 2)
+            long["type"] = text
+            long["default"] = ValueBridge(handle, nil).lua(value)
+            result[property.name] = .table(long)
+        }
+        return result
+    }
+}

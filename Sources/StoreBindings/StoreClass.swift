@@ -1,0 +1,264 @@
+import LuaHost
+import ObjectStore
+
+extension StoreHandle {
+    /// `store` in Lua.
+    static let type: LuaClass<StoreHandle> = LuaClass(
+        name: "store", summary: "A live object store.",
+        methods: readingMethods + writingMethods,
+        properties: [
+            LuaProperty("path", "The file's path; nil in memory.") { handle, result in
+                if let path = handle.store.path { result.set(path) } else { result.setNil() }
+            },
+            LuaProperty("version", "The version that reads see.") { handle, result in
+                try handle.store.check()
+                result.set(Int64(clamping: handle.store.version))
+            },
+            LuaProperty("schema_version", "The schema's version number.") { handle, result in
+                try handle.store.check()
+                result.set(Int64(clamping: handle.store.schema.version))
+            },
+            LuaProperty("is_in_write", "Whether a write transaction is open.") { handle, result in
+                result.set(!handle.store.isClosed && handle.store.isInWrite)
+            },
+            LuaProperty("is_frozen", "Whether the store shows one version for ever.") {
+                $1.set(false)
+            },
+            LuaProperty("is_read_only", "Whether changes are refused.") { handle, result in
+                result.set(handle.store.isReadOnly)
+            },
+            LuaProperty("is_closed", "Whether the store was closed.") { handle, result in
+                result.set(handle.store.isClosed)
+            },
+            LuaProperty(
+                "autorefresh", "Whether the store follows other writers by itself.",
+                get: { handle, result in result.set(handle.store.autorefresh) },
+                set: { handle, field in
+                    guard field.kind == .bool else {
+                        throw StoreError(.typeMismatch, "autorefresh is true or false")
+                    }
+                    handle.store.autorefresh = field.bool
+                }),
+        ],
+        metamethods: [
+            LuaMethod("__tostring") { handle, call in
+                let state = handle.store.isClosed ? "closed" : "version \(handle.store.version)"
+                return call.answer(.text("store \(handle.name) (\(state))"))
+            },
+            LuaMethod("__close") { handle, _ in
+                handle.close()
+                return .none
+            },
+        ],
+        resolve: { handle, address, _ in
+            handle.store.isClosed ? nil : handle.objectClass(at: address)
+        })
+
+    private static let readingMethods: [LuaMethod<StoreHandle>] = [
+        LuaMethod("close", "()", "Ends the store: an open write is rolled back.") { handle, _ in
+            handle.close()
+            return .none
+        },
+        LuaMethod("object", "(class, key) → object", "The object with a primary key, or nil.") {
+            handle, call in
+            let type = try handle.requireClass(call, 2)
+            guard let property = type.classSchema.primaryKey else {
+                throw StoreError(
+                    .invalidArgument,
+                    "'\(type.classSchema.name)' has no primary key to look up; "
+                        + "query it with objects(\"\(type.classSchema.name)\")")
+            }
+            let key = try ValueBridge(handle, nil).value(
+                call[3], for: property, of: type.classSchema)
+            guard let found = try handle.store.object(type.classSchema.name, primaryKey: key) else {
+                return call.answer(.nil)
+            }
+            return call.answer(LuaLiveObject(type: type, key: found.key.rawValue))
+        },
+        LuaMethod("objects", "(class) → Results", "All objects of a class: lazy and live.") {
+            handle, call in
+            let type = try handle.requireClass(call, 2)
+            let results = Results(.store(handle.store), all: type.classSchema)
+            return call.answer(ResultsHandle(results, handle, nil), ResultsHandle.type)
+        },
+        LuaMethod("schema", "([class]) → table", "The schema as define takes it.") { handle, call in
+            try handle.store.check()
+            if call.isNil(2) { return call.answer(.table(SchemaText(handle).table())) }
+            let type = try handle.requireClass(call, 2)
+            return call.answer(.table(SchemaText(handle).table(type.classSchema)))
+        },
+        LuaMethod(
+            "define", "{ Class = { … } }", "Creates or changes classes now, on the live store."
+        ) { handle, call in
+            guard call.isNil(3) else {
+                let options = try call.options(3, ["force"])
+                guard options?["force"].isTruthy != true else {
+                    throw call.argumentError(3, "this version loses no data: there is no force")
+                }
+                return try define(handle, call)
+            }
+            return try define(handle, call)
+        },
+        LuaMethod(
+            "refresh", "() → boolean", "Moves to the latest version and delivers what that causes."
+        ) {
+            handle, call in
+            call.answer(.boolean(try handle.store.refresh()))
+        },
+        LuaMethod(
+            "observe", "(function(type, store) … end [, options]) → token",
+            "Calls a function after every commit seen."
+        ) { handle, call in call.answer(try ObserverBinding(handle, call).observeStore()) },
+    ]
+
+    private static func define(_ handle: StoreHandle, _ call: borrowing LuaCall) throws -> LuaAnswer
+    {
+        try handle.store.check()
+        let classes = try SchemaArguments(handle.state, handle.dates).classes(call.table(2))
+        try handle.store.define(classes)
+        handle.updateClasses()
+        return .none
+    }
+
+    private static let writingMethods: [LuaMethod<StoreHandle>] = [
+        LuaMethod(
+            "create", "(class, values [, mode]) → object",
+            "Creates an object; mode is \"error\", \"all\" or \"modified\".", fastCreate: true
+        ) { handle, call in
+            let type = try handle.requireClass(call, 2)
+            let mode = try call.updateMode(4)
+            let values: Value
+            if call.isNil(3) {
+                values = .dictionary([:])
+            } else if let unmanaged = call.optionalObject(3, UnmanagedObject.type) {
+                values = try ValueBridge(handle, nil).values(unmanaged.values, of: type.classSchema)
+            } else {
+                values = try ValueBridge(handle, nil).values(call.table(3), of: type.classSchema)
+            }
+            let made = try handle.store.create(type.classSchema.name, values, mode: mode)
+            return call.answer(LuaLiveObject(type: type, key: made.key.rawValue))
+        },
+        LuaMethod("add", "(unmanaged [, mode]) → object", "Stores an object made by moonpool.new.")
+        {
+            handle, call in
+            let unmanaged = try call.object(2, UnmanagedObject.type)
+            let type = try handle.objectClass(named: unmanaged.className)
+            let values = try ValueBridge(handle, nil).values(unmanaged.values, of: type.classSchema)
+            let made = try handle.store.create(
+                unmanaged.className, values, mode: try call.updateMode(3))
+            return call.answer(LuaLiveObject(type: type, key: made.key.rawValue))
+        },
+        LuaMethod("delete", "(object | results | list)", "Deletes objects.") { handle, call in
+            if let (type, object) = call.liveObject(2)?.stored {
+                guard type.handle === handle else {
+                    throw StoreError(
+                        .invalidObject, "this '\(type.classSchema.name)' belongs to another store")
+                }
+                try handle.store.delete(object)
+                return .none
+            }
+            let results: Results
+            if let handle = call.optionalObject(2, ResultsHandle.type) {
+                results = handle.results
+            } else if let list = call.optionalObject(2, ListHandle.type) {
+                results = try Results(list.list)
+            } else {
+                throw call.typeError(2, "object, Results or list")
+            }
+            guard case .store(let owner) = results.source else {
+                throw StoreError(.frozen, "a frozen collection cannot be deleted")
+            }
+            guard owner === handle.store else {
+                throw StoreError(.invalidArgument, "this collection belongs to another store")
+            }
+            try handle.store.delete(results.keys().array, of: results.classSchema())
+            return .none
+        },
+        LuaMethod("delete_all", "([class])", "Deletes all objects, of one class or of all.") {
+            handle, call in
+            try handle.store.deleteAll(call.isNil(2) ? nil : call.text(2))
+            return .none
+        },
+        LuaMethod(
+            "write", "(function() … end [, { without_notifying = {…} }]) → its results",
+            "Commits when the function returns; an error in it rolls everything back."
+        ) { handle, call in
+            let function = try call.function(2)
+            let silenced = try call.silencedTokens(3)
+            let results = try handle.store.write(withoutNotifying: silenced) {
+                try function.call([LuaValue]())
+            }
+            return try call.answer(results)
+        },
+        LuaMethod("begin_write", "()", "Opens a write transaction; waits for other writers.") {
+            handle, _ in
+            try handle.store.beginWrite()
+            return .none
+        },
+        LuaMethod(
+            "commit_write", "([{ without_notifying = {…} }])", "Commits the open write transaction."
+        ) { handle, call in
+            try handle.store.commitWrite(withoutNotifying: call.silencedTokens(2))
+            return .none
+        },
+        LuaMethod("cancel_write", "()", "Rolls the open write transaction back.") { handle, _ in
+            try handle.store.cancelWrite()
+            return .none
+        },
+        LuaMethod(
+            "write_async", "(function() … end [, function(err) … end])",
+            "Runs a write soon, and returns at once."
+        ) { handle, call in
+            try handle.store.check()
+            let function = try call.function(2)
+            let failed = call.isNil(3) ? nil : try call.function(3)
+            let module = try handle.module
+            module.queueWrite { [weak module] in
+                guard let module else { return }
+                do {
+                    try handle.store.write { _ = try function.call([LuaValue]()) }
+                } catch {
+                    do {
+                        guard let failed else { throw error }
+                        try failed.call([module.state.value(of: error)])
+                    } catch let second {
+                        module.report(second, nil)
+                    }
+                }
+            }
+            return .none
+        },
+    ]
+
+    func requireClass(_ call: borrowing LuaCall, _ index: Int) throws -> ObjectClass {
+        let name = try call.text(index)
+        try store.check()
+        return try objectClass(named: name)
+    }
+}
+
+extension LuaCall {
+    borrowing func updateMode(_ index: Int) throws -> UpdateMode {
+        guard !isNil(index) else { return .error }
+        let text = try text(index)
+        guard let mode = UpdateMode(rawValue: text) else {
+            throw argumentError(
+                index, "the mode is \"error\", \"all\" or \"modified\", got \"\(text)\"")
+        }
+        return mode
+    }
+
+    borrowing func silencedTokens(_ index: Int) throws -> [NotificationToken] {
+        guard let options = try options(index, ["without_notifying"]) else { return [] }
+        let given = options["without_notifying"]
+        if given.isNil { return [] }
+        let values = given.table?.array ?? [given]
+        return try values.map { value in
+            guard let token = value.userdata?.object(as: TokenHandle.type) else {
+                throw argumentError(
+                    index, "without_notifying takes tokens, got a \(value.typeName)")
+            }
+            return token.token
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import ColumnStorage
+import LuaHost
+import ObjectStore
+
+/// A store in the hands of a script, with the classes of its objects as Lua sees them.
+public final class StoreHandle {
+    /// The store.
+    public let store: Store
+    // Weak because Lua may hold the handle after the script's end.
+    private weak var owner: StoreModule?
+    unowned let state: LuaState  // because a handle is of use only while its state runs
+    let dates: DateClass
+    private let options: StoreConfiguration
+    private var knownSchema: Schema?
+    private var classesByTable: [TableID: ObjectClass] = [:]
+    private var classesByName: [UInt: ObjectClass] = [:]
+
+    init(_ module: StoreModule, _ store: Store) {
+        owner = module
+        state = module.state
+        dates = module.dates
+        self.store = store
+        options = store.configuration
+    }
+
+    /// The module that opened it, while the script runs.
+    var module: StoreModule {
+        get throws {
+            guard let owner else { throw StoreError(.closed, "the script has ended") }
+            return owner
+        }
+    }
+
+    /// What a script calls the store: its path, or its name in memory.
+    public var name: String {
+        switch options.location {
+        case .file(let path): path
+        case .memory(let name): name
+        }
+    }
+
+    func isAt(_ location: StoreConfiguration.Location) -> Bool {
+        switch (options.location, location) {
+        case (.file(let a), .file(let b)): a == b || FileIdentity(a).isSame(as: FileIdentity(b))
+        default: options.location == location
+        }
+    }
+
+    func checkSameOptions(_ other: StoreConfiguration) throws {
+        guard other.isReadOnly == options.isReadOnly, other.durability == options.durability,
+            other.history == options.history
+        else {
+            throw StoreError(
+                .invalidArgument,
+                "'\(name)' is open already with other options; close it first, or open it with the same ones"
+            )
+        }
+        guard let schema = other.schema else { return }
+        // The same store serves both: classes that it lacks are added, others must agree.
+        try store.define(schema)
+    }
+
+    func close() {
+        guard !store.isClosed else { return }
+        store.close()
+        owner?.didClose(self)
+    }
+
+    /// Breaks the circle of handle and classes; at the end of the state.
+    func forgetClasses() {
+        classesByTable = [:]
+        classesByName = [:]
+        knownSchema = nil
+    }
+
+    /// The classes of today's schema as Lua sees them; new ones appear, changed ones follow.
+    func updateClasses() {
+        let schema = store.view.schema
+        guard schema !== knownSchema else { return }
+        knownSchema = schema
+        for classSchema in schema.classes {
+            if let known = classesByTable[classSchema.table] {
+                known.follow(classSchema)
+                continue
+            }
+            let made = ObjectClass(self, .store(store), classSchema)
+            state.register(
+                made, name: classSchema.name, methods: ObjectClass.methods,
+                properties: ObjectClass.slots(of: classSchema))
+            classesByTable[classSchema.table] = made
+            classesByName[made.internedName] = made
+        }
+    }
+
+    func objectClass(_ table: TableID) -> ObjectClass? {
+        if let known = classesByTable[table] { return known }
+        updateClasses()
+        return classesByTable[table]
+    }
+
+    func objectClass(named name: String) throws -> ObjectClass {
+        updateClasses()
+        let classSchema = try store.view.schema.require(name)
+        return classesByTable[classSchema.table]!  // because updateClasses has made one for each class
+    }
+
+    /// The class by the address of its interned name, which spares the text.
+    func objectClass(at address: UInt) -> ObjectClass? {
+        if store.view.schema !== knownSchema { updateClasses() }
+        return classesByName[address]
+    }
+
+    func userdata(_ reference: ObjectReference) -> LuaValue {
+        guard let type = objectClass(reference.table) else { return .nil }
+        return state.userdata(LuaLiveObject(type: type, key: reference.key.rawValue))
+    }
+}

@@ -1,0 +1,190 @@
+// StoreBindings: what a script sees of the store.
+//
+// One `StoreModule` belongs to one Lua state and one thread. It makes the `moonpool` module, opens stores for the
+// script, holds what they share (classes, tokens, dates) and ends them. It knows no event loop: what it needs of one
+// comes from its `BindingHost`.
+//
+// Lifetimes: the module holds every open store. Live objects in Lua are bare keys of a class; the class holds its
+// store's handle. Observers are held by their tokens in Lua only, so a token that is collected ends its observer, also
+// when the callback refers to the token.
+
+import LuaHost
+import ObjectStore
+
+/// What the bindings need of the program around them. Used on the script's thread only.
+public protocol BindingHost: AnyObject {
+    /// The thread that the script's stores belong to.
+    var scheduler: any Scheduler { get }
+    /// Keeps the script running until the hold is released: one for each valid token and each queued write.
+    func hold() -> any BindingHold
+    /// The handler of an observer or of a queued write has failed. `token` is the observer's token in Lua, or nil.
+    func report(_ error: any Error, from observer: String, token: LuaValue)
+    /// A store was opened: watch its file, if it has one, and call `Store.fileMayHaveChanged` when it changes.
+    func didOpen(_ store: Store)
+    /// A store was closed.
+    func didClose(_ store: Store)
+}
+
+/// Keeps a script running until it is released or dropped.
+public protocol BindingHold: AnyObject {
+    /// Lets go. Once is enough.
+    func release()
+}
+
+/// The store as one script sees it. Confined to the thread of its state.
+public final class StoreModule {
+    /// The Lua state of the script.
+    public let state: LuaState
+    /// The table that `require "moonpool"` returns. Hosts add their own functions to it.
+    public let table: LuaTable
+
+    weak var host: (any BindingHost)?
+    /// The open stores with what scripts call them, in the order of opening.
+    public private(set) var handles: [StoreHandle] = []
+    let scheduler: any Scheduler
+    let dates: DateClass
+    let null: LuaValue
+    // Token userdata by number, weakly, and the callback by token userdata: a callback that refers to its own token
+    // does not keep it alive.
+    private let tokensByNumber: LuaTable
+    private let callbacksByToken: LuaTable
+    private var tokens: [Int: WeakToken] = [:]
+    private var lastToken = 0
+
+    /// Makes the module and puts it under `package.loaded.moonpool`. The host is held weakly.
+    public init(state: LuaState, host: any BindingHost) {
+        self.state = state
+        self.host = host
+        scheduler = host.scheduler
+        table = state.makeTable(fields: 48)
+        dates = DateClass()
+        state.register(dates, name: "date", methods: DateClass.methods, properties: DateClass.names)
+        null = state.userdata(NullMarker(), NullMarker.type)
+        tokensByNumber = Self.weakTable(state, "v")
+        callbacksByToken = Self.weakTable(state, "k")
+        ModuleFunctions(self).install()
+        state.loadedModules?["moonpool"] = .table(table)
+    }
+
+    /// The open stores, in the order of opening.
+    public var openStores: [Store] { handles.map(\.store) }
+
+    /// The tokens whose observers may still be called, in the order of their making.
+    public var activeTokens: [TokenHandle] {
+        tokens = tokens.filter { $0.value.token != nil }
+        return tokens.sorted { $0.key < $1.key }.compactMap(\.value.token).filter(\.isValid)
+    }
+
+    /// Ends every observer: nothing is called again.
+    public func endObservers() {
+        for token in activeTokens { token.invalidate() }
+    }
+
+    /// Ends everything: tokens, open writes (rolled back), stores. Call before the state is closed.
+    public func close() {
+        endObservers()
+        for handle in handles {
+            handle.close()
+            handle.forgetClasses()
+        }
+        handles = []
+    }
+
+    /// Opens a store for the script, or gives the one that is already open at the same place.
+    public func open(_ configuration: StoreConfiguration) throws -> StoreHandle {
+        if let known = handles.first(where: { $0.isAt(configuration.location) }) {
+            try known.checkSameOptions(configuration)
+            return known
+        }
+        let store = try Store(configuration, scheduler: scheduler)
+        let handle = StoreHandle(self, store)
+        store.notifications.errorHandler = { [weak self] error, token in
+            self?.report(error, self?.handle(of: token))
+        }
+        handles.append(handle)
+        host?.didOpen(store)
+        return handle
+    }
+
+    func didClose(_ handle: StoreHandle) {
+        handles.removeAll { $0 === handle }
+        host?.didClose(handle.store)
+    }
+
+    func report(_ error: any Error, _ token: TokenHandle?) {
+        host?.report(
+            error, from: token?.title ?? "a queued write", token: token.map(userdata) ?? .nil)
+    }
+
+    private static func weakTable(_ state: LuaState, _ mode: String) -> LuaTable {
+        let table = state.makeTable()
+        let metatable = state.makeTable(fields: 1)
+        metatable["__mode"] = .text(mode)
+        table.metatable = metatable
+        return table
+    }
+}
+
+extension StoreModule {
+    /// Makes the token of an observer that calls `callback`. `observe` gets a function that makes the call.
+    func makeToken(
+        _ name: String, _ callback: LuaFunction,
+        _ observe: (@escaping ([LuaValue]) throws -> Void) throws -> NotificationToken
+    ) throws -> LuaValue {
+        lastToken += 1
+        let number = lastToken
+        let token = try observe { [weak self] arguments in
+            guard let self, let userdata = tokensByNumber[number].userdata,
+                let function = callbacksByToken.raw(.userdata(userdata)).function
+            else { return }
+            try function.call(arguments)
+        }
+        let handle = TokenHandle(
+            token, name: name, number: number, place: callPlace, hold: host?.hold())
+        let value = state.userdata(handle, TokenHandle.type)
+        tokensByNumber[number] = value
+        callbacksByToken.setRaw(value, .function(callback))
+        tokens[number] = WeakToken(handle)
+        return value
+    }
+
+    /// The line of the script that is calling, for reports.
+    private var callPlace: String {
+        for level in 0..<8 {
+            guard let frame = state.frame(level: level) else { break }
+            if frame.isLua { return "\(frame.source):\(frame.line)" }
+        }
+        return ""
+    }
+
+    private func handle(of token: NotificationToken?) -> TokenHandle? {
+        guard let token else { return nil }
+        return tokens.values.first { $0.token?.token === token }?.token
+    }
+
+    private func userdata(_ token: TokenHandle) -> LuaValue {
+        tokensByNumber[token.number]
+    }
+
+    /// Runs a write as soon as the loop comes round.
+    func queueWrite(_ body: @escaping () -> Void) {
+        let hold = host?.hold()
+        let holder = WakeupHolder()
+        holder.wakeup = scheduler.makeWakeup {
+            holder.wakeup?.cancel()
+            holder.wakeup = nil
+            body()
+            hold?.release()
+        }
+        holder.wakeup?.wake()
+    }
+}
+
+private final class WeakToken {
+    weak var token: TokenHandle?
+    init(_ token: TokenHandle) { self.token = token }
+}
+
+private final class WakeupHolder {
+    var wakeup: (any Wakeup)?
+}

@@ -1,0 +1,63 @@
+import LuaHost
+import ObjectStore
+
+/// An object that is in no store yet: a class name and values, made by `moonpool.new` and stored by `store:add`.
+final class UnmanagedObject {
+    let className: String
+    let values: LuaTable
+
+    init(_ className: String, _ values: LuaTable) {
+        self.className = className
+        self.values = values
+    }
+
+    static let type: LuaClass<UnmanagedObject> = LuaClass(
+        name: "unmanaged object", summary: "An object that is in no store yet.",
+        methods: [
+            LuaMethod("is_valid", "() → boolean", "Always true.") { $1.answer(true) },
+            LuaMethod("is_frozen", "() → boolean", "Always false.") { $1.answer(false) },
+            LuaMethod("to_table", "() → table", "A copy of the values.") { object, call in
+                let copy = call.state.makeTable()
+                for (key, value) in object.values.pairs { copy.setRaw(key, value) }
+                return call.answer(.table(copy))
+            },
+            LuaMethod("observe", "()", "Not possible before it is in a store.") { _, _ in
+                throw StoreError(
+                    .invalidArgument,
+                    "an unmanaged object cannot be observed; store it with store:add first")
+            },
+        ],
+        metamethods: [
+            LuaMethod("__tostring") { object, call in
+                let parts = try object.values.pairs.map { key, value in
+                    let (key, value) = (
+                        try call.state.describe(key), try call.state.describe(value)
+                    )
+                    return "\(key) = \(value)"
+                }.sorted()
+                return call.answer(
+                    .text("\(object.className) { \(parts.joined(separator: ", ")) } (unmanaged)"))
+            },
+            LuaMethod("__pairs") { object, call in
+                try call.answer([call.state.globals["next"], .table(object.values), .nil])
+            },
+        ],
+        other: { object, key, result in
+            result.set(object.values.raw(key))
+            return true
+        },
+        setOther: { object, key, field in
+            object.values.setRaw(key, field.luaValue)
+            return true
+        })
+
+    /// `moonpool.new(class [, values])`.
+    static func make(_ call: borrowing LuaCall) throws -> LuaAnswer {
+        let name = try call.text(1)
+        let values = call.state.makeTable()
+        if !call.isNil(2) {
+            for (key, value) in try call.table(2).pairs { values.setRaw(key, value) }
+        }
+        return call.answer(UnmanagedObject(name, values), type)
+    }
+}

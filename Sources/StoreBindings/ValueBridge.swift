@@ -1,0 +1,227 @@
+import LuaHost
+import ObjectStore
+
+/// Values of the store and values of Lua: every conversion between them is here.
+struct ValueBridge {
+    let handle: StoreHandle
+    /// The version that objects are to be shown at; nil for the live store.
+    let frozen: FrozenSpace?
+
+    init(_ handle: StoreHandle, _ frozen: FrozenSpace?) {
+        self.handle = handle
+        self.frozen = frozen
+    }
+
+    private var state: LuaState { handle.state }
+    private static let deepest = 100
+
+    // MARK: To Lua
+
+    /// A value as a script sees it. Lists become plain arrays.
+    func lua(_ value: Value) -> LuaValue {
+        switch value {
+        case .null: .nil
+        case .bool(let flag): .boolean(flag)
+        case .int(let number): .integer(number)
+        case .float(let number): .number(Double(number))
+        case .double(let number): .number(number)
+        case .string(let text): .text(text)
+        case .data(let bytes): .string(LuaString(bytes: bytes))
+        case .date(let moment): handle.dates.userdata(moment, state)
+        case .uuid(let identifier): state.userdata(UUIDBox(identifier), UUIDBox.type)
+        case .objectID(let identifier): state.userdata(ObjectIDBox(identifier), ObjectIDBox.type)
+        case .object(let reference): frozen?.userdata(reference) ?? handle.userdata(reference)
+        case .list(let values): .table(state.makeTable(values.map(lua)))
+        case .dictionary(let values): .table(table(values))
+        }
+    }
+
+    private func table(_ values: [String: Value]) -> LuaTable {
+        let table = state.makeTable(fields: values.count)
+        for (name, value) in values { table[name] = lua(value) }
+        return table
+    }
+
+    // MARK: From Lua
+
+    /// A value that a script assigns to a property.
+    func value(
+        _ field: borrowing LuaField, for property: Property, of classSchema: ClassSchema
+    ) throws -> Value {
+        switch field.kind {
+        case .null: return .null
+        case .bool: return .bool(field.bool)
+        case .int: return .int(field.int)
+        case .double: return .double(field.double)
+        case .string:
+            if property.type == .data { return .data(field.bytes) }
+            guard let text = field.text else { throw Self.notText(property, classSchema) }
+            return .string(text)
+        case .object: return try object(field.object)
+        case .box:
+            if let simple = simpleBox(field) { return simple }
+            return try value(field.luaValue, for: property, of: classSchema)
+        case .other: return try value(field.luaValue, for: property, of: classSchema)
+        }
+    }
+
+    private func simpleBox(_ field: borrowing LuaField) -> Value? {
+        if let box = field.box(UUIDBox.type) { return .uuid(box.identifier) }
+        if let box = field.box(ObjectIDBox.type) { return .objectID(box.identifier) }
+        if let box = field.box(DataBox.type) { return .data(box.bytes) }
+        return field.box(NullMarker.type) != nil ? .null : nil
+    }
+
+    /// A value for a property: strings become data where the property holds data, tables become lists or the values of
+    /// an object that is to be created.
+    func value(
+        _ value: LuaValue, for property: Property, of classSchema: ClassSchema, depth: Int = 0
+    ) throws -> Value {
+        guard depth <= Self.deepest else {
+            throw StoreError(
+                .invalidArgument,
+                "values are nested more than \(Self.deepest) tables deep, or contain themselves")
+        }
+        switch value {
+        case .string(let string):
+            if property.type == .data { return .data(string.bytes) }
+            guard let text = string.text else { throw Self.notText(property, classSchema) }
+            return .string(text)
+        case .table(let table):
+            if property.isList {
+                return .list(
+                    try elements(table, property, classSchema).map { element in
+                        try self.element(element, property, classSchema, depth)
+                    })
+            }
+            return try nested(table, property, classSchema, depth)
+        default: return try plain(value, "property '\(property.name)' of '\(classSchema.name)'")
+        }
+    }
+
+    private func element(
+        _ value: LuaValue, _ property: Property, _ classSchema: ClassSchema, _ depth: Int
+    ) throws -> Value {
+        if case .table(let table) = value { return try nested(table, property, classSchema, depth) }
+        return try self.value(value, for: property, of: classSchema, depth: depth)
+    }
+
+    private func elements(
+        _ table: LuaTable, _ property: Property, _ classSchema: ClassSchema
+    ) throws -> [LuaValue] {
+        let array = table.array
+        for (key, _) in table.pairs {
+            guard let index = key.integer, index >= 1, index <= Int64(array.count) else {
+                let shown = key.text.map { "'\($0)'" } ?? "\(key.typeName)"
+                throw StoreError(
+                    .typeMismatch,
+                    "property '\(property.name)' of '\(classSchema.name)' expects \(property.typeName), got a table "
+                        + "with the key \(shown); a list is an array without gaps")
+            }
+        }
+        return array
+    }
+
+    private func nested(
+        _ table: LuaTable, _ property: Property, _ classSchema: ClassSchema, _ depth: Int
+    ) throws -> Value {
+        guard property.type == .object,
+            let target = handle.store.view.schema.target(of: property)
+        else {
+            throw StoreError(
+                .typeMismatch,
+                "property '\(property.name)' of '\(classSchema.name)' expects \(property.typeName), got a table"
+            )
+        }
+        return try values(table, of: target, depth: depth + 1)
+    }
+
+    /// The values of an object that a table describes: by name, or in schema order.
+    func values(_ table: LuaTable, of classSchema: ClassSchema, depth: Int = 0) throws -> Value {
+        if table.count > 0 {
+            let array = table.array
+            guard array.count <= classSchema.properties.count else {
+                throw StoreError(
+                    .invalidArgument,
+                    "'\(classSchema.name)' has \(classSchema.properties.count) properties, got \(array.count) values"
+                )
+            }
+            return .list(
+                try zip(array, classSchema.properties).map {
+                    try value($0, for: $1, of: classSchema, depth: depth)
+                })
+        }
+        return .dictionary(try named(table, of: classSchema, depth: depth))
+    }
+
+    /// Values by property name.
+    func named(
+        _ table: LuaTable, of classSchema: ClassSchema, depth: Int = 0
+    ) throws -> [String: Value] {
+        var values: [String: Value] = [:]
+        for (key, element) in table.pairs {
+            guard let name = key.text else {
+                throw StoreError(
+                    .invalidArgument,
+                    "values of '\(classSchema.name)' are named, got a \(key.typeName) as name")
+            }
+            let property = try classSchema.requireProperty(name)
+            values[name] = try value(element, for: property, of: classSchema, depth: depth)
+        }
+        return values
+    }
+
+    /// A value without a property to tell its type: an argument of a query, an element to look for.
+    func plain(_ value: LuaValue, _ place: @autoclosure () -> String) throws -> Value {
+        switch value {
+        case .nil: return .null
+        case .boolean(let flag): return .bool(flag)
+        case .integer(let number): return .int(number)
+        case .number(let number): return .double(number)
+        case .string(let string):
+            return string.text.map(Value.string) ?? .data(string.bytes)
+        case .userdata(let userdata):
+            if let live = userdata.liveObject { return try object(live) }
+            if let box = userdata.object(as: UUIDBox.type) { return .uuid(box.identifier) }
+            if let box = userdata.object(as: ObjectIDBox.type) { return .objectID(box.identifier) }
+            if let box = userdata.object(as: DataBox.type) { return .data(box.bytes) }
+            if userdata.object(as: NullMarker.type) != nil { return .null }
+            if let list = userdata.object(as: ListHandle.type) {
+                return .list(try list.list.values())
+            }
+            if let results = userdata.object(as: ResultsHandle.type) {
+                return .list(try results.references().map(Value.object))
+            }
+            if let unmanaged = userdata.object(as: UnmanagedObject.type) {
+                let classSchema = try handle.store.view.schema.require(unmanaged.className)
+                return try values(unmanaged.values, of: classSchema)
+            }
+        case .table(let table):
+            return .list(try table.array.map { try plain($0, place()) })
+        default: break
+        }
+        throw StoreError(.typeMismatch, "\(place()) cannot be a \(value.typeName)")
+    }
+
+    /// The object or date that a live userdata is; an object must be of this store.
+    private func object(_ live: LuaLiveObject) throws -> Value {
+        if live.type === handle.dates {
+            return .date(Timestamp(microseconds: live.key))
+        }
+        guard let type = live.type as? ObjectClass else {
+            throw StoreError(.typeMismatch, "this value cannot be stored")
+        }
+        guard type.handle === handle else {
+            throw StoreError(
+                .invalidObject, "this '\(type.classSchema.name)' belongs to another store")
+        }
+        return .object(type.reference(live.key))
+    }
+
+    private static func notText(_ property: Property, _ classSchema: ClassSchema) -> StoreError {
+        StoreError(
+            .typeMismatch,
+            "property '\(property.name)' of '\(classSchema.name)' expects \(property.typeName), got bytes that are not "
+                + "UTF-8; declare it \"data\" to store bytes")
+    }
+}
