@@ -55,6 +55,35 @@ import Testing
         #expect(table.keys(ColumnID(0), from: 290, through: 310).count == 5)
     }
 
+    @Test func `finds rows by their bytes, inside the write and after it`() throws {
+        let names = TableDefinition(
+            id: TableID(3),
+            columns: [ColumnDefinition(id: ColumnID(0), kind: .string, index: .unique)])
+        let snapshot = try open()
+        _ = try snapshot.beginWrite()
+        try snapshot.write!.define(names)
+        let table = snapshot.table(names.id)
+        let writer = snapshot.write!.rowWriter(names.id)
+        for number in 0..<1500 {
+            writer.beginRow()
+            writer.setString(ColumnID(0), "name \(number)")
+            writer.endRow()
+        }
+        let late = snapshot.write!.insert(names.id)
+        snapshot.write!.set(names.id, ColumnID(0), late, string: "late")
+        #expect(table.find(ColumnID(0), bytes: [UInt8]("name 77".utf8)) == ObjectKey(77))
+        _ = try snapshot.commit()
+        #expect(table.find(ColumnID(0), bytes: [UInt8]("late".utf8)) == late)
+        _ = try snapshot.beginWrite()
+        snapshot.write!.set(names.id, ColumnID(0), ObjectKey(77), string: "other")
+        try snapshot.write!.delete(names.id, ObjectKey(78))
+        #expect(table.find(ColumnID(0), bytes: [UInt8]("name 77".utf8)) == nil)
+        _ = try snapshot.commit()
+        #expect(table.find(ColumnID(0), bytes: [UInt8]("other".utf8)) == ObjectKey(77))
+        #expect(table.find(ColumnID(0), bytes: [UInt8]("name 78".utf8)) == nil)
+        #expect(table.find(ColumnID(0), bytes: [UInt8]("name 79".utf8)) == ObjectKey(79))
+    }
+
     @Test func `deleting a row removes it from links and lists`() throws {
         let snapshot = try open()
         _ = try snapshot.beginWrite()

@@ -54,7 +54,9 @@ extension TableReader {
     }
 
     /// Whether look-ups in a column go through an index.
-    public func hasIndex(_ column: ColumnID) -> Bool { intIndex(column) != nil }
+    public func hasIndex(_ column: ColumnID) -> Bool {
+        intIndex(column) != nil || bytesIndex(column) != nil
+    }
 
     /// The list of a row, for reading; follows the snapshot. Nil for a dead row and another kind of
     /// column.
@@ -69,12 +71,54 @@ extension TableReader {
 
     /// The row with these bytes; the first one where the index is not unique.
     public func find(_ column: ColumnID, bytes value: [UInt8]) -> ObjectKey? {
-        scan(column, .bytesEqual(value), first: true).first
+        guard let index = bytesIndex(column) else {
+            return scan(column, .bytesEqual(value), first: true).first
+        }
+        return value.withUnsafeBytes { bytes in
+            read { (transaction) throws(StorageError) in
+                try index.find(bytes, in: transaction)
+            } ?? nil
+        }
+    }
+
+    /// The row with these bytes; the first one where the index is not unique.
+    public func find(_ column: ColumnID, bytes value: RawSpan) -> ObjectKey? {
+        find(column, bytes: value.withUnsafeBytes { [UInt8]($0) })
     }
 
     /// The rows with these bytes, ascending.
     public func keys(_ column: ColumnID, equalTo value: [UInt8]) -> [ObjectKey] {
-        scan(column, .bytesEqual(value), first: false)
+        guard let index = bytesIndex(column) else {
+            return scan(column, .bytesEqual(value), first: false)
+        }
+        return value.withUnsafeBytes { bytes in
+            read { (transaction) throws(StorageError) in
+                try index.keys(equalTo: bytes, in: transaction)
+            } ?? []
+        }
+    }
+
+    /// The rows whose bytes begin with these: in the order of the index (by bytes, then key), or of
+    /// keys without one.
+    public func keys(_ column: ColumnID, withPrefix value: [UInt8]) -> [ObjectKey] {
+        guard let index = bytesIndex(column) else {
+            return scan(column, .bytesPrefix(value), first: false)
+        }
+        return read { (transaction) throws(StorageError) in
+            try index.keys(withPrefix: value, in: transaction)
+        } ?? []
+    }
+
+    func bytesIndex(_ column: ColumnID) -> BytesIndex? {
+        bytesIndexes.indices.contains(column.rawValue) ? bytesIndexes[column.rawValue] : nil
+    }
+
+    /// The bytes of a row; valid until the next change.
+    func borrowedBytes(_ column: ColumnID, _ key: ObjectKey) -> UnsafeRawBufferPointer? {
+        guard let kind = kind(of: column), let place = place(column, key, kind),
+            !place.leaf.isNull(place.row)
+        else { return nil }
+        return bytes(column, key, place)
     }
 
     func intIndex(_ column: ColumnID) -> IntIndex? {
@@ -109,6 +153,7 @@ extension TableReader {
         let count = definition.columns.count
         while intIndexes.count < count { intIndexes.append(nil) }
         while lists.count < count { lists.append(nil) }
+        while bytesIndexes.count < count { bytesIndexes.append(nil) }
         for (place, column) in definition.columns.enumerated() {
             let before = old.columns.indices.contains(place) ? old.columns[place] : nil
             if before == column { continue }
@@ -119,6 +164,14 @@ extension TableReader {
                 }
             } else {
                 intIndexes[place] = nil
+            }
+            if column.usesBytesIndex {
+                if bytesIndexes[place] == nil {
+                    bytesIndexes[place] = BytesIndex(
+                        table: id, column: column.id, pages: source.indexPages(of: id))
+                }
+            } else {
+                bytesIndexes[place] = nil
             }
             if !column.isDropped, column.kind == .list, let element = column.elementKind {
                 lists[place] = ListColumn(

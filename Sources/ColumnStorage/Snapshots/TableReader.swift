@@ -22,6 +22,7 @@ public final class TableReader {
     /// By column; nil where there is none.
     var intIndexes: [IntIndex?] = []
     var lists: [ListColumn?] = []
+    var bytesIndexes: [BytesIndex?] = []
 
     init(_ id: TableID, _ source: SnapshotSource) {
         self.id = id

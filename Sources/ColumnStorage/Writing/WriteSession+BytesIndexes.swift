@@ -2,14 +2,47 @@ import LMDBStorage
 
 // The same for columns of bytes.
 extension WriteSession {
+    /// Moves the entry of a row in an index of bytes from what the row holds to other bytes; nil is
+    /// no entry. Call it before the row is changed.
+    func reindexBytes(
+        _ overlay: TableOverlay, _ column: ColumnID, _ key: ObjectKey,
+        to new: UnsafeRawBufferPointer?, isNew: Bool
+    ) {
+        guard let index = overlay.reader.bytesIndex(column) else { return }
+        let (cluster, row) = place(key)
+        let hadValue = !isNew && overlay.hadValue(column.rawValue + 1, cluster, row)
+        let old = hadValue ? overlay.reader.borrowedBytes(column, key) : nil
+        if let old, let new, BytesTest.isEqual(old, new) { return }
+        do throws(StorageError) {
+            if let old { try index.remove(old, key, in: transaction.handle) }
+            if let new { try index.insert(new, key, in: transaction.handle) }
+        } catch { fail(error) }
+    }
+
+    /// Removes what a row that goes has in the index and in the table of long values.
     func clearBytes(
         _ overlay: TableOverlay, _ column: ColumnDefinition, _ key: ObjectKey, _ cluster: Int,
         _ row: Int
     ) throws(StorageError) {
+        if column.usesBytesIndex {
+            reindexBytes(overlay, column.id, key, to: nil, isNew: false)
+        }
         if column.kind == .string || column.kind == .data {
             try deleteLong(overlay, column.id, cluster, row, key)
         }
     }
 
-    func buildBytes(_ reader: TableReader, _ column: ColumnDefinition) throws(StorageError) {}
+    /// Fills the index of a column of bytes that rows exist for already.
+    func buildBytes(_ reader: TableReader, _ column: ColumnDefinition) throws(StorageError) {
+        guard let index = reader.bytesIndex(column.id) else { return }
+        for cluster in 0..<reader.clusterCount {
+            let base = Int64(cluster * Cluster.rows)
+            try reader.presence(cluster).forEachRow { row throws(StorageError) in
+                let key = ObjectKey(base + Int64(row))
+                if let bytes = reader.borrowedBytes(column.id, key) {
+                    try index.insert(bytes, key, in: transaction.handle)
+                }
+            }
+        }
+    }
 }

@@ -96,6 +96,9 @@ public final class WriteSession {
             if column.usesIntIndex && next?.usesIntIndex != true {
                 try reader.intIndex(column.id)?.removeAll(in: transaction.handle)
             }
+            if column.usesBytesIndex && next?.usesBytesIndex != true {
+                try reader.bytesIndex(column.id)?.removeAll(in: transaction.handle)
+            }
             if column.kind == .list && next?.isDropped != false {
                 try reader.list(column.id)?.removeAllLists()
             }
@@ -269,7 +272,13 @@ public final class WriteSession {
     func set(
         _ table: TableID, _ column: ColumnID, _ key: ObjectKey, bytes value: RawSpan, isNew: Bool
     ) {
-        let kind = overlay(table).reader.kind(of: column) ?? .data
+        let overlay = overlay(table)
+        let kind = overlay.reader.kind(of: column) ?? .data
+        if overlay.reader.bytesIndex(column) != nil {
+            value.withUnsafeBytes {
+                reindexBytes(overlay, column, key, to: $0, isNew: isNew)
+            }
+        }
         let (leaf, row) = target(table, column, key, kind, isNew: isNew)
         leaf.setNull(row, false)
         value.withUnsafeBytes { bytes in
@@ -298,7 +307,9 @@ public final class WriteSession {
 
     /// Sets null; for a link, no link.
     public func setNull(_ table: TableID, _ column: ColumnID, _ key: ObjectKey) {
-        let kind = overlay(table).reader.kind(of: column) ?? .int
+        let overlay = overlay(table)
+        let kind = overlay.reader.kind(of: column) ?? .int
+        reindexBytes(overlay, column, key, to: nil, isNew: false)
         let (leaf, row) = target(table, column, key, kind)
         switch kind {
         case .bool, .int, .double: leaf.setWord(row, 0)
@@ -367,6 +378,7 @@ public final class WriteSession {
             guard let overlay = overlays[id], overlay.isTouched else { continue }
             for list in overlay.reader.lists { try list?.flush() }
             for index in overlay.reader.intIndexes { try index?.flush(in: handle) }
+            for index in overlay.reader.bytesIndexes { try index?.flush(in: handle) }
             try overlay.flushAll()
             var head = TableHead()
             head.keyBound = overlay.reader.keyBound
@@ -401,6 +413,7 @@ public final class WriteSession {
         for overlay in overlays.values {
             overlay.discard()
             for index in overlay.reader.intIndexes { index?.cancel() }
+            for index in overlay.reader.bytesIndexes { index?.cancel() }
             for list in overlay.reader.lists { list?.cancel() }
             overlay.reader.overlay = nil
         }
