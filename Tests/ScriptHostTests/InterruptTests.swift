@@ -1,0 +1,64 @@
+import LuaHost
+import ScriptHost
+import Testing
+
+@Suite struct InterruptTests {
+    @Test(arguments: [
+        "while true do end",
+        "while true do pcall(function() while true do end end) end",
+        "coroutine.wrap(function() while true do end end)()",
+        "while true do pcall(coroutine.wrap(function() while true do end end)) end",
+        "moonpool.sleep(3600)",
+        "while true do pcall(moonpool.sleep, 3600) end",
+        "while true do moonpool.sleep(0.0001) end",
+        "moonpool.wait_until(function() return false end)",
+        "local t <close> = setmetatable({}, {__close = function() while true do end end}) while true do end",
+    ])
+    func `stops the main part wherever it is, with code 130`(code: String) throws {
+        let script = try ScriptFixture("log 'ready' \(code) log 'never'")
+        #expect(script.logs("ready"))
+        // The code may not have come to where it stays yet: a request that finds nothing running is repeated.
+        #expect(eventually { script.script.interrupt() })
+        #expect(script.finish() == 130)
+        #expect(!script.log.contains("never"))
+    }
+
+    @Test func `stops a timer's function and ends the script`() throws {
+        let script = try ScriptFixture(
+            "moonpool.after(0, function() log 'ready' while true do pcall(error) end end)")
+        #expect(script.logs("ready"))
+        script.script.interrupt()
+        #expect(script.finish() == 130)
+        #expect(script.reports.isEmpty)
+    }
+
+    @Test func `ends a script that waits for events`() throws {
+        let script = try ScriptFixture("moonpool.after(3600, log) log 'ready'")
+        #expect(script.logs("ready"))
+        script.script.interrupt()
+        #expect(script.finish() == 130)
+    }
+
+    @Test func `stops only what runs in an interactive one`() throws {
+        let script = try ScriptFixture("log 'ready'", isInteractive: true)
+        #expect(script.logs("ready"))
+        let outcome = Flag()
+        script.script.post { context in
+            do {
+                _ = try context.entry { () throws in
+                    try context.state.run("log 'busy' while true do pcall(error) end")
+                }
+            } catch let error as LuaError where error.kind == .interrupted {
+                outcome.set()
+            } catch {}
+        }
+        #expect(script.logs("busy"))
+        script.script.interrupt()
+        #expect(eventually { outcome.isSet })
+        #expect(!script.script.interrupt())
+        script.script.post { context in _ = try? context.state.run("log 'alive'") }
+        #expect(script.logs("alive"))
+        script.script.finish(status: 2)
+        #expect(script.finish() == 2)
+    }
+}

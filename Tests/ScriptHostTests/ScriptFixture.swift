@@ -1,0 +1,78 @@
+import EventLoops
+import LuaHost
+import ScriptHost
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A script whose `log(text)` is collected, and whose reports are kept instead of printed.
+final class ScriptFixture: Sendable {
+    private let lines = Mutex<[String]>([])
+    private let reported = Mutex<[ScriptReport]>([])
+    private let running = Mutex<Script?>(nil)
+
+    /// What the script has logged so far.
+    var log: [String] { lines.withLock { $0 } }
+    /// What went wrong outside of its main chunk.
+    var reports: [ScriptReport] { reported.withLock { $0 } }
+    var script: Script { running.withLock { $0! } }
+
+    /// Starts a script with this source; `main` errors are logged as `error: …`.
+    init(
+        _ source: String, chunk: String = "=script", isInteractive: Bool = false,
+        clock: any LoopClock = SystemClock()
+    ) throws {
+        let configuration = ScriptConfiguration(
+            name: "test", isInteractive: isInteractive, clock: clock,
+            report: { [self] report in reported.withLock { $0.append(report) } })
+        let script = try Script(configuration) { [self] context in
+            let log = context.state.makeFunction("log") { [self] call in
+                let text = try call.state.describe(call[1]).description
+                lines.withLock { $0.append(text) }
+                return .none
+            }
+            context.state.globals["log"] = .function(log)
+            do {
+                try context.state.load(source, name: chunk).call([])
+            } catch let error as LuaError {
+                lines.withLock { $0.append("error: \(error.message)") }
+                throw error
+            }
+            return 0
+        }
+        running.withLock { $0 = script }
+    }
+
+    /// Waits for a line of the log; the outcome is true unless ten seconds went by.
+    func logs(_ line: String) -> Bool { eventually { log.contains(line) } }
+
+    /// Waits for the end, at most ten seconds; the exit code.
+    func finish() -> Int32? {
+        let flag = Flag()
+        script.whenEnded { _ in flag.set() }
+        guard eventually({ flag.isSet }) else { return nil }
+        return script.wait()
+    }
+}
+
+/// Something that happens once, on another thread.
+final class Flag: Sendable {
+    private let state = Atomic<Bool>(false)
+    func set() { state.store(true, ordering: .releasing) }
+    var isSet: Bool { state.load(ordering: .acquiring) }
+}
+
+/// Waits until the condition holds; false after ten seconds.
+func eventually(_ condition: () -> Bool) -> Bool {
+    let clock = SystemClock()
+    let deadline = clock.now() + .seconds(10)
+    while !condition() {
+        if clock.now() > deadline { return false }
+        usleep(500)
+    }
+    return true
+}

@@ -1,0 +1,176 @@
+import EventLoops
+import LuaHost
+import ScriptHost
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+@Suite struct ScriptTests {
+    @Test func `ends with code 0 when its main part is done and nothing is left`() throws {
+        let script = try ScriptFixture("log(1)")
+        #expect(script.finish() == 0)
+        #expect(script.log == ["1"])
+    }
+
+    @Test func `has a thread named after itself and a uuid`() throws {
+        let script = try ScriptFixture("")
+        let name = script.script.name
+        #expect(name.hasPrefix("test-"))
+        #expect(name.count == "test-".count + 36)
+        #expect(script.finish() == 0)
+    }
+
+    @Test func `ends with code 1 when its main part fails, without waiting for timers`() throws {
+        let script = try ScriptFixture("moonpool.after(3600, log) error('broken', 0)")
+        #expect(script.finish() == 1)
+        #expect(script.log == ["error: broken"])
+    }
+
+    @Test func `lives as long as a timer is pending`() throws {
+        let script = try ScriptFixture(
+            """
+            local count = 0
+            local timer
+            timer = moonpool.every(0.001, function()
+                count = count + 1
+                log(count)
+                if count == 3 then timer:cancel() log(timer.is_active) end
+            end)
+            log(timer.is_active)
+            """)
+        #expect(script.finish() == 0)
+        #expect(script.log == ["true", "1", "2", "3", "false"])
+    }
+
+    @Test func `calls timers by the clock it was given`() throws {
+        let clock = ManualClock()
+        let script = try ScriptFixture(
+            """
+            moonpool.after(60, function() log 'minute' end)
+            moonpool.after(3600, function() log 'hour' end)
+            log 'ready'
+            """, clock: clock)
+        #expect(script.logs("ready"))
+        #expect(
+            eventually {
+                clock.advance(by: .seconds(1)); return script.log.contains("minute")
+            })
+        #expect(!script.log.contains("hour"))
+        clock.advance(by: .seconds(7200))
+        #expect(script.finish() == 0)
+        #expect(script.log == ["ready", "minute", "hour"])
+    }
+
+    @Test func `sleeps while its timers run`() throws {
+        let script = try ScriptFixture(
+            """
+            moonpool.after(0, function() log 'timer' end)
+            moonpool.sleep(0.02)
+            log 'awake'
+            """)
+        #expect(script.finish() == 0)
+        #expect(script.log == ["timer", "awake"])
+    }
+
+    @Test func `waits until a condition holds, or the time is over`() throws {
+        let script = try ScriptFixture(
+            """
+            local done = false
+            moonpool.after(0.01, function() done = true end)
+            log(moonpool.wait_until(function() return done end))
+            log(moonpool.wait_until(function() return false end, 0.01))
+            log(select(2, pcall(moonpool.wait_until, function() error('in condition', 0) end)))
+            """)
+        #expect(script.finish() == 0)
+        #expect(script.log == ["true", "false", "in condition"])
+    }
+
+    @Test func `stops its loop on request, with timers pending`() throws {
+        let script = try ScriptFixture(
+            "moonpool.every(3600, log) moonpool.after(0, function() moonpool.stop() end)")
+        #expect(script.finish() == 0)
+    }
+
+    @Test(arguments: [
+        ("os.exit(7)", Int32(7)), ("os.exit(true)", 0), ("os.exit(false)", 1), ("os.exit()", 0),
+        ("pcall(os.exit, 3) log 'never'", 3),
+        ("coroutine.wrap(function() os.exit(4) end)() log 'never'", 4),
+        ("moonpool.after(0, function() os.exit(5) end) moonpool.every(3600, log)", 5),
+        ("moonpool.after(0, function() os.exit(6) end) moonpool.sleep(3600) log 'never'", 6),
+    ])
+    func `ends at once with the status of os.exit`(source: String, status: Int32) throws {
+        let script = try ScriptFixture(source)
+        #expect(script.finish() == status)
+        #expect(!script.log.contains("never"))
+    }
+
+    @Test func `reports an error of a timer with its place, goes on and ends with code 1`() throws {
+        let script = try ScriptFixture(
+            """
+            moonpool.after(0, function() error 'broken' end)
+            moonpool.after(0.005, function() log 'later' end)
+            """)
+        #expect(script.finish() == 1)
+        #expect(script.log == ["later"])
+        #expect(script.reports.map(\.source) == ["timer (script:1)"])
+        #expect(script.reports.map(\.message) == ["script:1: broken"])
+        #expect(script.reports.first?.traceback?.hasPrefix("stack traceback:") == true)
+    }
+
+    @Test func `gives errors of timers to moonpool.on_error instead`() throws {
+        let script = try ScriptFixture(
+            """
+            moonpool.on_error = function(err, token) log(err) log(token) end
+            moonpool.after(0, function() error('broken', 0) end)
+            """)
+        #expect(script.finish() == 0)
+        #expect(script.log == ["broken", "nil"])
+        #expect(script.reports.isEmpty)
+    }
+
+    @Test func `reports both errors when moonpool.on_error fails itself`() throws {
+        let script = try ScriptFixture(
+            """
+            moonpool.on_error = function() error('second', 0) end
+            moonpool.after(0, function() error('first', 0) end)
+            """)
+        #expect(script.finish() == 1)
+        #expect(script.reports.map(\.message) == ["first", "second"])
+    }
+
+    @Test(arguments: ["moonpool.after(-1, log)", "moonpool.after(0/0, log)", "moonpool.sleep('1')"])
+    func `refuses times that are none`(call: String) throws {
+        let script = try ScriptFixture(
+            "local ok, err = pcall(function() \(call) end) log(ok) log(err.code)")
+        #expect(script.finish() == 0)
+        #expect(script.log == ["false", "invalid_argument"])
+    }
+
+    @Test func `runs posted jobs between callbacks, and none after its end`() throws {
+        let script = try ScriptFixture("moonpool.every(0.001, function() end)")
+        let flag = Flag()
+        script.script.post { context in
+            flag.set()
+            context.exit(status: 9)
+        }
+        #expect(script.finish() == 9)
+        #expect(flag.isSet)
+        #expect(!script.script.post { _ in })
+    }
+
+    @Test func `shows the lines around an error`() throws {
+        let path = "/tmp/moonpool-excerpt-\(UInt32.random(in: 0 ... .max)).lua"
+        let file = try #require(fopen(path, "w"))
+        fputs("moonpool.after(0, function()\n  local t\n  t.x = 1\nend)\n", file)
+        fclose(file)
+        defer { unlink(path) }
+        let script = try ScriptFixture("dofile('\(path)')")
+        #expect(script.finish() == 1)
+        #expect(
+            script.reports.first?.excerpt == "    2 |   local t\n  > 3 |   t.x = 1\n    4 | end)")
+    }
+}
