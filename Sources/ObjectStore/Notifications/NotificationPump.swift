@@ -6,7 +6,7 @@ import ColumnStorage
 /// of the store first, then all others in the order of their registration - and moves each from its
 /// version to the store's present one. Whatever happens in a handler (a write, a nested delivery, a
 /// token that ends, the store's closing) therefore leaves a simple question for the next observer:
-/// is the version it has seen the present one? So nobody hears of a change twice, and nobody
+/// has it seen this version? So nobody hears of a change twice, and nobody
 /// misses one.
 ///
 /// Versions that some observer has still to leave are kept readable, and no others.
@@ -143,8 +143,8 @@ extension NotificationPump {
 
 // Delivery.
 extension NotificationPump {
-    /// Calls every observer that has not seen the present version. Observers that are added
-    /// meanwhile wait for the next delivery.
+    /// Calls every observer that has not seen the version that is present at the start. Observers
+    /// that are added meanwhile wait for the next delivery.
     func deliver() {
         guard !isClosed else { return }
         cleanGeneration = store.view.generation
@@ -157,9 +157,11 @@ extension NotificationPump {
             owesDidChange = false
             callStoreObservers(.didChange, except: [])
         }
+        // What a handler commits from here on is for the next delivery: its begin has served everybody.
+        let version = store.view.version
         for observer in observers {
             guard !isClosed else { return }
-            if observer.isActive, observer.base != store.view.version { serve(observer) }
+            if observer.isActive, observer.base.map({ $0 < version }) ?? true { serve(observer) }
         }
     }
 

@@ -7,7 +7,7 @@ import Testing
 @Suite struct KeyStructuresTests {
     @Test(arguments: 1...20)
     func `a bitmap agrees with a sorted array`(seed: UInt64) {
-        var random = SeededGenerator(seed)
+        var random = SplitMix(seed: seed)
         let range = Int64.random(in: 1...20_000, using: &random)
         var model = Set<Int64>()
         for _ in 0..<Int.random(in: 0...3000, using: &random) {
@@ -38,7 +38,7 @@ import Testing
 
     @Test(arguments: 1...20)
     func `a sorted sequence agrees with a sorted array`(seed: UInt64) {
-        var random = SeededGenerator(seed)
+        var random = SplitMix(seed: seed)
         var weights: [Int64: Int] = [:]
         for raw in 0..<Int64(4000) { weights[raw] = .random(in: 0...50, using: &random) }
         let order: SortedKeys.Order = { first, second in
@@ -73,20 +73,5 @@ import Testing
         keys.insert(ObjectKey(rawValue: 9), by: <)
         keys.insert(ObjectKey(rawValue: 2), by: <)
         #expect(keys.keys().map(\.rawValue) == [2, 9])
-    }
-}
-
-/// A small generator whose runs can be repeated.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 1 }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -8,7 +8,7 @@ import Testing
 @Suite struct PositionChangesTests {
     @Test(arguments: 1...300)
     func `touched positions and full comparison agree`(seed: UInt64) {
-        var random = SeededGenerator(seed)
+        var random = SplitMix(seed: seed)
         let scenario = Scenario(using: &random)
         let touched = scenario.touchedPositions.changes(oldCount: scenario.old.count) {
             scenario.new[$0]
@@ -33,7 +33,7 @@ import Testing
 
     @Test(arguments: 1...200)
     func `sequences with repeated keys are led over`(seed: UInt64) {
-        var random = SeededGenerator(seed)
+        var random = SplitMix(seed: seed)
         func sequence() -> [ObjectKey] {
             (0..<Int.random(in: 0...12, using: &random)).map { _ in
                 ObjectKey(rawValue: .random(in: 0..<6, using: &random))
@@ -67,7 +67,7 @@ private struct Scenario {
     }
 
     /// Some rows get a new weight, some leave, some enter; only those are touched.
-    init(using random: inout SeededGenerator) {
+    init(using random: inout SplitMix) {
         let count = Int.random(in: 0...40, using: &random)
         var weights = (0..<count + 20).map { _ in Int.random(in: 0...30, using: &random) }
         func sorted(_ keys: some Sequence<Int>) -> [ObjectKey] {

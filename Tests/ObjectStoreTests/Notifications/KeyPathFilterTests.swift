@@ -1,0 +1,113 @@
+import ColumnStorage
+import ObjectStore
+import Testing
+
+/// 6.20 to 6.35 of the catalogue: key paths of observers of results.
+@Suite struct KeyPathFilterTests {
+    let world: ObservedWorld
+    let told = Told()
+
+    init() throws { world = try ObservedWorld() }
+
+    private func told(after body: (Store) throws -> Void) throws -> [String] {
+        try world.told(told, after: body)
+    }
+
+    @Test func `6.20 a property of the row`() throws {
+        let token = try world.observe(world.middle(), ["value"], told)
+        let target = try world.object(1, of: "Target")
+        #expect(try told { _ in try world.set(world.object(1), 3) } == ["mod[0]"])
+        #expect(
+            try told { _ in try world.object(1).set("second", .object(target.reference)) } == [])
+        #expect(try told { _ in try world.set(target, 9) } == [])
+        token.invalidate()
+    }
+
+    @Test func `6.21 a property behind a link`() throws {
+        let token = try world.observe(world.middle(), ["link.value"], told)
+        let target = try world.object(1, of: "Target")
+        #expect(try told { _ in try world.set(target, 9) } == ["mod[0]"])
+        #expect(try told { _ in try world.set(target, "value2", 9) } == [])
+        #expect(try told { _ in try world.set(world.object(1), 3) } == [])
+        #expect(try told { _ in try world.object(1).set("link", .null) } == ["mod[0]"])
+        #expect(try told { _ in try world.set(target, 10) } == [])
+        token.invalidate()
+    }
+
+    @Test func `6.21 a property behind a list`() throws {
+        let token = try world.observe(world.middle(), ["targets.value"], told)
+        let element = try world.object(9, of: "Target")
+        let list = try world.object(3).list("targets")
+        #expect(try told { _ in try list.append([.object(element.reference)]) } == ["mod[2]"])
+        #expect(try told { _ in try world.set(element, 9) } == ["mod[2]"])
+        #expect(try told { _ in try world.set(element, "value2", 9) } == [])
+        #expect(try told { _ in try list.remove(at: 0) } == ["mod[2]"])
+        #expect(try told { _ in try world.set(element, 10) } == [])
+        token.invalidate()
+    }
+
+    @Test func `6.22 a link alone`() throws {
+        let token = try world.observe(world.middle(), ["link"], told)
+        #expect(try told { _ in try world.set(world.object(1, of: "Target"), 9) } == [])
+        #expect(try told { _ in try world.object(1).set("link", .null) } == ["mod[0]"])
+        token.invalidate()
+    }
+
+    @Test func `6.23 rows that come, go and move pass every filter`() throws {
+        let token = try world.observe(
+            world.middle(sort: [("value", true)]), ["text"], told)
+        #expect(try told { _ in try world.set(world.object(2), 0) } == ["del[1]"])
+        #expect(try told { _ in try world.set(world.object(2), 5) } == ["ins[1]"])
+        #expect(try told { _ in try world.set(world.object(2), 9) } == ["del[1] ins[3]"])
+        #expect(try told { _ in try world.set(world.object(2), 8) } == ["del[3] ins[2]"])
+        #expect(try told { _ in try world.set(world.object(1), 1) } == [])
+        token.invalidate()
+    }
+
+    @Test func `6.25 backlinks of the row`() throws {
+        let token = try world.observe(world.query("Target"), ["origin.value"], told)
+        #expect(try told { _ in try world.set(world.object(1), 9) } == ["mod[1]"])
+        let target = Value.object(try world.object(0, of: "Target").reference)
+        #expect(try told { _ in try world.object(1).set("second", target) } == [])
+        #expect(try told { try $0.create("Obj", .dictionary(["link": target])) } == ["mod[0]"])
+        #expect(try told { try $0.delete(world.object(10)) } == ["mod[0]"])
+        #expect(try told { _ in try world.object(1).set("link", target) } == ["mod[0, 1]"])
+        token.invalidate()
+    }
+
+    @Test func `6.25 a list that gains an element modifies only that element's row`() throws {
+        let list = try world.object(3).list("targets")
+        let targets = try (0..<3).map { Value.object(try world.object($0, of: "Target").reference) }
+        try world.store.write { try list.append(Array(targets[0..<2])) }
+        let token = try world.observe(world.query("Target"), ["holders"], told)
+        #expect(try told { _ in try list.append([targets[2]]) } == ["mod[2]"])
+        #expect(try told { _ in try list.remove(at: 0) } == ["mod[0]"])
+        #expect(try told { _ in try list.swap(0, 1) } == [])
+        token.invalidate()
+    }
+
+    @Test func `6.26 and 6.27 filters are exact for each token, whoever else observes`() throws {
+        let paths = [[], ["value"], ["link.value"], ["link.link.value"]]
+        let heard = paths.map { _ in Told() }
+        let query = try world.middle()
+        let tokens = try zip(paths, heard).map { try world.observe(query, $0, $1) }
+        func hit(_ body: (Store) throws -> Void) throws -> [Int] {
+            try world.store.write { try body(world.store) }
+            world.stores.settle()
+            return heard.indices.filter { !heard[$0].news().isEmpty }
+        }
+        let target = try world.object(1, of: "Target")
+        #expect(try hit { _ in try world.set(world.object(1), 3) } == [0, 1])
+        #expect(try hit { _ in try world.set(target, 3) } == [0, 2])
+        #expect(try hit { _ in try world.set(target, "value2", 3) } == [0])
+        #expect(try hit { _ in try world.object(1).set("link", .null) } == [0, 2, 3])
+        #expect(try hit { try $0.create("Other") } == [])
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func `the reason names the key path that was hit`() throws {
+        let token = try world.observe(world.middle(), ["text", "link.value"], told)
+        _ = try told { _ in try world.set(world.object(1, of: "Target"), 9) }
+        #expect(token.reason?.keyPath == "link.value")
+    }
+}

@@ -1,0 +1,263 @@
+import ColumnStorage
+import ObjectStore
+import Testing
+
+/// Group 5 of the catalogue, and 6.01 to 6.14: observers of one object.
+@Suite struct ObjectObserverTests {
+    let world: ObservedWorld
+    let told = Told()
+
+    init() throws { world = try ObservedWorld() }
+
+    private func observe(_ keyPaths: [String] = [], _ number: Int64 = 1) throws -> NotificationToken
+    {
+        try world.store.observe(
+            world.object(number).reference, keyPaths: keyPaths, told.hear)
+    }
+
+    /// What a change of either store is told as.
+    private func told(after body: (Store) throws -> Void) throws -> [String] {
+        try world.store.write { try body(world.store) }
+        world.stores.settle()
+        return told.news()
+    }
+
+    @Test func `5.02 and 5.03 changes are told with old and new value, whoever wrote`() throws {
+        let token = try observe()
+        world.stores.settle()
+        #expect(told.news() == [])
+        #expect(try told { _ in try world.set(world.object(1), 3) } == ["value 2>3"])
+        try world.remotely { try world.set(world.object(1, in: $0), 7) }
+        #expect(told.calls == [])
+        world.stores.settle()
+        #expect(told.news() == ["value 3>7"])
+        token.invalidate()
+    }
+
+    @Test func `5.05 several properties are told in schema order`() throws {
+        let token = try observe()
+        let news = try told { _ in
+            try world.object(1).set("text", .string("a"))
+            try world.set(world.object(1), 3)
+        }
+        #expect(news == ["value 2>3, text nil>\"a\""])
+        token.invalidate()
+    }
+
+    @Test func `5.07 and 5.08 an equal value is told as well`() throws {
+        let token = try observe()
+        #expect(try told { _ in try world.set(world.object(1), 2) } == ["value 2>2"])
+        try world.remotely { try world.set(world.object(1, in: $0), 9) }
+        try world.remotely { try world.set(world.object(1, in: $0), 2) }
+        world.stores.settle()
+        #expect(told.news() == ["value 2>2"])
+        #expect(token.statistics.coalescedCommits == 1)
+    }
+
+    @Test func `5.09 other objects are none of its business`() throws {
+        let token = try observe()
+        #expect(try told { _ in try world.set(world.object(2), 3) } == [])
+        token.invalidate()
+    }
+
+    @Test func `5.10 deletion is told once, with and without key paths`() throws {
+        let tokens = [try observe(), try observe(["text"])]
+        #expect(try told { try $0.delete(world.object(1)) } == ["deleted", "deleted"])
+        #expect(tokens.map(\.isValid) == [false, false])
+        #expect(try told { try $0.create("Obj") } == [])
+    }
+
+    @Test func `5.10 deleting a whole class tells each`() throws {
+        let tokens = [try observe(), try observe([], 2)]
+        #expect(try told { try $0.deleteAll("Obj") } == ["deleted", "deleted"])
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func `5.13 deletion before the first delivery is told`() throws {
+        let token = try observe()
+        try world.remotely { try $0.delete(world.object(1, in: $0)) }
+        world.stores.settle()
+        #expect(told.news() == ["deleted"])
+        token.invalidate()
+    }
+
+    @Test func `5.14 and 5.15 links are told when they change and when their target goes`() throws {
+        let token = try observe()
+        let target = try world.object(4, of: "Target")
+        let relinked = try told { _ in
+            try world.object(1).set("link", .object(target.reference))
+        }
+        #expect(relinked == ["link object 1>object 4"])
+        #expect(try told { try $0.delete(world.object(4, of: "Target")) } == ["link object 4>nil"])
+        token.invalidate()
+    }
+
+    @Test func `5.16 nothing is looked at behind a link without a key path`() throws {
+        let token = try observe()
+        #expect(try told { _ in try world.set(world.object(1, of: "Target"), 100) } == [])
+        token.invalidate()
+    }
+
+    @Test func `5.17 and 5.18 lists merely report that they changed`() throws {
+        let token = try observe()
+        let target = try world.object(4, of: "Target")
+        let appended = try told { _ in
+            try world.object(1).list("targets").append([.object(target.reference)])
+        }
+        #expect(appended == ["targets nil>nil"])
+        #expect(try told { _ in try world.set(target, 100) } == [])
+        token.invalidate()
+    }
+
+    @Test func `5.19 a gained linker is not told without a key path`() throws {
+        let token = try observe()
+        let object = try world.object(1)
+        let link = Value.dictionary(["link": .object(object.reference)])
+        #expect(try told { try $0.create("Linking", link) } == [])
+        token.invalidate()
+    }
+
+    @Test func `5.20 nil comes and goes like a value`() throws {
+        let token = try observe()
+        let object = try world.object(1)
+        #expect(try told { _ in try object.set("text", .string("a")) } == ["text nil>\"a\""])
+        #expect(try told { _ in try object.set("text", .null) } == ["text \"a\">nil"])
+        token.invalidate()
+    }
+
+    @Test func `5.23 and 5.24 what cannot be observed says so`() throws {
+        let object = try world.object(1)
+        try world.store.write {
+            _ = storeError(.alreadyInWrite) {
+                _ = try world.store.observe(object.reference) { _ in }
+            }
+            try world.store.delete(object)
+        }
+        _ = storeError(.invalidObject) { _ = try world.store.observe(object.reference) { _ in } }
+    }
+
+    @Test func `5.25 two observers are called in the order of registration`() throws {
+        var order: [Int] = []
+        let reference = try world.object(1).reference
+        let tokens = try (0..<2).map { number in
+            try world.store.observe(reference) { _ in order.append(number) }
+        }
+        _ = try told { _ in try world.set(world.object(1), 3) }
+        #expect(order == [0, 1])
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func `6.01 and 6.02 only named properties are told`() throws {
+        let token = try observe(["value", "link"])
+        #expect(try told { _ in try world.set(world.object(1), 3) } == ["value 2>3"])
+        #expect(try told { _ in try world.object(1).set("text", .string("a")) } == [])
+        token.invalidate()
+    }
+
+    @Test func `6.04 a link alone does not look behind itself`() throws {
+        let token = try observe(["link"])
+        #expect(try told { _ in try world.set(world.object(1, of: "Target"), 9) } == [])
+        #expect(try told { _ in try world.object(1).set("link", .null) } == ["link object 1>nil"])
+        token.invalidate()
+    }
+
+    @Test func `6.05 a path through a link tells the link`() throws {
+        let token = try observe(["link.value"])
+        let target = try world.object(1, of: "Target")
+        #expect(try told { _ in try world.set(target, 9) } == ["link object 1>object 1"])
+        #expect(try told { _ in try world.set(target, "value2", 9) } == [])
+        #expect(try told { _ in try world.set(world.object(1), 9) } == [])
+        let other = try world.object(5, of: "Target")
+        #expect(
+            try told { _ in try world.object(1).set("link", .object(other.reference)) }
+                == ["link object 1>object 5"])
+        #expect(try told { _ in try world.set(target, 10) } == [])
+        token.invalidate()
+    }
+
+    @Test func `6.06 and 6.07 paths through a list tell the list`() throws {
+        let targets = try (0..<2).map { Value.object(try world.object($0, of: "Target").reference) }
+        let list = try world.object(1).list("targets")
+        try world.store.write { try list.append(targets) }
+        world.stores.settle()
+        let token = try observe(["targets.value"])
+        #expect(
+            try told { _ in try world.set(world.object(0, of: "Target"), 9) } == ["targets nil>nil"]
+        )
+        #expect(try told { _ in try world.set(world.object(0, of: "Target"), "value2", 9) } == [])
+        #expect(try told { _ in try list.remove(at: 0) } == ["targets nil>nil"])
+        #expect(try told { _ in try world.set(world.object(0, of: "Target"), 9) } == [])
+        #expect(try told { try $0.delete(world.object(1, of: "Target")) } == ["targets nil>nil"])
+        token.invalidate()
+    }
+
+    @Test func `6.08 to 6.10 paths through backlinks tell gained and lost linkers`() throws {
+        let object = try world.object(1)
+        let token = try observe(["linkings.value"])
+        let link = Value.dictionary(["link": .object(object.reference)])
+        var linking: LiveObject?
+        #expect(try told { linking = try $0.create("Linking", link) } == ["linkings nil>nil"])
+        let linker = try #require(linking)
+        #expect(try told { _ in try world.set(linker, 9) } == ["linkings nil>nil"])
+        let away = Value.object(try world.object(2).reference)
+        #expect(try told { _ in try linker.set("link", away) } == ["linkings nil>nil"])
+        #expect(try told { _ in try world.set(linker, 10) } == [])
+        token.invalidate()
+    }
+
+    @Test func `6.11 key paths are not limited to three links`() throws {
+        var chain: [LiveObject] = []
+        try world.store.write {
+            var next = Value.null
+            for _ in 0..<7 {
+                let object = try world.store.create("Other", .dictionary(["next": next]))
+                chain.insert(object, at: 0)
+                next = .object(object.reference)
+            }
+        }
+        world.stores.settle()
+        let token = try world.store.observe(
+            chain[0].reference, keyPaths: ["next.next.next.next.next.value"], told.hear)
+        #expect(try told { _ in try world.set(chain[6], 1) } == [])
+        #expect(try told { _ in try world.set(chain[4], 1) } == [])
+        #expect(try told { _ in try world.set(chain[5], 1) }.count == 1)
+        token.invalidate()
+    }
+
+    @Test func `6.12 an empty list of key paths is no filter, a star is every property`() throws {
+        let tokens = [try observe([]), try observe(["*"])]
+        #expect(try told { _ in try world.set(world.object(1), 3) }.count == 2)
+        let star = try observe(["*.value"])
+        #expect(try told { _ in try world.set(world.object(1, of: "Target"), 3) }.count == 1)
+        withExtendedLifetime((tokens, star)) {}
+    }
+
+    @Test func `6.14 a wrong key path is an error with the nearest name`() throws {
+        let error = storeError(.invalidQuery) { _ = try observe(["link.valu"]) }
+        #expect(error?.message.contains("value") == true)
+        _ = storeError(.invalidQuery) { _ = try observe(["value.more"]) }
+        _ = storeError(.invalidQuery) { _ = try observe([""]) }
+    }
+
+    @Test func `6.29 filters of two tokens do not mix`() throws {
+        let other = Told()
+        let first = try observe(["value"])
+        let second = try world.store.observe(
+            world.object(1).reference, keyPaths: ["text"], other.hear)
+        #expect(try told { _ in try world.set(world.object(1), 3) } == ["value 2>3"])
+        #expect(other.calls == [])
+        withExtendedLifetime((first, second)) {}
+    }
+
+    @Test func `the reason of a call names version, properties and key path`() throws {
+        let token = try observe(["text", "value"])
+        #expect(token.reason == nil)
+        _ = try told { _ in try world.set(world.object(1), 3) }
+        let reason = try #require(token.reason)
+        #expect(reason.version == world.store.version)
+        #expect(reason.properties == ["value"])
+        #expect(reason.keyPath == "value")
+        #expect(reason.objects == [try world.object(1).reference])
+        #expect(token.statistics.calls == 1)
+    }
+}

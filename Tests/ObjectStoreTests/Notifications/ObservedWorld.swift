@@ -1,0 +1,185 @@
+import ColumnStorage
+import ObjectStore
+import Testing
+
+/// Two stores of one file and the classes of the catalogue's fixtures: ten `Obj` with the values
+/// 0, 2, … 18, each with a link to a `Target` of its own.
+struct ObservedWorld {
+    static let classes = [
+        ClassSchema(
+            "Obj",
+            [
+                Property("value", .int, defaultValue: .int(0)),
+                Property("text", .string, isOptional: true),
+                Property("link", .object, target: "Target"),
+                Property("second", .object, target: "Target"),
+                Property("targets", .object, isList: true, target: "Target"),
+                Property(
+                    "linkings", .backlinks,
+                    origin: .init(className: "Linking", property: "link")),
+            ]),
+        ClassSchema(
+            "Target",
+            [
+                Property("value", .int, defaultValue: .int(0)),
+                Property("value2", .int, defaultValue: .int(0)),
+                Property("link", .object, target: "Other"),
+                Property("origin", .backlinks, origin: .init(className: "Obj", property: "link")),
+                Property(
+                    "holders", .backlinks, origin: .init(className: "Obj", property: "targets")),
+            ]),
+        ClassSchema(
+            "Other",
+            [
+                Property("value", .int, defaultValue: .int(0)),
+                Property("next", .object, target: "Other"),
+            ]),
+        ClassSchema(
+            "Linking",
+            [
+                Property("value", .int, defaultValue: .int(0)),
+                Property("link", .object, target: "Obj"),
+            ]),
+        ClassSchema(
+            "Keyed",
+            [Property("id", .int, isPrimary: true), Property("value", .int, defaultValue: .int(0))]),
+    ]
+
+    let stores: StorePair
+    var store: Store { stores.store }
+    var other: Store { stores.other }
+    let errors = ErrorLog()
+
+    init(objects: Int = 10) throws {
+        stores = try StorePair(Self.classes)
+        try store.write {
+            for index in 0..<objects {
+                let target = try store.create("Target", .dictionary(["value": .int(Int64(index))]))
+                try store.create(
+                    "Obj",
+                    .dictionary([
+                        "value": .int(Int64(index * 2)), "link": .object(target.reference),
+                    ]))
+            }
+        }
+        stores.settle()
+        try other.refresh()
+        let errors = errors
+        for store in [store, other] {
+            store.notifications.errorHandler = { error, _ in errors.errors.append(error) }
+        }
+    }
+
+    /// The object with this number, counted in the order of creation from 0, as a store sees it.
+    func object(
+        _ number: Int64, of className: String = "Obj", in store: Store? = nil
+    ) throws -> LiveObject {
+        let store = store ?? self.store
+        let table = try store.schema.require(className).table
+        return try #require(
+            store.object(ObjectReference(table: table, key: ObjectKey(rawValue: number))))
+    }
+
+    /// Changes something on the other thread's store.
+    func remotely(_ body: (Store) throws -> Void) throws {
+        try other.write { try body(other) }
+    }
+
+    /// Sets `value`, in whichever store the object is of.
+    func set(_ object: LiveObject, _ value: Int64) throws {
+        try object.set("value", .int(value))
+    }
+
+    /// Sets an int.
+    func set(_ object: LiveObject, _ name: String, _ value: Int64) throws {
+        try object.set(name, .int(value))
+    }
+}
+
+final class ErrorLog {
+    var errors: [any Error] = []
+}
+
+/// What observers were told, as short text.
+final class Told {
+    var calls: [String] = []
+
+    /// What was told since the last time.
+    func news() -> [String] {
+        defer { calls = [] }
+        return calls
+    }
+
+    func hear(_ change: ObjectChange) {
+        switch change.kind {
+        case .deleted: calls.append("deleted")
+        case .error(let error): calls.append("error \(error.code.rawValue)")
+        case .change:
+            calls.append(
+                change.properties.map { "\($0.name) \($0.old.summary)>\($0.new.summary)" }
+                    .joined(separator: ", "))
+        }
+    }
+
+    func hear(_ notification: StoreNotification, _ store: Store) {
+        calls.append(notification.rawValue)
+    }
+}
+
+extension ObservedWorld {
+    /// Objects of a class that match, perhaps sorted.
+    func query(
+        _ className: String = "Obj", _ text: String = "",
+        sort: [(path: String, ascending: Bool)] = []
+    ) throws -> Query {
+        let schema = store.schema
+        var query = Query(all: try schema.require(className))
+        if !text.isEmpty { query = try query.filtered(text, [], schema: schema) }
+        if !sort.isEmpty { query = try query.sorted(sort, schema: schema) }
+        return query
+    }
+
+    /// The catalogue's QA: the objects 1 to 4.
+    func middle(sort: [(path: String, ascending: Bool)] = []) throws -> Query {
+        try query("Obj", "value > 0 and value < 10", sort: sort)
+    }
+
+    /// Observes, and takes the first call.
+    func observe(
+        _ query: Query, _ keyPaths: [String] = [], _ told: Told
+    ) throws -> NotificationToken {
+        let token = try store.observe(query, keyPaths: keyPaths, told.hear)
+        stores.settle()
+        #expect(told.news() == ["initial"])
+        return token
+    }
+
+    /// What a write of the store is told as, in a turn.
+    func told(_ told: Told, after body: (Store) throws -> Void) throws -> [String] {
+        try store.write { try body(store) }
+        #expect(told.calls.isEmpty, "nothing is told before the turn")
+        stores.settle()
+        return told.news()
+    }
+}
+
+extension Told {
+    func hear(_ change: CollectionChange) {
+        switch change.kind {
+        case .initial: calls.append(change.isCollectionValid ? "initial" : "initial, gone")
+        case .error(let error): calls.append("error \(error.code.rawValue)")
+        case .update:
+            var parts: [String] = []
+            for (name, positions) in [
+                ("del", change.deletions), ("ins", change.insertions),
+                ("mod", change.modifications), ("new", change.modificationsNew),
+            ] where !positions.isEmpty {
+                // The positions after the change are told only where they differ.
+                if name == "new", positions == change.modifications { continue }
+                parts.append("\(name)\(positions)")
+            }
+            if !change.isCollectionValid { parts.append("gone") }
+            calls.append(parts.joined(separator: " "))
+        }
+    }
+}

@@ -1,0 +1,370 @@
+import ColumnStorage
+import ObjectStore
+import Testing
+
+/// Group 3 of the catalogue: observers of results.
+@Suite struct ResultsObserverTests {
+    let world: ObservedWorld
+    let told = Told()
+    var store: Store { world.store }
+
+    init() throws { world = try ObservedWorld() }
+
+    private func told(after body: (Store) throws -> Void) throws -> [String] {
+        try world.told(told, after: body)
+    }
+
+    // 3a. When it is delivered.
+
+    @Test func `3.01 and 3.02 the initial call comes with the next delivery, not before`() throws {
+        let token = try store.observe(world.middle(), told.hear)
+        #expect(told.calls == [])
+        #expect(try store.refresh() == false)
+        #expect(told.news() == ["initial"])
+        world.stores.settle()
+        #expect(told.news() == [])
+        token.invalidate()
+    }
+
+    @Test func `3.04, 3.11 and 3.12 without autorefresh own changes come, remote ones wait`() throws
+    {
+        store.autorefresh = false
+        let token = try world.observe(world.middle(), [], told)
+        #expect(try told { _ in try world.set(world.object(1), 3) } == ["mod[0]"])
+        try world.remotely { try world.set(world.object(2, in: $0), 5) }
+        world.stores.settle()
+        #expect(told.news() == [])
+        try store.refresh()
+        #expect(told.news() == ["mod[1]"])
+        token.invalidate()
+    }
+
+    @Test func `3.07 changes before the initial call are part of it`() throws {
+        let token = try store.observe(world.middle(), told.hear)
+        try world.remotely { try $0.create("Obj", .dictionary(["value": .int(5)])) }
+        world.stores.settle()
+        #expect(told.news() == ["initial"])
+        #expect(try told { _ in try world.set(world.object(10), 6) } == ["mod[4]"])
+        token.invalidate()
+    }
+
+    @Test func `3.10 begin delivers the write before`() throws {
+        let token = try world.observe(world.middle(), [], told)
+        try store.write { try world.set(world.object(1), 3) }
+        #expect(told.calls == [])
+        try store.beginWrite()
+        #expect(told.news() == ["mod[0]"])
+        try store.cancelWrite()
+        token.invalidate()
+    }
+
+    @Test func `3.15 a hundred commits make one call`() throws {
+        let token = try world.observe(world.middle(), [], told)
+        for _ in 0..<100 {
+            try world.remotely { try $0.create("Obj", .dictionary(["value": .int(5)])) }
+        }
+        world.stores.settle()
+        #expect(told.news() == ["ins\(Array(4..<104))"])
+        #expect(token.statistics.coalescedCommits == 99)
+    }
+
+    @Test func `3.17 frozen results cannot be observed`() throws {
+        let results = Results(.frozen(store.view), try world.middle())
+        _ = storeError(.frozen) { _ = try results.observe { _ in } }
+    }
+
+    // 3b. Insertions, deletions, modifications.
+
+    @Test func `3.20 to 3.25 what does not concern the rows is not told`() throws {
+        let token = try world.observe(world.middle(), [], told)
+        #expect(try told { try $0.create("Other") } == [])
+        #expect(try told { try $0.create("Target") } == [])
+        let link = Value.object(try world.object(1).reference)
+        #expect(try told { try $0.create("Linking", .dictionary(["link": link])) } == [])
+        #expect(try told { _ in try world.set(world.object(6), 13) } == [])
+        #expect(try told { try $0.create("Obj", .dictionary(["value": .int(50)])) } == [])
+        let news = try told {
+            try $0.delete(world.object(0))
+            try $0.delete(world.object(6))
+        }
+        #expect(news == [])
+        #expect(try told { _ in } == [])
+        token.invalidate()
+    }
+
+    @Test func `3.26 to 3.31 rows are modified, enter and leave`() throws {
+        let token = try world.observe(world.middle(), [], told)
+        #expect(try told { _ in try world.set(world.object(1), 3) } == ["mod[0]"])
+        #expect(try told { _ in try world.set(world.object(7), 3) } == ["ins[4]"])
+        #expect(try told { try $0.delete(world.object(3)) } == ["del[2]"])
+        #expect(
+            try told { try $0.create("Obj", .dictionary(["value": .int(5)])) } == ["ins[4]"])
+        token.invalidate()
+    }
+
+    @Test func `3.30 modifications are told in old positions`() throws {
+        let token = try world.observe(world.middle(), [], told)
+        let news = try told { _ in
+            try world.set(world.object(2), 0)
+            try world.set(world.object(3), 6)
+        }
+        #expect(news == ["del[1] mod[2] new[1]"])
+        token.invalidate()
+    }
+
+    @Test func `3.33 to 3.35 insertions swallow what happens to them`() throws {
+        let token = try world.observe(world.middle(), [], told)
+        var object: LiveObject?
+        try world.remotely { object = try $0.create("Obj", .dictionary(["value": .int(5)])) }
+        try world.remotely { _ in try object.map { try world.set($0, 6) } }
+        world.stores.settle()
+        #expect(told.news() == ["ins[4]"])
+        try world.remotely { object = try $0.create("Obj", .dictionary(["value": .int(5)])) }
+        try world.remotely { try object.map($0.delete) }
+        world.stores.settle()
+        #expect(told.news() == [])
+        let news = try told { try $0.delete($0.create("Obj", .dictionary(["value": .int(5)]))) }
+        #expect(news == [])
+        token.invalidate()
+    }
+
+    @Test func `3.36 and 3.38 an equal value, and leaving and returning, are modifications`() throws
+    {
+        let token = try world.observe(world.middle(), [], told)
+        #expect(try told { _ in try world.set(world.object(2), 4) } == ["mod[1]"])
+        try world.remotely { try world.set(world.object(2, in: $0), 100) }
+        try world.remotely { try world.set(world.object(2, in: $0), 4) }
+        world.stores.settle()
+        #expect(told.news() == ["mod[1]"])
+        token.invalidate()
+    }
+
+    @Test func `3.39 deleted and created again is deletion and insertion`() throws {
+        try store.write {
+            for id in 0..<3 { try store.create("Keyed", .dictionary(["id": .int(Int64(id))])) }
+        }
+        let token = try world.observe(world.query("Keyed"), [], told)
+        let news = try told {
+            try $0.delete(world.object(1, of: "Keyed"))
+            try $0.create("Keyed", .dictionary(["id": .int(1)]))
+        }
+        #expect(news == ["del[1] ins[2]"])
+        token.invalidate()
+    }
+
+    @Test func `3.40 all rows go and others come`() throws {
+        let token = try world.observe(world.middle(), [], told)
+        #expect(try told { try $0.deleteAll("Obj") } == ["del[0, 1, 2, 3]"])
+        let news = try told { store in
+            for value in 1...3 {
+                try store.create("Obj", .dictionary(["value": .int(Int64(value))]))
+            }
+        }
+        #expect(news == ["ins[0, 1, 2]"])
+        #expect(try told { try $0.deleteAll("Obj") } == ["del[0, 1, 2]"])
+        token.invalidate()
+    }
+
+    // 3c. Sorting, distinct, limit.
+
+    @Test func `3.50 to 3.54 sorted rows`() throws {
+        let token = try world.observe(world.middle(sort: [("value", false)]), [], told)
+        #expect(try told { _ in try world.set(world.object(1), 3) } == ["mod[3]"])
+        #expect(try told { _ in try world.set(world.object(1), 9) } == ["del[3] ins[0]"])
+        #expect(try told { _ in try world.set(world.object(1), 2) } == ["del[0] ins[3]"])
+        #expect(try told { _ in try world.set(world.object(2), 0) } == ["del[2]"])
+        #expect(try told { _ in try world.set(world.object(7), 3) } == ["ins[2]"])
+        #expect(try told { try $0.delete(world.object(3)) } == ["del[1]"])
+        token.invalidate()
+    }
+
+    @Test func `3.56 rows sorted by a property behind a link move with it`() throws {
+        let query = try world.middle(sort: [("link.value", true)])
+        let token = try world.observe(query, [], told)
+        #expect(
+            try told { _ in try world.set(world.object(1, of: "Target"), 100) } == ["del[0] ins[3]"]
+        )
+        #expect(try told { try $0.create("Other") } == [])
+        token.invalidate()
+    }
+
+    @Test func `3.57 the modified row is the one that moves`() throws {
+        let token = try world.observe(world.middle(sort: [("value", true)]), [], told)
+        #expect(try told { _ in try world.set(world.object(1), 5) } == ["del[0] ins[1]"])
+        token.invalidate()
+    }
+
+    @Test func `3.59 distinct, sorted and limited`() throws {
+        try store.write {
+            try store.deleteAll("Obj")
+            for value in [3, 3, 2, 2, 1, 1, 0, 0] {
+                try store.create("Obj", .dictionary(["value": .int(Int64(value))]))
+            }
+        }
+        let schema = store.schema
+        let query = try Query(all: schema.require("Obj")).distinct(["value"], schema: schema)
+            .sorted([("value", false)], schema: schema).limited(to: 2)
+        let token = try world.observe(query, [], told)
+        let news = try told { try $0.create("Obj", .dictionary(["value": .int(5)])) }
+        #expect(news == ["del[1] ins[0]"])
+        token.invalidate()
+    }
+
+    @Test func `3.60 and 3.61 limited rows`() throws {
+        let query = try Query(all: store.schema.require("Obj")).limited(to: 2)
+        let token = try world.observe(query, [], told)
+        #expect(try told { _ in try world.set(world.object(1), 100) } == ["mod[1]"])
+        #expect(try told { _ in try world.set(world.object(2), 100) } == [])
+        #expect(try told { try $0.delete(world.object(0)) } == ["del[0] ins[1]"])
+        token.invalidate()
+    }
+
+    @Test func `3.64 and 3.65 rows of a list`() throws {
+        let owner = try world.object(0)
+        let list = try owner.list("targets")
+        let targets = try (0..<10).map {
+            Value.object(try world.object($0, of: "Target").reference)
+        }
+        try store.write { try list.append(targets) }
+        let schema = store.schema
+        let target = try schema.require("Target")
+        let column = try #require(schema.find("Obj")?.property(named: "targets")).column
+        let query = Query(.list(owner.classSchema.table, column, owner.key), of: target.table)
+        let sorted = Told()
+        let plain = try world.observe(query, [], told)
+        let token = try store.observe(
+            query.sorted([("value", false)], schema: schema), sorted.hear)
+        world.stores.settle()
+        #expect(sorted.news() == ["initial"])
+        _ = try told { _ in try list.append([targets[5], targets[5], targets[5]]) }
+        #expect(sorted.news() == ["ins[5, 6, 7]"])
+        _ = try told { _ in try list.swap(0, 1) }
+        #expect(sorted.news() == [])
+        #expect(try told { try $0.delete(owner) } == ["del\(Array(0..<13)) gone"])
+        #expect(sorted.news() == ["del\(Array(0..<13)) gone"])
+        #expect(!plain.isValid)
+        #expect(!token.isValid)
+        world.stores.settle()
+        #expect(told.news() == [])
+    }
+
+    @Test func `3.66 rows of backlinks`() throws {
+        let child = try world.object(0, of: "Target")
+        let link = Value.object(child.reference)
+        try store.write {
+            for number in 1..<10 { try world.object(Int64(number)).set("link", link) }
+        }
+        let query = try store.schema.backlinks("origin", of: child)
+        let token = try world.observe(query, [], told)
+        #expect(try told { try $0.create("Obj", .dictionary(["link": link])) } == ["ins[10]"])
+        #expect(try told { _ in try world.set(world.object(3), 100) } == ["mod[3]"])
+        #expect(try told { try $0.delete(world.object(5)) } == ["del[5]"])
+        #expect(try told { _ in try world.object(2).set("link", .null) } == ["del[2]"])
+        #expect(try told { try $0.create("Other") } == [])
+        #expect(try told { try $0.delete(child) } == ["del\(Array(0..<9)) gone"])
+        token.invalidate()
+    }
+
+    // 3d. Behind links.
+
+    @Test func `3.70 to 3.74 changes behind links modify the rows that lead there`() throws {
+        let token = try world.observe(world.middle(), [], told)
+        let target = try world.object(1, of: "Target")
+        #expect(try told { _ in try world.set(target, 100) } == ["mod[0]"])
+        _ = try told { _ in try world.object(2).set("second", .object(target.reference)) }
+        #expect(try told { _ in try world.set(target, 101) } == ["mod[0, 1]"])
+        let element = try world.object(9, of: "Target")
+        let list = try world.object(3).list("targets")
+        #expect(try told { _ in try list.append([.object(element.reference)]) } == ["mod[2]"])
+        #expect(try told { _ in try world.set(element, 101) } == ["mod[2]"])
+        #expect(try told { try $0.delete(element) } == ["mod[2]"])
+        #expect(try told { try $0.delete(target) } == ["mod[0, 1]"])
+        token.invalidate()
+    }
+
+    @Test func `3.75 three links deep, and no further`() throws {
+        var chain: [LiveObject] = []
+        try store.write {
+            for _ in 0..<20 { chain.append(try store.create("Other")) }
+            for (object, next) in zip(chain, chain.dropFirst()) {
+                try object.set("next", .object(next.reference))
+            }
+        }
+        let token = try world.observe(world.query("Other"), [], told)
+        #expect(try told { _ in try world.set(chain[19], 1) } == ["mod[16, 17, 18, 19]"])
+        token.invalidate()
+    }
+
+    @Test func `membership behind a link follows the linked object`() throws {
+        let token = try world.observe(world.query("Obj", "link.value == 3"), [], told)
+        #expect(try told { _ in try world.set(world.object(7, of: "Target"), 3) } == ["ins[1]"])
+        #expect(try told { _ in try world.set(world.object(3, of: "Target"), 4) } == ["del[0]"])
+        token.invalidate()
+    }
+
+    @Test func `3.83 during the call the results are the old ones with the change applied`() throws
+    {
+        let results = Results(.store(store), try world.middle(sort: [("value", false)]))
+        var keys = try results.keys().array
+        var calls = 0
+        let token = try results.observe { change in
+            calls += 1
+            for position in change.deletions.reversed() { keys.remove(at: position) }
+            let now = try results.keys().array
+            for position in change.insertions { keys.insert(now[position], at: position) }
+            #expect(keys == now)
+        }
+        world.stores.settle()
+        for round in 0..<20 {
+            try store.write {
+                try world.set(world.object(Int64(round % 7)), Int64(round * 5 % 12))
+                try world.set(world.object(Int64(round * 3 % 10)), Int64(round * 7 % 12))
+            }
+            world.stores.settle()
+        }
+        #expect(calls > 10)
+        token.invalidate()
+    }
+
+    @Test func `the objects of a change can be read, deleted ones as they were`() throws {
+        var deleted: [Value] = []
+        var modified: [String] = []
+        let token = try store.observe(world.middle()) { change in
+            let classSchema = try store.schema.require("Obj")
+            let value = try #require(classSchema.property(named: "value"))
+            if let before = change.versionBefore {
+                deleted += try change.deletedObjects.map {
+                    try before.value(value, of: $0.key, in: classSchema)
+                }
+            }
+            for index in change.modifications.indices {
+                modified += try change.properties(ofModification: index).map {
+                    "\($0.name) \($0.old.summary)>\($0.new.summary)"
+                }
+            }
+        }
+        world.stores.settle()
+        try store.write {
+            try store.delete(world.object(2))
+            try world.set(world.object(3), 7)
+            try world.set(world.object(4, of: "Target"), 7)
+        }
+        world.stores.settle()
+        #expect(deleted == [.int(4)])
+        #expect(modified == ["value 6>7", "link object 4>object 4"])
+        let reason = try #require(token.reason)
+        #expect(reason.objects.map(\.key.rawValue) == [2, 3, 4])
+        #expect(reason.properties == ["value"])
+    }
+}
+
+extension Schema {
+    /// The objects behind a backlinks property.
+    func backlinks(_ name: String, of object: LiveObject) throws -> Query {
+        let property = try object.classSchema.requireProperty(name)
+        let origin = try #require(property.origin)
+        let source = try require(origin.className)
+        let column = try source.requireProperty(origin.property).column
+        return Query(.backlinks(source.table, column, object.key), of: source.table)
+    }
+}

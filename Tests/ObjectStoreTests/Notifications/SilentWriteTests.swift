@@ -1,0 +1,130 @@
+import ColumnStorage
+import ObjectStore
+import Testing
+
+/// Group 8 of the catalogue: writes that some observers do not hear of.
+@Suite struct SilentWriteTests {
+    let world: ObservedWorld
+    let told = Told()
+    let others = Told()
+    var store: Store { world.store }
+
+    init() throws { world = try ObservedWorld() }
+
+    private func insert(_ store: Store, _ value: Int64 = 5) throws {
+        try store.create("Obj", .dictionary(["value": .int(value)]))
+    }
+
+    private func observeTwice(_ sort: [(path: String, ascending: Bool)] = []) throws
+        -> (silent: NotificationToken, other: NotificationToken)
+    {
+        (
+            try world.observe(world.middle(sort: sort), [], told),
+            try world.observe(world.middle(sort: sort), [], others)
+        )
+    }
+
+    @Test func `8.01 to 8.05 the token is spared once, others are not`() throws {
+        let tokens = try observeTwice()
+        try store.write(withoutNotifying: [tokens.silent]) { try insert(store) }
+        world.stores.settle()
+        #expect(told.news() == [])
+        #expect(others.news() == ["ins[4]"])
+        try store.write { try insert(store) }
+        world.stores.settle()
+        #expect(told.news() == ["ins[5]"])
+        #expect(others.news() == ["ins[5]"])
+    }
+
+    @Test(arguments: [[], [("value", false)]] as [[(path: String, ascending: Bool)]])
+    func `8.04 a remote commit after a silent write is told alone, in final positions`(
+        _ sort: [(path: String, ascending: Bool)]
+    ) throws {
+        let tokens = try observeTwice(sort)
+        try store.write(withoutNotifying: [tokens.silent]) { try insert(store, 1) }
+        try world.remotely { try insert($0, 1) }
+        world.stores.settle()
+        #expect(told.news() == ["ins[5]"])
+        #expect(others.news() == ["ins[4, 5]"])
+    }
+
+    @Test func `8.05 a silent write without a change spares nothing later`() throws {
+        let tokens = try observeTwice()
+        try store.write(withoutNotifying: [tokens.silent]) {}
+        try store.write { try insert(store) }
+        world.stores.settle()
+        #expect(told.news() == ["ins[4]"])
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func `8.06 silencing outside a write is an error`() throws {
+        let tokens = try observeTwice()
+        _ = storeError(.notInWrite) { try store.commitWrite(withoutNotifying: [tokens.silent]) }
+    }
+
+    @Test func `8.08 an observer that writes silently for itself does not loop`() throws {
+        var own: NotificationToken?
+        own = try store.observe(world.middle()) { change in
+            told.hear(change)
+            guard case .update = change.kind else { return }
+            try store.write(withoutNotifying: [own].compactMap { $0 }) { try insert(store) }
+        }
+        let other = try world.observe(world.middle(), [], others)
+        #expect(told.news() == ["initial"])
+        try world.remotely { try insert($0) }
+        for _ in 0..<5 { world.stores.settle() }
+        try store.refresh()
+        #expect(told.news() == ["ins[4]"])
+        #expect(others.news() == ["ins[4]", "ins[5]"])
+        withExtendedLifetime(other) {}
+    }
+
+    @Test func `8.09 and 8.10 silencing later and earlier observers from a call`() throws {
+        let early = try world.observe(world.middle(), [], told)
+        var isWriting = false
+        var late: NotificationToken?
+        let writer = try store.observe(world.middle()) { change in
+            guard case .update = change.kind, !isWriting else { return }
+            isWriting = true
+            try store.write(withoutNotifying: [early] + [late].compactMap { $0 }) {
+                try insert(store)
+            }
+        }
+        late = try world.observe(world.middle(), [], others)
+        _ = told.news()
+        try world.remotely { try insert($0) }
+        world.stores.settle()
+        try store.refresh()
+        #expect(told.news() == ["ins[4]"])
+        #expect(others.news() == ["ins[4]"])
+        withExtendedLifetime(writer) {}
+    }
+
+    @Test func `8.12 observers of objects are spared as well, also of the deletion`() throws {
+        let object = try world.object(1)
+        let token = try store.observe(object.reference, told.hear)
+        try store.write(withoutNotifying: [token]) { try world.set(object, 3) }
+        world.stores.settle()
+        #expect(told.news() == [])
+        try store.write { try world.set(object, 4) }
+        world.stores.settle()
+        #expect(told.news() == ["value 3>4"])
+        try store.write(withoutNotifying: [token]) { try store.delete(object) }
+        world.stores.settle()
+        #expect(told.news() == [])
+        #expect(!token.isValid)
+    }
+
+    @Test func `8.15 a failed silent write leaves nothing behind`() throws {
+        let tokens = try observeTwice()
+        #expect(throws: StoreError.self) {
+            try store.write(withoutNotifying: [tokens.silent]) {
+                try insert(store)
+                throw StoreError(.interrupted, "stop")
+            }
+        }
+        try store.write { try insert(store) }
+        world.stores.settle()
+        #expect(told.news() == ["ins[4]"])
+    }
+}

@@ -1,0 +1,188 @@
+import ObjectStore
+import Testing
+
+/// Group 2 of the catalogue: observers of a store.
+@Suite struct StoreObserverTests {
+    @Test func `2.02 and 2.03 remote commits are told once, in a turn, with the new data`() throws {
+        let world = try ObservedWorld()
+        let told = Told()
+        var seen: [Int] = []
+        let token = try world.store.observe { notification, store in
+            told.hear(notification, store)
+            seen.append(store.view.table(try store.schema.require("Other")).count)
+        }
+        try world.remotely { try $0.create("Other") }
+        try world.remotely { try $0.create("Other") }
+        #expect(told.calls == [])
+        world.stores.settle()
+        #expect(told.calls == ["did_change"])
+        #expect(seen == [2])
+        token.invalidate()
+    }
+
+    @Test func `2.01 an own commit is told before it returns`() throws {
+        let world = try ObservedWorld()
+        let told = Told()
+        let token = try world.store.observe(told.hear)
+        try world.store.write {}
+        #expect(told.news() == ["did_change"])
+        world.stores.settle()
+        #expect(told.news() == [])
+        token.invalidate()
+    }
+
+    @Test func `2.04 without autorefresh a refresh is required once`() throws {
+        let world = try ObservedWorld()
+        world.store.autorefresh = false
+        let told = Told()
+        let token = try world.store.observe(told.hear)
+        try world.remotely { try $0.create("Other") }
+        world.stores.settle()
+        #expect(told.news() == ["refresh_required"])
+        #expect(world.store.view.table(try world.store.schema.require("Other")).count == 0)
+        #expect(try world.store.refresh())
+        #expect(told.news() == ["did_change"])
+        token.invalidate()
+    }
+
+    @Test func `2.05 begin tells of a pending remote commit, inside the write`() throws {
+        let world = try ObservedWorld()
+        var isInWrite: [Bool] = []
+        let token = try world.store.observe { _, store in
+            isInWrite.append(store.isInWrite)
+            if store.isInWrite { _ = storeError(.alreadyInWrite) { try store.beginWrite() } }
+        }
+        try world.remotely { try $0.create("Other") }
+        try world.store.beginWrite()
+        #expect(isInWrite == [true])
+        try world.store.commitWrite()
+        #expect(isInWrite == [true, false])
+        token.invalidate()
+    }
+
+    @Test func `2.07 cancel tells nothing`() throws {
+        let world = try ObservedWorld()
+        let told = Told()
+        let token = try world.store.observe(told.hear)
+        try world.store.beginWrite()
+        try world.store.create("Other")
+        try world.store.cancelWrite()
+        world.stores.settle()
+        #expect(told.calls == [])
+        token.invalidate()
+    }
+
+    @Test func `2.08 begin inside refresh_required moves on without another call`() throws {
+        let world = try ObservedWorld()
+        world.store.autorefresh = false
+        let told = Told()
+        var counts: [Int] = []
+        let token = try world.store.observe { notification, store in
+            told.hear(notification, store)
+            let others = store.view.table(try store.schema.require("Other"))
+            counts.append(others.count)
+            try store.beginWrite()
+            counts.append(others.count)
+            try store.cancelWrite()
+        }
+        try world.remotely { try $0.create("Other") }
+        world.stores.settle()
+        #expect(told.calls == ["refresh_required"])
+        #expect(counts == [0, 1])
+        token.invalidate()
+    }
+
+    @Test func `2.09 and 2.10 writes inside did_change do not call it again`() throws {
+        let world = try ObservedWorld()
+        let told = Told()
+        let token = try world.store.observe { notification, store in
+            told.hear(notification, store)
+            try store.write { _ = try store.create("Other") }
+        }
+        try world.store.write {}
+        #expect(told.news() == ["did_change"])
+        try world.remotely { try $0.create("Other") }
+        world.stores.settle()
+        #expect(told.news() == ["did_change"])
+        #expect(world.errors.errors.isEmpty)
+        token.invalidate()
+    }
+
+    @Test func `2.11 and 2.12 refresh works inside refresh_required, not inside did_change`() throws
+    {
+        let world = try ObservedWorld()
+        world.store.autorefresh = false
+        var answers: [Bool] = []
+        let token = try world.store.observe { _, store in answers.append(try store.refresh()) }
+        try world.remotely { try $0.create("Other") }
+        world.stores.settle()
+        #expect(answers == [true])
+        #expect(try world.store.refresh() == false)
+        try world.remotely { try $0.create("Other") }
+        #expect(try world.store.refresh())
+        #expect(answers == [true, false])
+        token.invalidate()
+    }
+
+    @Test func `2.17 a dropped token ends the observation`() throws {
+        let world = try ObservedWorld()
+        let told = Told()
+        var token: NotificationToken? = try world.store.observe(told.hear)
+        #expect(token?.isValid == true)
+        token = nil
+        try world.store.write {}
+        #expect(told.calls == [])
+    }
+
+    @Test func `2.18 observing needs a loop that delivers`() throws {
+        let store = try Store.temporary(
+            ObservedWorld.classes, scheduler: ManualScheduler(canDeliver: false))
+        _ = storeError(.invalidArgument) { _ = try store.observe { _, _ in } }
+    }
+
+    @Test func `2.20 store observers are called before the others`() throws {
+        let world = try ObservedWorld()
+        var order: [String] = []
+        let first = try world.store.observe(world.object(1).reference) { _ in order.append("object")
+        }
+        let second = try world.store.observe { _, _ in order.append("store") }
+        try world.remotely { try world.set(world.object(1, in: $0), 5) }
+        world.stores.settle()
+        #expect(order == ["store", "object"])
+        withExtendedLifetime((first, second)) {}
+    }
+
+    @Test func `2.22 a silent write spares the token once`() throws {
+        let world = try ObservedWorld()
+        let told = Told()
+        let token = try world.store.observe(told.hear)
+        try world.store.write(withoutNotifying: [token]) { _ = try world.store.create("Other") }
+        #expect(told.calls == [])
+        try world.store.write {}
+        #expect(told.calls == ["did_change"])
+    }
+
+    @Test func `2.23 an observer ended by an earlier one is not called`() throws {
+        let world = try ObservedWorld()
+        let told = Told()
+        var later: NotificationToken?
+        let first = try world.store.observe { _, _ in later?.invalidate() }
+        later = try world.store.observe(told.hear)
+        try world.store.write {}
+        #expect(told.calls == [])
+        first.invalidate()
+    }
+
+    @Test func `an error in a handler is reported, and the commit stands`() throws {
+        let world = try ObservedWorld()
+        let token = try world.store.observe { _, _ in throw StoreError(.interrupted, "stop") }
+        try world.store.write { _ = try world.store.create("Other") }
+        #expect(world.errors.errors.count == 1)
+        #expect(!world.store.isInWrite)
+        try world.remotely { try $0.create("Other") }
+        try world.store.beginWrite()
+        #expect(world.store.isInWrite)
+        try world.store.commitWrite()
+        token.invalidate()
+    }
+}

@@ -1,0 +1,179 @@
+import ColumnStorage
+import ObjectStore
+import Testing
+
+/// Group 7 of the catalogue: tokens, and observers that come and go in calls.
+@Suite struct TokenTests {
+    let world: ObservedWorld
+    let told = Told()
+    var store: Store { world.store }
+
+    init() throws { world = try ObservedWorld() }
+
+    private func change() throws {
+        try world.remotely { try world.set(world.object(1, in: $0), 3) }
+    }
+
+    @Test func `7.01 an invalidated token hears nothing of what is pending`() throws {
+        let token = try world.observe(world.middle(), [], told)
+        try store.write { try world.set(world.object(1), 3) }
+        token.invalidate()
+        #expect(!token.isValid)
+        world.stores.settle()
+        #expect(told.calls == [])
+        token.invalidate()
+    }
+
+    @Test func `7.02 a dropped token hears nothing`() throws {
+        var token: NotificationToken? = try world.observe(world.middle(), [], told)
+        try store.write { try world.set(world.object(1), 3) }
+        #expect(token != nil)
+        token = nil
+        world.stores.settle()
+        #expect(told.calls == [])
+    }
+
+    @Test func `7.04 and 7.06 a token that ends itself lets its call finish and others be called`()
+        throws
+    {
+        var own: NotificationToken?
+        var finished = 0
+        own = try store.observe(world.middle()) { _ in
+            own?.invalidate()
+            own = nil
+            finished += 1
+        }
+        let later = try store.observe(world.middle(), told.hear)
+        world.stores.settle()
+        #expect(finished == 1)
+        #expect(told.news() == ["initial"])
+        try change()
+        world.stores.settle()
+        #expect(finished == 1)
+        #expect(told.news() == ["mod[0]"])
+        later.invalidate()
+    }
+
+    @Test func `7.05 a token ended by an earlier call is not called`() throws {
+        var later: NotificationToken?
+        let first = try store.observe(world.middle()) { change in
+            if case .update = change.kind { later?.invalidate() }
+        }
+        later = try world.observe(world.middle(), [], told)
+        try change()
+        world.stores.settle()
+        #expect(told.news() == [])
+        first.invalidate()
+    }
+
+    @Test func `7.07 an observer added in a call starts with the next delivery`() throws {
+        var added: [NotificationToken] = []
+        let first = try store.observe(world.middle()) { _ in
+            added.append(try store.observe(world.middle(), told.hear))
+        }
+        try store.refresh()
+        #expect(told.calls == [])
+        world.stores.settle()
+        #expect(told.calls == ["initial"])
+        first.invalidate()
+    }
+
+    @Test func `7.10 and 7.08 observing inside a write is an error, also in a call`() throws {
+        try store.write {
+            _ = storeError(.alreadyInWrite) { _ = try store.observe(world.middle()) { _ in } }
+            _ = storeError(.alreadyInWrite) { _ = try store.observe { _, _ in } }
+        }
+    }
+
+    @Test func `7.11 observers are called in the order of registration`() throws {
+        var order: [Int] = []
+        let tokens = try (0..<6).map { number in
+            try number % 2 == 0
+                ? store.observe(world.middle()) { _ in order.append(number) }
+                : store.observe(world.object(1).reference) { _ in order.append(number) }
+        }
+        world.stores.settle()
+        #expect(order == [0, 2, 4])
+        order = []
+        tokens[2].invalidate()
+        try change()
+        world.stores.settle()
+        #expect(order == [0, 1, 3, 4, 5])
+    }
+
+    @Test func `7.12 the token keeps the results observed`() throws {
+        let token = try Results(.store(store), world.middle()).observe(told.hear)
+        world.stores.settle()
+        try change()
+        world.stores.settle()
+        #expect(told.calls == ["initial", "mod[0]"])
+        token.invalidate()
+    }
+
+    @Test func `7.14 closing in a call skips the rest`() throws {
+        let first = try store.observe(world.middle()) { _ in store.close() }
+        let second = try store.observe(world.middle(), told.hear)
+        world.stores.settle()
+        #expect(told.calls == [])
+        #expect(!first.isValid && !second.isValid)
+        try change()
+        world.stores.settle()
+        #expect(world.errors.errors.isEmpty)
+    }
+
+    @Test func `7.15 a token of another store cannot be silenced, and the write stays open`() throws
+    {
+        let foreign = try world.other.observe { _, _ in }
+        try store.beginWrite()
+        _ = storeError(.invalidArgument) { try store.commitWrite(withoutNotifying: [foreign]) }
+        #expect(store.isInWrite)
+        try store.commitWrite()
+    }
+
+    @Test func `1.45 after closing nobody is called`() throws {
+        let token = try world.observe(world.middle(), [], told)
+        store.close()
+        #expect(!token.isValid)
+        try change()
+        world.stores.settle()
+        #expect(told.calls == [])
+    }
+
+    @Test func `the error of a handler is reported, and the others are called`() throws {
+        let first = try store.observe(world.middle(), name: "broken") { _ in
+            throw StoreError(.interrupted, "stop")
+        }
+        let second = try store.observe(world.middle(), told.hear)
+        var names: [String] = []
+        store.notifications.errorHandler = { _, token in names.append(token?.name ?? "?") }
+        world.stores.settle()
+        #expect(names == ["broken"])
+        #expect(told.calls == ["initial"])
+        #expect(first.isValid)
+        withExtendedLifetime(second) {}
+    }
+
+    @Test func `a write that a failed handler left open is rolled back`() throws {
+        let token = try store.observe(world.middle()) { _ in
+            try store.beginWrite()
+            try store.create("Other")
+            throw StoreError(.interrupted, "stop")
+        }
+        world.stores.settle()
+        #expect(!store.isInWrite)
+        #expect(store.view.table(try store.schema.require("Other")).count == 0)
+        #expect(world.errors.errors.count == 1)
+        token.invalidate()
+    }
+
+    @Test func `figures are kept for each token`() throws {
+        let token = try world.observe(world.middle(), [], told)
+        for _ in 0..<3 {
+            try change()
+            world.stores.settle()
+        }
+        #expect(token.statistics.calls == 4)
+        #expect(token.statistics.maximumMicroseconds >= token.statistics.meanMicroseconds)
+        #expect(token.statistics.lastMicroseconds > 0)
+    }
+}

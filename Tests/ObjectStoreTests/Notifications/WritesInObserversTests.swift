@@ -1,0 +1,195 @@
+import ColumnStorage
+import ObjectStore
+import Testing
+
+/// Group 9 of the catalogue: writes, and deliveries, inside observers.
+@Suite struct WritesInObserversTests {
+    let world: ObservedWorld
+    var store: Store { world.store }
+
+    init() throws { world = try ObservedWorld() }
+
+    private func insert(_ store: Store, _ value: Int64 = 5) throws {
+        try store.create("Obj", .dictionary(["value": .int(value)]))
+    }
+
+    @Test func `9.01 refresh in a call does nothing`() throws {
+        var answers: [Bool] = []
+        let token = try store.observe(world.middle()) { change in
+            guard case .update = change.kind else { return }
+            try world.remotely { try insert($0) }
+            answers.append(try store.refresh())
+        }
+        world.stores.settle()
+        try world.remotely { try insert($0) }
+        world.stores.scheduler.turn()
+        #expect(answers == [false])
+        token.invalidate()
+    }
+
+    @Test func `9.02 and 9.04 begin in a call serves the later observers first`() throws {
+        let (early, late) = (Told(), Told())
+        var isInWrite: [Bool] = []
+        var counts: [Int] = []
+        let first = try world.observe(world.middle(), [], early)
+        var hasWritten = false
+        let writer = try store.observe(world.middle()) { change in
+            guard case .update = change.kind, !hasWritten else { return }
+            hasWritten = true
+            counts.append(late.calls.count)
+            try store.beginWrite()
+            counts.append(late.calls.count)
+            try insert(store)
+            try store.commitWrite()
+        }
+        let last = try store.observe(world.middle()) { change in
+            late.hear(change)
+            isInWrite.append(store.isInWrite)
+        }
+        world.stores.settle()
+        (early.calls, late.calls, isInWrite) = ([], [], [])
+        try world.remotely { try insert($0) }
+        try store.refresh()
+        #expect(counts == [0, 1])
+        #expect(isInWrite == [true])
+        #expect(early.news() == ["ins[4]"])
+        #expect(late.news() == ["ins[4]"])
+        world.stores.settle()
+        #expect(early.news() == ["ins[5]"])
+        #expect(late.news() == ["ins[5]"])
+        withExtendedLifetime((first, writer, last)) {}
+    }
+
+    @Test func `9.05 begin and cancel in a call take in what came meanwhile`() throws {
+        let (own, late) = (Told(), Told())
+        let first = try store.observe(world.middle()) { change in
+            own.hear(change)
+            guard own.calls.count == 2 else { return }
+            try world.remotely { try insert($0) }
+            try store.beginWrite()
+            try store.cancelWrite()
+        }
+        let second = try store.observe(world.middle(), late.hear)
+        world.stores.settle()
+        try world.remotely { try insert($0) }
+        world.stores.scheduler.turn()
+        #expect(own.calls == ["initial", "ins[4]", "ins[5]"])
+        #expect(late.calls == ["initial", "ins[4, 5]"])
+        withExtendedLifetime((first, second)) {}
+    }
+
+    @Test func `9.06 a chain of writes serves everybody once for each`() throws {
+        let (early, late) = (Told(), Told())
+        let first = try store.observe(world.middle(), early.hear)
+        var calls: [String] = []
+        var writes = 0
+        let writer = try store.observe(world.middle()) { change in
+            let told = Told()
+            told.hear(change)
+            calls += told.calls
+            guard writes < 9 else { return }
+            writes += 1
+            if !store.isInWrite { try store.beginWrite() }
+            try insert(store)
+            try store.commitWrite()
+            try store.beginWrite()
+            if store.isInWrite { try store.cancelWrite() }
+        }
+        let last = try store.observe(world.middle(), late.hear)
+        try store.refresh()
+        world.stores.settle()
+        #expect(early.calls == ["initial"] + (4..<13).map { "ins[\($0)]" })
+        #expect(calls == ["initial"] + (4..<13).map { "ins[\($0)]" })
+        #expect(late.calls.first == "initial")
+        #expect(world.errors.errors.isEmpty)
+        withExtendedLifetime((first, writer, last)) {}
+    }
+
+    @Test func `9.07 deleting the last row in each call calls everybody five times`() throws {
+        let heard = (0..<3).map { _ in Told() }
+        let results = Results(.store(store), try world.middle())
+        let tokens = try heard.enumerated().map { number, told in
+            try store.observe(world.middle()) { change in
+                told.hear(change)
+                guard number == 1, !store.isInWrite else { return }
+                while let object = try results.last() {
+                    try store.beginWrite()
+                    try store.delete(object)
+                    try store.commitWrite()
+                }
+            }
+        }
+        for _ in 0..<10 { world.stores.settle() }
+        let expected = ["initial", "del[3]", "del[2]", "del[1]", "del[0]"]
+        #expect(heard.map(\.calls) == [expected, expected, expected])
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test
+    func `9.09 what a call of begin changes is part of the write, and later calls precede it`()
+        throws
+    {
+        let late = Told()
+        let first = try store.observe(world.middle()) { change in
+            if case .update = change.kind, store.isInWrite { try world.set(world.object(1), 8) }
+        }
+        let second = try world.observe(world.middle(), [], late)
+        try world.remotely { try world.set(world.object(2, in: $0), 5) }
+        try store.beginWrite()
+        #expect(late.news() == ["mod[1]"])
+        #expect(try world.object(1).value("value") == .int(8))
+        try store.cancelWrite()
+        #expect(try world.object(1).value("value") == .int(2))
+        withExtendedLifetime((first, second)) {}
+    }
+
+    @Test func `9.10 a call of begin may cancel the write`() throws {
+        let token = try store.observe(world.middle()) { _ in
+            if store.isInWrite { try store.cancelWrite() }
+        }
+        try store.beginWrite()
+        #expect(!store.isInWrite)
+        token.invalidate()
+    }
+
+    @Test func `9.11 a call of begin may commit the write`() throws {
+        let told = Told()
+        let writer = try store.observe(world.middle()) { change in
+            guard case .update = change.kind, store.isInWrite else { return }
+            try insert(store)
+            try store.commitWrite()
+        }
+        let token = try world.observe(world.middle(), [], told)
+        try world.remotely { try insert($0) }
+        try store.beginWrite()
+        world.stores.settle()
+        #expect(told.news() == ["ins[4, 5]"])
+        withExtendedLifetime((writer, token)) {}
+    }
+
+    @Test func `observers that set each other off are stopped and named`() throws {
+        let objects = [try world.object(1), try world.object(2)]
+        let names = ["ping", "pong"]
+        let tokens = try names.enumerated().map { number, name in
+            try store.observe(objects[number].reference, name: name) { _ in
+                try store.write { try world.set(objects[1 - number], 3) }
+            }
+        }
+        try store.write { try world.set(objects[0], 4) }
+        world.stores.settle()
+        #expect(world.errors.errors.count == 1)
+        let error = try #require(world.errors.errors.first as? StoreError)
+        #expect(error.code == .limitExceeded)
+        #expect(names.allSatisfy { error.message.contains("'\($0)'") })
+        let calls = tokens.reduce(0) { $0 + $1.statistics.calls }
+        #expect(calls == NotificationPump.maximumRounds + 1)
+        #expect(!store.isInWrite)
+
+        // The next change begins to count anew.
+        tokens[1].invalidate()
+        try store.write { try world.set(objects[0], 5) }
+        world.stores.settle()
+        #expect(tokens[0].statistics.calls == calls / 2 + 2)
+        #expect(world.errors.errors.count == 1)
+    }
+}
