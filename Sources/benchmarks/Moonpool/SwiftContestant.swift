@@ -196,7 +196,7 @@ final class SwiftContestant: Contestant {
     func observeOlder(
         than age: Int64, called: @escaping @Sendable (Int) -> Void
     ) throws -> (any Observation)? {
-        nil
+        try SwiftObservation(Self.configuration(folder, durability), age: age, called: called)
     }
 
     func setAge(_ age: Int64, of key: Int64) throws {
