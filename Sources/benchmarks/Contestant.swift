@@ -46,9 +46,9 @@ protocol Contestant: AnyObject {
     func observeOlder(
         than age: Int64, called: @escaping @Sendable (_ changedRows: Int) -> Void
     ) throws -> (any Observation)?
-    /// Sets one property in a transaction of its own.
-    func setAge(_ age: Int64, of key: Int64) throws
-    func setScore(_ score: Double, of key: Int64) throws
+    /// Sets one property in a transaction of its own; returns the moment when that began.
+    func setAge(_ age: Int64, of key: Int64) throws -> UInt64
+    func setScore(_ score: Double, of key: Int64) throws -> UInt64
 }
 
 /// A running observer; `end` returns when its thread is gone.

@@ -2,7 +2,7 @@ import Glibc
 
 /// The contestants in the table's order.
 func makeContestants() -> [any Contestant] {
-    [SwiftContestant(), SQLiteContestant(), LMDBContestant()]
+    [SwiftContestant(), LuaContestant(), SQLiteContestant(), LMDBContestant()]
 }
 
 do {

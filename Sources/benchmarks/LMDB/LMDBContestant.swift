@@ -58,7 +58,9 @@ final class LMDBContestant: Contestant {
 
     func updateScores(of keys: [Int64], from base: Int) throws -> Double {
         try seconds {
-            for (number, key) in keys.enumerated() { try setScore(Double(base + number), of: key) }
+            for (number, key) in keys.enumerated() {
+                _ = try setScore(Double(base + number), of: key)
+            }
         }
     }
 
@@ -191,19 +193,22 @@ final class LMDBContestant: Contestant {
         than age: Int64, called: @escaping @Sendable (Int) -> Void
     ) -> (any Observation)? { nil }
 
-    func setAge(_ age: Int64, of key: Int64) throws {
+    func setAge(_ age: Int64, of key: Int64) throws -> UInt64 {
         try change(key) { $0.storeBytes(of: age, toByteOffset: LMDBRow.ageOffset, as: Int64.self) }
     }
 
-    func setScore(_ score: Double, of key: Int64) throws {
+    func setScore(_ score: Double, of key: Int64) throws -> UInt64 {
         try change(key) {
             $0.storeBytes(of: score, toByteOffset: LMDBRow.scoreOffset, as: Double.self)
         }
     }
 
     /// Reads, changes and writes one row in a transaction of its own.
-    private func change(_ key: Int64, _ body: (UnsafeMutableRawBufferPointer) -> Void) throws {
+    private func change(
+        _ key: Int64, _ body: (UnsafeMutableRawBufferPointer) -> Void
+    ) throws -> UInt64 {
         let file = try file()
+        let start = nanoseconds()
         try file.write { transaction in
             let old = try row(transaction, file, key)
             var buffer: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
@@ -218,5 +223,6 @@ final class LMDBContestant: Contestant {
                 }
             }
         }
+        return start
     }
 }

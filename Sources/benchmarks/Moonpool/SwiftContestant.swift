@@ -199,13 +199,18 @@ final class SwiftContestant: Contestant {
         try SwiftObservation(Self.configuration(folder, durability), age: age, called: called)
     }
 
-    func setAge(_ age: Int64, of key: Int64) throws {
-        let object = try object(key)
-        try store().write { try object.set("age", .int(age)) }
+    func setAge(_ age: Int64, of key: Int64) throws -> UInt64 {
+        try set("age", .int(age), of: key)
     }
 
-    func setScore(_ score: Double, of key: Int64) throws {
+    func setScore(_ score: Double, of key: Int64) throws -> UInt64 {
+        try set("score", .double(score), of: key)
+    }
+
+    private func set(_ property: String, _ value: Value, of key: Int64) throws -> UInt64 {
         let object = try object(key)
-        try store().write { try object.set("score", .double(score)) }
+        let start = nanoseconds()
+        try store().write { try object.set(property, value) }
+        return start
     }
 }

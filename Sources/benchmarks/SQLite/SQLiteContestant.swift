@@ -163,19 +163,23 @@ final class SQLiteContestant: Contestant {
     /// SQLite has no notification across connections, so the writer says when it has committed.
     private var committed: () -> Void = {}
 
-    func setAge(_ age: Int64, of key: Int64) throws {
+    func setAge(_ age: Int64, of key: Int64) throws -> UInt64 {
         try set("UPDATE person SET age = ? WHERE id = ?", key) { $0.bind(1, age) }
     }
 
-    func setScore(_ score: Double, of key: Int64) throws {
+    func setScore(_ score: Double, of key: Int64) throws -> UInt64 {
         try set("UPDATE person SET score = ? WHERE id = ?", key) { $0.bind(1, score) }
     }
 
-    private func set(_ text: String, _ key: Int64, _ bind: (SQLiteStatement) -> Void) throws {
+    private func set(
+        _ text: String, _ key: Int64, _ bind: (SQLiteStatement) -> Void
+    ) throws -> UInt64 {
         let statement = try prepare(text)
         bind(statement)
         statement.bind(2, key)
+        let start = nanoseconds()
         try statement.run()
         committed()
+        return start
     }
 }

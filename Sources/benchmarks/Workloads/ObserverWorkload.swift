@@ -20,7 +20,9 @@ enum ObserverWorkload {
                 try contestant.open(folder: folder, .never)
                 _ = try contestant.insert(people)
                 defer { try? contestant.close() }
-                let keys = people.randomKeys(commits, seed: 8)
+                // Each key once, so that every change is one that the observer must see.
+                var seen: Set<Int64> = []
+                let keys = people.randomKeys(commits, seed: 8).filter { seen.insert($0).inserted }
                 guard let median = try measure(contestant, people, keys) else { return nil }
                 return (median * 1e6, [Double(commits)])
             }
@@ -40,11 +42,11 @@ enum ObserverWorkload {
             let person = people.person(Int(key))
             usleep(1000)  // so that the observer's thread sleeps, as it would in a quiet program
             let before = calls.count.load(ordering: .acquiring)
-            let start = nanoseconds()
+            let start: UInt64
             if number % 2 == 0 {
-                try contestant.setAge(person.age > 50 ? 10 : 90, of: key)
+                start = try contestant.setAge(person.age > 50 ? 10 : 90, of: key)
             } else if person.age > 50 {
-                try contestant.setScore(Double(2000 + number), of: key)
+                start = try contestant.setScore(Double(2000 + number), of: key)
             } else {
                 continue
             }
