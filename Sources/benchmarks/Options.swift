@@ -4,6 +4,7 @@ struct Options {
     var repetitions = 5
     var isQuick = false
     var only: Set<String> = []
+    var among: Set<String> = []
     var folder = "/var/tmp"
     /// Set in the child process whose peak memory is measured.
     var insertsAs: String?
@@ -17,6 +18,7 @@ struct Options {
         --repeat N      repetitions of each step, 5 unless told; medians are shown
         --quick         100,000 objects and 3 repetitions: under a minute
         --only W1,W4    only these workloads
+        --among A,B     only these contestants: Swift, Lua, SQLite, LMDB
         --folder PATH   where the files go, /var/tmp unless told; must be on a real disk for W2
 
         "Swift ×" and "Lua ×" after a peer: how many times better Moonpool is than that peer.
@@ -46,11 +48,18 @@ struct Options {
                 repetitions = 3
             case "--only":
                 only = Set(try value(option).split(separator: ",").map { $0.uppercased() })
+            case "--among":
+                among = Set(try value(option).split(separator: ",").map { $0.lowercased() })
             case "--folder": folder = try value(option)
             case "--insert-as": insertsAs = try value(option)
             default: throw BenchmarkError("unknown option \(option)\n\n\(Self.help)")
             }
         }
+    }
+
+    func includes(contestant name: String) -> Bool {
+        // "LMDB rows" is asked for by its first word.
+        among.isEmpty || among.contains(name.lowercased().split(separator: " ")[0].description)
     }
 
     func includes(_ workload: String) -> Bool { only.isEmpty || only.contains(workload) }

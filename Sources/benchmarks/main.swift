@@ -20,7 +20,8 @@ do {
         exit(0)
     }
 
-    let bench = try Bench(options, makeContestants())
+    let chosen = makeContestants().filter { options.includes(contestant: $0.name) }
+    let bench = try Bench(options, chosen)
     try InsertWorkload.run(bench)
     if options.includes("W2") { try CommitWorkload.run(bench) }
     try bench.withMainData {

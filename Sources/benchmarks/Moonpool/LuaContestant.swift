@@ -43,7 +43,9 @@ final class LuaContestant: Contestant {
     private func insert(_ people: People, _ step: String) throws -> Double {
         let thread = try opened()
         var seconds = 0.0
-        for from in stride(from: people.indices.lowerBound, to: people.indices.upperBound, by: 10_000) {
+        for from in stride(
+            from: people.indices.lowerBound, to: people.indices.upperBound, by: 10_000)
+        {
             let to = min(from + 10_000, people.indices.upperBound)
             let isRandom = people.keys == .random ? 1 : 0
             _ = try thread.run("prepare", .integer(from), .integer(to), .integer(isRandom))
