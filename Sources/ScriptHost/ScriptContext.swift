@@ -1,6 +1,7 @@
 import EventLoops
 import LuaHost
 import ObjectStore
+import StoreBindings
 
 /// A running script seen from its own thread: its state, its loop, and how code of it is entered.
 public final class ScriptContext {
@@ -12,8 +13,10 @@ public final class ScriptContext {
     public let loop: EventLoop
     /// Its Lua state.
     public let state: LuaState
+    /// The script's stores, tokens and the table `moonpool`.
+    public let storeModule: StoreModule
     /// The table `moonpool`.
-    public let module: LuaTable
+    public var module: LuaTable { storeModule.table }
 
     /// Lua's own `loadfile`, whatever a script makes of the global.
     let loadFile: LuaFunction
@@ -23,6 +26,8 @@ public final class ScriptContext {
     private(set) var exitStatus: Int32?
     /// Whether an observer or a timer has raised an error that `moonpool.on_error` did not take.
     private(set) var hasFailed = false
+    private var entries = 0
+    private var standingWrites: [Store] = []
 
     init(
         configuration: ScriptConfiguration, name: String, loop: EventLoop, signals: ScriptSignals
@@ -31,22 +36,26 @@ public final class ScriptContext {
         self.name = name
         self.loop = loop
         self.signals = signals
-        let state = LuaState(libraries: configuration.libraries)
+        let state = LuaState(
+            libraries: configuration.libraries,
+            ignoresEnvironment: !configuration.usesEnvironment)
         self.state = state
         loadFile =
             state.globals["loadfile"].function
             ?? state.makeFunction("loadfile") { call in
                 call.answer(.nil, "this script may not load files")
             }
-        stores = StoreConnection(state: state, loop: loop)
-        module = stores.module
+        stores = StoreConnection(loop: loop)
+        storeModule = stores.connect(state)
         let report = configuration.report
         state.onWarning = { report(ScriptReport(warning: $0)) }
-        stores.connect(to: self)
+        stores.onError = { [weak self] error, source, token in
+            self?.failed(error, in: source, token: token)
+        }
+        loop.didTurn = { [weak self] in self?.noteStandingWrites() }
         installTimers()
         installProcessFunctions()
         state.globals["moonpool"] = .table(module)
-        state.loadedModules?["moonpool"] = .table(module)
     }
 
     // MARK: - Life
@@ -66,8 +75,6 @@ public final class ScriptContext {
             while exitStatus == nil { loop.run() }
             hold.release()
         } else if status == 0 {
-            // What observes now was meant to: the main chunk's locals are gone, and with them what held its tokens.
-            stores.keepObservers()
             let collector = IdleCollector(self)
             loop.run()
             collector.stop()
@@ -86,7 +93,7 @@ public final class ScriptContext {
     /// The first status counts.
     public func exit(status: Int32) {
         if exitStatus == nil { exitStatus = status }
-        stores.endObservers()
+        storeModule.endObservers()
         loop.stop()
         if state.isRunning { _ = signals.requestInterrupt() }
     }
@@ -100,19 +107,30 @@ public final class ScriptContext {
 
     // MARK: - Running code
 
+    /// The stores that are open, in the order they were opened.
+    public var openStores: [Store] { storeModule.openStores }
+
     /// Runs code as one entry: when it is interrupted, the writes that it has begun are rolled back.
     ///
     /// A write that was open before stays open. The error passes through.
     public func entry<Result>(_ body: () throws -> Result) throws -> Result {
-        let writing = stores.open.filter(\.isInWrite)
+        let before = stores.writing
+        entries += 1
+        defer {
+            entries -= 1
+            noteStandingWrites()
+        }
         do {
             return try body()
         } catch let error as LuaError where error.kind == .interrupted {
-            for store in stores.open where store.isInWrite {
-                if !writing.contains(where: { $0 === store }) { try? store.cancelWrite() }
-            }
+            stores.cancelWrites(except: before)
             throw error
         }
+    }
+
+    /// Remembers which writes are open between entries: those of an earlier entry outlive an interrupted observer.
+    private func noteStandingWrites() {
+        if entries == 0 { standingWrites = stores.writing }
     }
 
     /// Calls a function of the script from the loop: a timer, an observer.
@@ -131,6 +149,8 @@ public final class ScriptContext {
     func failed(_ error: any Error, in source: String, token: LuaValue) {
         if isExiting { return }
         if let error = error as? LuaError, error.kind == .interrupted {
+            // Inside an entry (that sleeps, say) the entry is stopped as well, and knows what it has begun.
+            if entries == 0 { stores.cancelWrites(except: standingWrites) }
             if configuration.isInteractive { return report(error, in: source) }
             return exit(status: 130)
         }

@@ -3,33 +3,62 @@ import LuaHost
 import ObjectStore
 import StoreBindings
 
-/// A script's stores: what connects the bindings to its loop.
-final class StoreConnection {
+/// A script's loop as its stores see it: their scheduler, their way to keep the script alive, and who watches their files.
+final class StoreConnection: BindingHost {
     private let loop: EventLoop
-    private unowned let state: LuaState
-    /// The table `moonpool`.
-    let module: LuaTable
+    private var watches: [ObjectIdentifier: FileWatch] = [:]
+    private var module: StoreModule?
+    /// Gets the errors of observers and queued writes.
+    var onError: (_ error: any Error, _ source: String, _ token: LuaValue) -> Void = { _, _, _ in }
 
-    init(state: LuaState, loop: EventLoop) {
-        self.state = state
-        self.loop = loop
-        module = state.makeTable()
+    init(loop: EventLoop) { self.loop = loop }
+
+    /// Gives the state its module.
+    func connect(_ state: LuaState) -> StoreModule {
+        let module = StoreModule(state: state, host: self)
+        self.module = module
+        return module
     }
 
-    func connect(to context: ScriptContext) {}
+    var scheduler: any Scheduler { LoopScheduler(loop: loop) }
 
-    /// The stores that are open, in the order they were opened.
-    var open: [Store] { [] }
+    func hold() -> any BindingHold { loop.hold() }
 
-    /// Lets every observation that is valid now last until it is invalidated, whoever held its token.
-    func keepObservers() {}
+    func report(_ error: any Error, from observer: String, token: LuaValue) {
+        onError(error, observer, token)
+    }
 
-    /// Makes every token invalid.
-    func endObservers() {}
+    func didOpen(_ store: Store) {
+        guard let path = store.path else { return }
+        // Without a watch (the system has a limit) the store still sees this process's commits, and others' at the next
+        // refresh or write.
+        watches[ObjectIdentifier(store)] = try? FileWatch(path: path, on: loop) { [weak store] in
+            store?.fileMayHaveChanged()
+        }
+    }
+
+    func didClose(_ store: Store) {
+        watches.removeValue(forKey: ObjectIdentifier(store))?.cancel()
+    }
+
+    /// The stores that are in a write transaction.
+    var writing: [Store] { module?.openStores.filter(\.isInWrite) ?? [] }
+
+    /// Rolls back the writes that are open now and were not then.
+    func cancelWrites(except earlier: [Store]) {
+        for store in writing where !earlier.contains(where: { $0 === store }) {
+            // A store that cannot even roll back has been closed meanwhile: there is nothing left to undo.
+            try? store.cancelWrite()
+        }
+    }
 
     /// Ends observers, rolls back open writes and closes the stores.
     func close() {
-        endObservers()
-        for store in open { store.close() }
+        module?.close()
+        module = nil
+        for watch in watches.values { watch.cancel() }
+        watches = [:]
     }
 }
+
+extension LoopHold: BindingHold {}
