@@ -33,7 +33,8 @@ import Testing
         mutating func remove(_ entry: Pair) { entries.remove(at: place(entry)) }
     }
 
-    /// Values as indexes see them: words, few distinct ones, zero bytes, prefixes of each other, very long ones that agree.
+    /// Values as indexes see them: words, few distinct ones, zero bytes, prefixes of each other,
+    /// very long ones that agree.
     private func randomBytes(_ style: UInt64, _ generator: inout SeededGenerator) -> [UInt8] {
         func letters(_ count: Int, _ range: ClosedRange<UInt8>) -> [UInt8] {
             (0..<count).map { _ in UInt8.random(in: range, using: &generator) }

@@ -2,7 +2,8 @@ import Testing
 
 @testable import ColumnStorage
 
-/// A table as a plain dictionary, so that what happened between two versions can be worked out from the versions.
+/// A table as a plain dictionary, so that what happened between two versions can be worked out from
+/// the versions.
 private struct Model {
     var rows: [Int64: [Int: Int]] = [:]
     var nextKey: Int64 = 0

@@ -8,7 +8,8 @@ import Testing
         ChangeSet(tables: [TableID(1): TableChanges(inserted: [ObjectKey(key)])])
     }
 
-    /// Commits one version for each key, which its change set inserts, and returns the first of the versions.
+    /// Commits one version for each key, which its change set inserts, and returns the first of the
+    /// versions.
     @discardableResult  // because: some tests only need the versions to be there
     private func commit(
         _ keys: Range<Int64>, _ environment: TemporaryEnvironment, limit: Int = 1000,

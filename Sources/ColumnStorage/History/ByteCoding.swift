@@ -26,7 +26,8 @@ struct ByteWriter {
     }
 }
 
-/// Takes apart what ``ByteWriter`` wrote; every read is checked, so any bytes at all are safe to read.
+/// Takes apart what ``ByteWriter`` wrote; every read is checked, so any bytes at all are safe to
+/// read.
 struct ByteReader {
     private let bytes: UnsafeRawBufferPointer
     private var position = 0

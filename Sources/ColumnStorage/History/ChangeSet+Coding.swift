@@ -1,6 +1,7 @@
-/// The stored form, version 1: a byte `1 | schemaChanged << 4`, the number of tables, and for each, by ascending
-/// id: the distance to the id before, a byte of flags (1 inserted, 2 deleted, 4 modified) and the parts flagged; `modified` is
-/// a number of columns and, by ascending id, the distance to the id before and the keys.
+/// The stored form, version 1: a byte `1 | schemaChanged << 4`, the number of tables, and for each,
+/// by ascending id: the distance to the id before, a byte of flags (1 inserted, 2 deleted, 4
+/// modified) and the parts flagged; `modified` is a number of columns and, by ascending id, the
+/// distance to the id before and the keys.
 extension ChangeSet {
     private static let format: UInt8 = 1
 
@@ -27,7 +28,8 @@ extension ChangeSet {
         return writer.bytes
     }
 
-    /// Reads a stored change set; throws ``DamagedEncoding`` for bytes that ``encode()`` cannot have made.
+    /// Reads a stored change set; throws ``DamagedEncoding`` for bytes that ``encode()`` cannot
+    /// have made.
     init(decoding bytes: UnsafeRawBufferPointer) throws(DamagedEncoding) {
         self.init()
         var reader = ByteReader(bytes, of: "a change set")

@@ -1,7 +1,8 @@
 /// What happened to one table between two versions.
 ///
-/// The three parts are disjoint: a row that was inserted or deleted is never named as modified, and a row that was inserted
-/// and deleted between the two versions is not named at all (keys are never used again, so nothing can be confused).
+/// The three parts are disjoint: a row that was inserted or deleted is never named as modified, and
+/// a row that was inserted and deleted between the two versions is not named at all (keys are never
+/// used again, so nothing can be confused).
 public struct TableChanges: Sendable, Hashable {
     /// Rows that the newer version has and the older has not.
     public var inserted: KeySet
@@ -53,14 +54,16 @@ public struct TableChanges: Sendable, Hashable {
     }
 }
 
-/// What happened to a file between two versions: by table, which rows came, went and changed in which columns.
+/// What happened to a file between two versions: by table, which rows came, went and changed in
+/// which columns.
 ///
-/// A value like any other: copy it, send it to another thread, merge it with what came after. Its size follows what happened,
-/// not the size of the tables.
+/// A value like any other: copy it, send it to another thread, merge it with what came after. Its
+/// size follows what happened, not the size of the tables.
 public struct ChangeSet: Sendable, Hashable {
     /// The tables with changes; one without changes is not named.
     public var tables: [TableID: TableChanges]
-    /// Whether the schema was changed, so that everything known about the tables must be read again.
+    /// Whether the schema was changed, so that everything known about the tables must be read
+    /// again.
     public var schemaChanged: Bool
 
     /// A change set, by default an empty one.
@@ -74,7 +77,8 @@ public struct ChangeSet: Sendable, Hashable {
 
     /// Adds what happened between the newer version of this change set and a still newer one.
     ///
-    /// Insertion and deletion cancel out, insertion and modification are an insertion, modification and deletion are a deletion.
+    /// Insertion and deletion cancel out, insertion and modification are an insertion, modification
+    /// and deletion are a deletion.
     public mutating func merge(later: ChangeSet) {
         schemaChanged = schemaChanged || later.schemaChanged
         for (table, changes) in later.tables {

@@ -2,9 +2,9 @@ import LMDBStorage
 
 /// The change sets of the newest versions, one entry per version in the file's `history` table.
 ///
-/// Every commit appends its own entry in its own write transaction, also when nothing changed, so a gap always means
-/// that older versions have been trimmed, never that something was forgotten. Works on whatever transaction it is given and keeps
-/// no state.
+/// Every commit appends its own entry in its own write transaction, also when nothing changed, so a
+/// gap always means that older versions have been trimmed, never that something was forgotten.
+/// Works on whatever transaction it is given and keeps no state.
 package enum HistoryLog {
     /// Writes the entry of the version that `transaction` is going to be.
     package static func append(
@@ -22,8 +22,8 @@ package enum HistoryLog {
 
     /// What happened after version `from`, up to and including version `to`, as one change set.
     ///
-    /// Nil when the log does not reach back to `from`. Throws `damaged` when an entry cannot be read. Costs the size of
-    /// the entries times the logarithm of their number.
+    /// Nil when the log does not reach back to `from`. Throws `damaged` when an entry cannot be
+    /// read. Costs the size of the entries times the logarithm of their number.
     package static func changes(
         after from: UInt64, through to: UInt64, in table: Table, _ transaction: TransactionHandle
     ) throws(StorageError) -> ChangeSet? {
@@ -49,11 +49,11 @@ package enum HistoryLog {
         return pending[0].changes
     }
 
-    /// Removes old entries so that about `limit` remain, but none after version `needed`, which the oldest
-    /// live snapshot reads.
+    /// Removes old entries so that about `limit` remain, but none after version `needed`, which the
+    /// oldest live snapshot reads.
     ///
-    /// Lets a few more than `limit` collect before it removes them together: removing one per commit would dirty another page
-    /// each time.
+    /// Lets a few more than `limit` collect before it removes them together: removing one per
+    /// commit would dirty another page each time.
     package static func trim(
         _ table: Table, limit: Int, needed: UInt64, in transaction: TransactionHandle
     ) throws(StorageError) {

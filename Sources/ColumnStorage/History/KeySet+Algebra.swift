@@ -1,5 +1,5 @@
-/// Union, difference and intersection: one pass over the runs of both sides, and where one side is far smaller, a binary
-/// search in the larger for each run of the smaller.
+/// Union, difference and intersection: one pass over the runs of both sides, and where one side is
+/// far smaller, a binary search in the larger for each run of the smaller.
 extension KeySet {
     /// Adds all keys of another set.
     public mutating func formUnion(_ other: KeySet) {
@@ -109,8 +109,9 @@ extension KeySet {
         return true
     }
 
-    /// The first run at or after `start` that ends at or after `raw`: doubling steps, then bisection, so that a walk over a
-    /// long set costs a little for each step and a jump over it costs a logarithm.
+    /// The first run at or after `start` that ends at or after `raw`: doubling steps, then
+    /// bisection, so that a walk over a long set costs a little for each step and a jump over it
+    /// costs a logarithm.
     private func seek(_ raw: Int64, from start: Int) -> Int {
         var step = 1
         var low = start

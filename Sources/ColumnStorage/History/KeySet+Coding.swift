@@ -1,5 +1,7 @@
-/// The stored form: `number of runs * 2 + (1 if a run is longer than one key)`, then for every run its distance from the one
-/// before and, if such a run exists, its length; all as base-128 numbers. Scattered keys take a byte or two each.
+/// The stored form: `number of runs * 2 + (1 if a run is longer than one key)`, then for every run
+/// its distance from the one before and, if such a run exists, its length; all as base-128 numbers.
+///
+/// Scattered keys take a byte or two each.
 extension KeySet {
     func encode(into writer: inout ByteWriter) {
         let allSingle = count == runs.count

@@ -1,12 +1,13 @@
 /// A set of object keys, held as sorted, disjoint, non-adjacent runs.
 ///
-/// Change sets are made of these: what a commit touches is mostly a few single keys or a few long runs, and
-/// both are small here. Keys are the raw values of ``ObjectKey`` and lie in `0 ..< Int64.max`.
+/// Change sets are made of these: what a commit touches is mostly a few single keys or a few long
+/// runs, and both are small here. Keys are the raw values of ``ObjectKey`` and lie in `0 ..<
+/// Int64.max`.
 ///
-/// Every run carries the number of keys before it, so ``rank(of:)``, ``subscript(_:)`` and ``contains(_:)`` cost
-/// the logarithm of the number of runs, and ``count`` is one addition. Adding keys in ascending order is
-/// constant time; adding one in the middle moves the runs behind it, so a caller with unordered keys should use
-/// ``init(unordered:)``, which sorts once.
+/// Every run carries the number of keys before it, so ``rank(of:)``, ``subscript(_:)`` and
+/// ``contains(_:)`` cost the logarithm of the number of runs, and ``count`` is one addition. Adding
+/// keys in ascending order is constant time; adding one in the middle moves the runs behind it, so
+/// a caller with unordered keys should use ``init(unordered:)``, which sorts once.
 public struct KeySet: Sendable, Hashable {
     @usableFromInline
     struct Run: Sendable, Hashable {
@@ -96,7 +97,9 @@ public struct KeySet: Sendable, Hashable {
         return ObjectKey(rawValue: runs[low].first + Int64(position - runs[low].before))
     }
 
-    /// Adds a key. Constant time when it is larger than all others.
+    /// Adds a key.
+    ///
+    /// Constant time when it is larger than all others.
     @inlinable
     public mutating func insert(_ key: ObjectKey) {
         if let last = runs.last, key.rawValue <= last.last {
@@ -132,7 +135,8 @@ public struct KeySet: Sendable, Hashable {
 
     /// Adds the keys of one cluster: bit `i` of `bits` stands for the key `base + i`.
     ///
-    /// Made for commits, which have their changes as bitmaps; constant time per run when clusters come in ascending order.
+    /// Made for commits, which have their changes as bitmaps; constant time per run when clusters
+    /// come in ascending order.
     public mutating func insert(base: Int64, bits: SIMD8<UInt64>) {
         for word in 0..<8 {
             var rest = bits[word]

@@ -1,4 +1,5 @@
-/// A stored block of an index of bytes: entries in ascending order; what all of them begin with is stored once.
+/// A stored block of an index of bytes: entries in ascending order; what all of them begin with is
+/// stored once.
 ///
 ///     0  u32  number of entries
 ///     4  u32  length of the common beginning
@@ -23,7 +24,9 @@ struct BytesBlock {
     private let keyMask: UInt64
     private let smallestKey: Int64
 
-    /// Views stored bytes; nil when they cannot be a block. Reading an accepted block never leaves its bytes.
+    /// Views stored bytes; nil when they cannot be a block.
+    ///
+    /// Reading an accepted block never leaves its bytes.
     init?(_ bytes: UnsafeRawBufferPointer) {
         guard let base = bytes.baseAddress,
             bytes.count >= Self.headerBytes + Self.slackBytes
@@ -54,7 +57,9 @@ struct BytesBlock {
                 bitPattern: (keys + index &* keyWidth).loadUnaligned(as: UInt64.self) & keyMask)
     }
 
-    /// What an entry has after the common beginning. Damaged offsets give some bytes of the block, never others.
+    /// What an entry has after the common beginning.
+    ///
+    /// Damaged offsets give some bytes of the block, never others.
     @inline(__always)
     func ownPart(_ index: Int) -> (start: UnsafeRawPointer, count: Int) {
         let from = index == 0 ? 0 : Swift.min(end(index &- 1), ownBytes)
@@ -93,8 +98,10 @@ struct BytesBlock {
         return (low, BytesView.compare(part.start, part.count, rest, restCount) == 0)
     }
 
-    /// Unpacks all entries; their bytes are copied to the arena. False when they are not in order, which only damage
-    /// can cause and which nothing that writes may take for granted.
+    /// Unpacks all entries; their bytes are copied to the arena.
+    ///
+    /// False when they are not in order, which only damage can cause and which nothing that writes
+    /// may take for granted.
     func unpack(
         into target: inout GrowableBuffer<BytesEntry>, _ arena: inout BytesArena
     ) -> Bool {
@@ -158,8 +165,8 @@ struct BytesBlock {
         (71 - UInt64(bitPattern: largest &- smallest).leadingZeroBitCount) / 8
     }
 
-    /// The longest beginning of `entries`, up to `limit`, that fits into one block and can be separated from the rest by a key;
-    /// longer than fits when nothing shorter can be separated.
+    /// The longest beginning of `entries`, up to `limit`, that fits into one block and can be
+    /// separated from the rest by a key; longer than fits when nothing shorter can be separated.
     static func longestFit(
         _ entries: UnsafeBufferPointer<BytesEntry>, limit: Int, _ separators: BytesIndexKey
     ) -> Int {

@@ -1,5 +1,6 @@
-/// What a write has done to an index of bytes and has not yet merged into the blocks: a log of insertions and removals, a hash over
-/// it for look-ups, and its sums in order, each brought up to date only when asked for.
+/// What a write has done to an index of bytes and has not yet merged into the blocks: a log of
+/// insertions and removals, a hash over it for look-ups, and its sums in order, each brought up to
+/// date only when asked for.
 struct BytesDelta {
     struct Record: BitwiseCopyable {
         var entry: BytesEntry

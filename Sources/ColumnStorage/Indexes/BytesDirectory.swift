@@ -1,4 +1,6 @@
-/// Where the blocks of an index of bytes lie in the map, in order. Valid as long as the transaction's pages are.
+/// Where the blocks of an index of bytes lie in the map, in order.
+///
+/// Valid as long as the transaction's pages are.
 struct BytesDirectory {
     private(set) var keys: [BytesView] = []
     private(set) var blocks: [UnsafeRawBufferPointer] = []

@@ -4,7 +4,8 @@
     import Darwin
 #endif
 
-/// Bytes that somebody else keeps, ordered as bytes; the first eight are at hand because they mostly decide.
+/// Bytes that somebody else keeps, ordered as bytes; the first eight are at hand because they
+/// mostly decide.
 struct BytesView: BitwiseCopyable {
     let start: UnsafeRawPointer
     let count: Int

@@ -1,10 +1,12 @@
 import LMDBStorage
 
-/// An ordered index from bytes to rows, for columns of strings, data and fixed bytes; the order is that of the bytes.
+/// An ordered index from bytes to rows, for columns of strings, data and fixed bytes; the order is
+/// that of the bytes.
 ///
-/// Everything said of ``IntIndex`` holds: packed sorted blocks, a directory after several look-ups at a version, a write's
-/// changes in memory until ``flush(in:)`` or ``cancel()``, a multiset, `damaged` for stored bytes that cannot be
-/// right. Values may have any length; those that agree in more than 500 bytes share a block whatever their number.
+/// Everything said of ``IntIndex`` holds: packed sorted blocks, a directory after several look-ups
+/// at a version, a write's changes in memory until ``flush(in:)`` or ``cancel()``, a multiset,
+/// `damaged` for stored bytes that cannot be right. Values may have any length; those that agree in
+/// more than 500 bytes share a block whatever their number.
 package final class BytesIndex {
     let pages: IndexPages
     let prefix: UInt32
@@ -88,8 +90,10 @@ package final class BytesIndex {
         return result
     }
 
-    /// Calls `body` with the entries from some bytes on, in order of bytes, then key, until it returns false. The bytes that it gets
-    /// are lent for the call.
+    /// Calls `body` with the entries from some bytes on, in order of bytes, then key, until it
+    /// returns false.
+    ///
+    /// The bytes that it gets are lent for the call.
     package func forEach(
         from lower: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0),
         in transaction: TransactionHandle,
@@ -166,7 +170,8 @@ package final class BytesIndex {
 
     // MARK: Blocks
 
-    /// Calls `body` with the stored blocks, beginning with the first entry not below `view`, and whether that one equals it.
+    /// Calls `body` with the stored blocks, beginning with the first entry not below `view`, and
+    /// whether that one equals it.
     private func forEachStoredBlock(
         from view: BytesView, _ transaction: TransactionHandle,
         _ body: (_ block: BytesBlock, _ start: Int, _ isEqual: Bool) throws(StorageError) -> Bool

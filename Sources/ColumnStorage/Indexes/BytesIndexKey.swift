@@ -1,10 +1,11 @@
 /// The keys of blocks of a bytes index: the column's prefix, then a separator.
 ///
-/// A separator is any position above everything in the block before and not above anything in its own. Between different values it
-/// is the shortest beginning of the upper one that says so; inside equal values it is the whole value, an end
-/// mark and the row's key. Zero bytes are escaped (0 as 0 255, the end mark is 0 1), so the order of the keys is the order
-/// of what they stand for. LMDB takes 511 bytes: entries that only a longer key could separate stay in one block, and
-/// a longer position is cut off for a search, which finds the same block.
+/// A separator is any position above everything in the block before and not above anything in its
+/// own. Between different values it is the shortest beginning of the upper one that says so; inside
+/// equal values it is the whole value, an end mark and the row's key. Zero bytes are escaped (0 as
+/// 0 255, the end mark is 0 1), so the order of the keys is the order of what they stand for. LMDB
+/// takes 511 bytes: entries that only a longer key could separate stay in one block, and a longer
+/// position is cut off for a search, which finds the same block.
 struct BytesIndexKey {
     static let maximumBytes = 511
     private let memory: UnsafeMutableRawPointer
@@ -21,18 +22,23 @@ struct BytesIndexKey {
         UnsafeRawBufferPointer(start: memory, count: IndexKey.prefixBytes)
     }
 
-    /// The position before all entries of some bytes, cut off to what fits. Valid until the next one is made.
+    /// The position before all entries of some bytes, cut off to what fits.
+    ///
+    /// Valid until the next one is made.
     @inline(__always)
     func position(_ bytes: BytesView) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: memory, count: Swift.min(escape(bytes), Self.maximumBytes))
     }
 
-    /// The position of an entry, cut off to what fits. Valid until the next one is made.
+    /// The position of an entry, cut off to what fits.
+    ///
+    /// Valid until the next one is made.
     func position(_ entry: BytesEntry) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: memory, count: Swift.min(whole(entry), Self.maximumBytes))
     }
 
-    /// A key between two neighbouring entries; nil when there is none that fits, or the entries are equal.
+    /// A key between two neighbouring entries; nil when there is none that fits, or the entries are
+    /// equal.
     func separator(_ lower: BytesEntry, _ upper: BytesEntry) -> UnsafeRawBufferPointer? {
         let count: Int
         let common = lower.bytes.commonPrefix(upper.bytes)
@@ -46,7 +52,8 @@ struct BytesIndexKey {
         return UnsafeRawBufferPointer(start: memory, count: count)
     }
 
-    /// Writes the escaped bytes, stops a little after what fits, and returns the length with the column's prefix.
+    /// Writes the escaped bytes, stops a little after what fits, and returns the length with the
+    /// column's prefix.
     @inline(__always)
     private func escape(_ bytes: BytesView) -> Int {
         var count = IndexKey.prefixBytes

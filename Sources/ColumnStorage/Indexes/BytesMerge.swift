@@ -19,7 +19,9 @@ struct BytesMerge {
         place = low
     }
 
-    /// Passes on the insertions before `entry`, then the entry unless it was removed. False when `give` wants no more.
+    /// Passes on the insertions before `entry`, then the entry unless it was removed.
+    ///
+    /// False when `give` wants no more.
     mutating func pass(
         _ entry: BytesEntry, _ give: (UnsafeRawBufferPointer, ObjectKey) -> Bool
     ) -> Bool {

@@ -1,5 +1,6 @@
-/// Sorts log records by entry: not at all when they are in order already, by comparison when few, by the bytes of the value
-/// when many, which for random values is several times faster than comparing.
+/// Sorts log records by entry: not at all when they are in order already, by comparison when few,
+/// by the bytes of the value when many, which for random values is several times faster than
+/// comparing.
 enum EntrySort {
     typealias Record = IntDelta.Record
 

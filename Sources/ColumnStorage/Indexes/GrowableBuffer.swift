@@ -1,7 +1,7 @@
 /// An array of trivial values that its owner frees by hand.
 ///
-/// The writers below push tens of millions of values a second; what Swift's array adds to each push (uniqueness and bounds)
-/// is more than the rest of the work there.
+/// The writers below push tens of millions of values a second; what Swift's array adds to each push
+/// (uniqueness and bounds) is more than the rest of the work there.
 struct GrowableBuffer<Element: BitwiseCopyable> {
     private(set) var base: UnsafeMutablePointer<Element>
     private(set) var capacity: Int

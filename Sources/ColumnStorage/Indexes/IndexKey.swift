@@ -1,4 +1,5 @@
-/// The keys of index blocks: table and column, two bytes each, most significant first, then what the index orders by.
+/// The keys of index blocks: table and column, two bytes each, most significant first, then what
+/// the index orders by.
 enum IndexKey {
     static let prefixBytes = 4
 
@@ -18,7 +19,8 @@ enum IndexKey {
     }
 }
 
-/// The 20-byte key of a block of an integer index, in memory of its own that cursor calls can read from.
+/// The 20-byte key of a block of an integer index, in memory of its own that cursor calls can read
+/// from.
 struct IntIndexKey {
     static let bytes = 20
     private static let sign: UInt64 = 1 << 63

@@ -5,13 +5,14 @@
 ///     8  i64  first value, 16 i64 smallest key
 ///     24 ...  values as distances from the first value, then keys as distances from the smallest, then 8 bytes of zeros
 ///
-/// A form is the number of bytes of a distance, 0 to 8, or `sequence`: entry `i` is the base plus `i`
-/// and nothing is stored. Ascending primary keys make blocks of 32 bytes for hundreds of entries. The zeros let every
-/// distance be read as eight bytes and a mask, whatever its width.
+/// A form is the number of bytes of a distance, 0 to 8, or `sequence`: entry `i` is the base plus
+/// `i` and nothing is stored. Ascending primary keys make blocks of 32 bytes for hundreds of
+/// entries. The zeros let every distance be read as eight bytes and a mask, whatever its width.
 struct IntBlock {
     static let headerBytes = 24
     static let slackBytes = 8
-    /// Two blocks of this size, with their keys, fill a page of LMDB; larger ones would take a page each.
+    /// Two blocks of this size, with their keys, fill a page of LMDB; larger ones would take a page
+    /// each.
     static let maximumBytes = 2008
     /// Keeps the rewriting of a block that grows by an entry at about a microsecond.
     static let maximumEntries = 480
@@ -29,7 +30,9 @@ struct IntBlock {
     private let keyStep: UInt64
     private let keys: UnsafeRawPointer
 
-    /// Views stored bytes; nil when they cannot be a block. Reading an accepted block never leaves its bytes.
+    /// Views stored bytes; nil when they cannot be a block.
+    ///
+    /// Reading an accepted block never leaves its bytes.
     @inline(__always)
     init?(_ bytes: UnsafeRawBufferPointer) {
         guard let base = bytes.baseAddress,

@@ -17,8 +17,9 @@ struct IntBlockPacker {
 
     /// The longest beginning of `entries`, up to `limit`, that fits into one block.
     ///
-    /// Equal entries are never divided between blocks, so that a look-up for an entry finds all of them in one place; a
-    /// block of nothing but equal entries takes no space for them and may be as long as it must.
+    /// Equal entries are never divided between blocks, so that a look-up for an entry finds all of
+    /// them in one place; a block of nothing but equal entries takes no space for them and may be
+    /// as long as it must.
     static func longestFit(_ entries: UnsafeBufferPointer<IntEntry>, limit: Int) -> Layout {
         var fit = measure(entries, through: Swift.min(entries.count, limit))
         guard fit.count < entries.count else { return fit }

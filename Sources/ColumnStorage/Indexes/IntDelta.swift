@@ -1,10 +1,10 @@
 /// What a write has done to an integer index and has not yet merged into the blocks.
 ///
-/// Two parts. The `tail` takes entries greater than all others (ascending primary keys): a sorted array, nothing else.
-/// Everything else goes to the `log`, in the order of the calls; since an index is a multiset, only the sum
-/// of insertions and removals of an entry counts. A hash from value to the newest log record of that value, with
-/// the records of a value chained, answers look-ups; it is brought up to date only when one is asked, so bulk changes do not
-/// pay for it.
+/// Two parts. The `tail` takes entries greater than all others (ascending primary keys): a sorted
+/// array, nothing else. Everything else goes to the `log`, in the order of the calls; since an
+/// index is a multiset, only the sum of insertions and removals of an entry counts. A hash from
+/// value to the newest log record of that value, with the records of a value chained, answers
+/// look-ups; it is brought up to date only when one is asked, so bulk changes do not pay for it.
 struct IntDelta {
     struct Record: BitwiseCopyable {
         var entry: IntEntry
@@ -21,7 +21,9 @@ struct IntDelta {
     private var usedBuckets = 0
     /// The greatest entry of the blocks: what the tail must stay above.
     private var greatest: IntEntry?
-    /// Whether `greatest` is known. Until a few changes have come it is not: a transaction of one insertion would spend as long
+    /// Whether `greatest` is known.
+    ///
+    /// Until a few changes have come it is not: a transaction of one insertion would spend as long
     /// on finding out as on the insertion.
     private(set) var usesTail = false
 

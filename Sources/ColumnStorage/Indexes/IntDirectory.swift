@@ -1,5 +1,7 @@
-/// Where the blocks of an integer index lie in the map, in order: a look-up is then a search in an array
-/// instead of a walk down a tree. Valid as long as the transaction's pages are.
+/// Where the blocks of an integer index lie in the map, in order: a look-up is then a search in an
+/// array instead of a walk down a tree.
+///
+/// Valid as long as the transaction's pages are.
 struct IntDirectory {
     private let bounds: UnsafeMutablePointer<Int64>
     private let blocks: UnsafeMutablePointer<UnsafeRawBufferPointer>
@@ -24,7 +26,8 @@ struct IntDirectory {
     @inline(__always)
     func block(_ index: Int) -> IntBlock? { IntBlock(blocks[index]) }
 
-    /// The last block that begins below `value`, or the first: entries of the value begin in it or in the next.
+    /// The last block that begins below `value`, or the first: entries of the value begin in it or
+    /// in the next.
     @inline(__always)
     func index(before value: Int64, hint: Int) -> Int {
         // Neighbouring look-ups mostly end in the same block, or the one after it.

@@ -5,7 +5,9 @@ extension IntIndex {
     /// How many pending changes are merged early: about 32 MiB of memory.
     private static let pendingLimit = 1 << 20
 
-    /// Adds an entry. A constant-time append in memory; ascending values are the fastest.
+    /// Adds an entry.
+    ///
+    /// A constant-time append in memory; ascending values are the fastest.
     @inline(__always)
     package func insert(
         _ value: Int64, _ key: ObjectKey, in transaction: TransactionHandle
@@ -19,7 +21,9 @@ extension IntIndex {
         }
     }
 
-    /// Removes one entry, which must be there. A constant-time append in memory.
+    /// Removes one entry, which must be there.
+    ///
+    /// A constant-time append in memory.
     @inline(__always)
     package func remove(
         _ value: Int64, _ key: ObjectKey, in transaction: TransactionHandle
@@ -102,7 +106,8 @@ extension IntIndex {
         return block.entry(block.count - 1)
     }
 
-    /// Merges sorted changes: finds the block of the next one, takes all changes up to the following block, stores the result.
+    /// Merges sorted changes: finds the block of the next one, takes all changes up to the
+    /// following block, stores the result.
     private func merge(
         _ changes: UnsafeBufferPointer<IntDelta.Record>, _ transaction: TransactionHandle
     ) throws(StorageError) {
@@ -202,7 +207,8 @@ extension IntIndex {
         region.isLastOfTable = next == nil
     }
 
-    /// Writes `old` with the changes below `end` applied to `new`; returns the first change that was not.
+    /// Writes `old` with the changes below `end` applied to `new`; returns the first change that
+    /// was not.
     private static func apply(
         _ changes: UnsafeBufferPointer<IntDelta.Record>, from start: Int, below end: IntEntry?,
         _ old: GrowableBuffer<IntEntry>, _ new: inout GrowableBuffer<IntEntry>

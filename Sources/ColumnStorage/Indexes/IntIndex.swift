@@ -1,15 +1,20 @@
 import LMDBStorage
 
-/// An ordered index from integers to rows: of an int, date or bool column, or, with target keys as values, of a
-/// link or list column backwards. A multiset: an entry may be there several times.
+/// An ordered index from integers to rows: of an int, date or bool column, or, with target keys as
+/// values, of a link or list column backwards.
 ///
-/// Stored as packed sorted blocks (``IntBlock``) in the table of its class, under the first entry of each. One object serves one
-/// snapshot: it keeps the addresses of the blocks after several look-ups at one version, and in a write the changes
-/// that are not yet stored, which all reads take into account.
+/// A multiset: an entry may be there several times.
+///
+/// Stored as packed sorted blocks (``IntBlock``) in the table of its class, under the first entry
+/// of each. One object serves one snapshot: it keeps the addresses of the blocks after several
+/// look-ups at one version, and in a write the changes that are not yet stored, which all reads
+/// take into account.
 ///
 /// * Not thread-safe; belongs to its snapshot.
-/// * ``IndexPages/invalidate()`` must be called when the transaction that is passed in reads another version.
-/// * ``flush(in:)`` before the commit, or ``cancel()``; ``insert(_:_:in:)`` flushes by itself when memory asks.
+/// * ``IndexPages/invalidate()`` must be called when the transaction that is passed in reads
+///   another version.
+/// * ``flush(in:)`` before the commit, or ``cancel()``; ``insert(_:_:in:)`` flushes by itself when
+///   memory asks.
 /// * Every call throws `damaged` for stored bytes that cannot be right, and whatever LMDB reports.
 package final class IntIndex {
     let pages: IndexPages
@@ -24,7 +29,8 @@ package final class IntIndex {
         var generation: UInt64 = 0
         var hint = 0
         var lookups = 0
-        /// The number of look-ups after which a directory has paid for itself; 0 when not yet known.
+        /// The number of look-ups after which a directory has paid for itself; 0 when not yet
+        /// known.
         var threshold = 0
         var delta: IntDelta?
     }
@@ -171,7 +177,8 @@ package final class IntIndex {
         return result
     }
 
-    /// Calls `body` with the entries of a range of values in order of value, then key, until it returns false.
+    /// Calls `body` with the entries of a range of values in order of value, then key, until it
+    /// returns false.
     package func forEach(
         from lower: Int64 = .min, through upper: Int64 = .max, in transaction: TransactionHandle,
         _ body: (_ value: Int64, _ key: ObjectKey) -> Bool
@@ -253,7 +260,8 @@ package final class IntIndex {
 
     // MARK: Blocks
 
-    /// Calls `body` with the stored blocks, beginning with the first entry whose value is not below `value`.
+    /// Calls `body` with the stored blocks, beginning with the first entry whose value is not below
+    /// `value`.
     func forEachStoredBlock(
         from value: Int64, _ transaction: TransactionHandle,
         _ body: (_ block: IntBlock, _ start: Int) throws(StorageError) -> Bool

@@ -16,7 +16,9 @@ struct IntMerge {
         place = low
     }
 
-    /// Passes on the insertions before `entry`, then the entry unless it was removed. False when `give` wants no more.
+    /// Passes on the insertions before `entry`, then the entry unless it was removed.
+    ///
+    /// False when `give` wants no more.
     mutating func pass(_ entry: IntEntry, _ give: (IntEntry) -> Bool) -> Bool {
         while place < sums.count, sums[place].entry <= entry {
             let record = sums[place]

@@ -1,6 +1,8 @@
-/// A list that a write has touched: the chunks it has looked into, and how many elements lie before them.
+/// A list that a write has touched: the chunks it has looked into, and how many elements lie before
+/// them.
 ///
-/// Appending needs only the last chunk, so a list starts with that one and a `prefix`; everything else completes it first.
+/// Appending needs only the last chunk, so a list starts with that one and a `prefix`; everything
+/// else completes it first.
 final class EditedList {
     struct Chunk {
         /// The stored chunk's label; nil for one that is new.
@@ -27,7 +29,9 @@ final class EditedList {
         self.count = count
     }
 
-    /// The chunk with an element, and the element's place in it. Only for complete lists.
+    /// The chunk with an element, and the element's place in it.
+    ///
+    /// Only for complete lists.
     func locate(_ position: Int) -> (chunk: Int, offset: Int) {
         var rest = position
         for (index, chunk) in chunks.enumerated() {

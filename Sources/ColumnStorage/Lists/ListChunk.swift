@@ -13,7 +13,8 @@ struct ListChunk {
     static let slackBytes = 8
     /// As many doubles, with a null bitmap, fit into one page of their own in LMDB.
     static let maximumElements = 496
-    /// Byte elements beyond this go to a new chunk; an element larger than it has a chunk of its own.
+    /// Byte elements beyond this go to a new chunk; an element larger than it has a chunk of its
+    /// own.
     static let maximumBytes = 4000
 
     let count: Int
@@ -24,7 +25,9 @@ struct ListChunk {
     private let mask: UInt64
     private let payloadBytes: Int
 
-    /// Views stored bytes; nil when they cannot be a chunk of the kind. Reading an accepted chunk never leaves its bytes.
+    /// Views stored bytes; nil when they cannot be a chunk of the kind.
+    ///
+    /// Reading an accepted chunk never leaves its bytes.
     @inline(__always)
     init?(_ bytes: UnsafeRawBufferPointer, words: Bool) {
         guard let base = bytes.baseAddress, bytes.count >= Self.headerBytes else { return nil }

@@ -2,7 +2,8 @@ import LMDBStorage
 
 /// Changes: lists opened for editing, and their way back into the table.
 extension ListColumn {
-    /// Labels of new chunks at the end are this far apart, so a place takes 32 divisions before labels are renewed.
+    /// Labels of new chunks at the end are this far apart, so a place takes 32 divisions before
+    /// labels are renewed.
     private static let gap: Int64 = 1 << 32
     /// In memory a chunk may grow to this before it is divided.
     static let divisionLimit = ListChunk.maximumElements * 2

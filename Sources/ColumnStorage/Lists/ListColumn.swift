@@ -2,12 +2,14 @@ import LMDBStorage
 
 /// All lists of one list column, as one snapshot sees them.
 ///
-/// A list is a sequence of chunks in the file's list table, under (table, column, owner, label); labels ascend with gaps, so that
-/// a chunk can be divided without touching the others. A list without elements stores nothing.
+/// A list is a sequence of chunks in the file's list table, under (table, column, owner, label);
+/// labels ascend with gaps, so that a chunk can be divided without touching the others. A list
+/// without elements stores nothing.
 ///
-/// Reads find chunks through small directories, kept for the lists read last until the snapshot moves. A write holds the lists
-/// that it touches in memory; reads of the same snapshot see them there. Before the commit: ``flush()``; to forget
-/// them: ``cancel()``. Not thread-safe; belongs to its snapshot.
+/// Reads find chunks through small directories, kept for the lists read last until the snapshot
+/// moves. A write holds the lists that it touches in memory; reads of the same snapshot see them
+/// there. Before the commit: ``flush()``; to forget them: ``cancel()``. Not thread-safe; belongs to
+/// its snapshot.
 package final class ListColumn {
     let pages: ListPages
     let prefix: UInt32
@@ -40,7 +42,9 @@ package final class ListColumn {
     /// A list for reading: follows the snapshot, and sees what its write has done.
     package func reader(_ owner: ObjectKey) -> ListReader { ListReader(self, owner) }
 
-    /// A list for writing. `count` is what the owner's column says, and saves a search.
+    /// A list for writing.
+    ///
+    /// `count` is what the owner's column says, and saves a search.
     package func writer(_ owner: ObjectKey, count: Int? = nil) -> ListWriter {
         ListWriter(self, owner, count: count)
     }

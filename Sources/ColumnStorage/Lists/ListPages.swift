@@ -1,7 +1,9 @@
 import LMDBStorage
 
-/// The LMDB table that all lists of one snapshot lie in, the transaction to read it with, and whether what is known about its
-/// pages still holds. One for each snapshot; the snapshot tells it when it moves.
+/// The LMDB table that all lists of one snapshot lie in, the transaction to read it with, and
+/// whether what is known about its pages still holds.
+///
+/// One for each snapshot; the snapshot tells it when it moves.
 package final class ListPages {
     let table: Table
     private let state: UnsafeMutablePointer<State>
@@ -25,7 +27,8 @@ package final class ListPages {
 
     /// From now on reads go to this transaction; all known places are forgotten.
     ///
-    /// To be called when a snapshot begins, advances, begins or ends a write; with nil when it closes.
+    /// To be called when a snapshot begins, advances, begins or ends a write; with nil when it
+    /// closes.
     package func move(to transaction: TransactionHandle?) {
         state.pointee.transaction = transaction
         state.pointee.generation &+= 1

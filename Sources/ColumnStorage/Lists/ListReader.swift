@@ -1,10 +1,13 @@
 import LMDBStorage
 
-/// A list property of one row, for reading. Follows the snapshot that it came from, and in a write sees the write.
+/// A list property of one row, for reading.
 ///
-/// A value of two words; keep it as long as the snapshot. The first read at a version finds the chunks of the list (for
-/// a short list one search); an element of a list of a million then costs two steps of bisection and a load. Everything throws
-/// `damaged` for stored bytes that cannot be right and `closed` after the snapshot has been closed.
+/// Follows the snapshot that it came from, and in a write sees the write.
+///
+/// A value of two words; keep it as long as the snapshot. The first read at a version finds the
+/// chunks of the list (for a short list one search); an element of a list of a million then costs
+/// two steps of bisection and a load. Everything throws `damaged` for stored bytes that cannot be
+/// right and `closed` after the snapshot has been closed.
 public struct ListReader {
     let column: ListColumn
     let owner: Int64
@@ -34,7 +37,9 @@ public struct ListReader {
         return try element(chunk, offset)
     }
 
-    /// An element as an integer: of bools, ints, dates and links. Nil for null, no such position and other kinds.
+    /// An element as an integer: of bools, ints, dates and links.
+    ///
+    /// Nil for null, no such position and other kinds.
     public func int(at position: Int) throws(StorageError) -> Int64? {
         guard position >= 0, column.holdsWords else { return nil }
         if column.edited.isEmpty {
@@ -48,12 +53,16 @@ public struct ListReader {
         return value
     }
 
-    /// An element as a linked row. Nil for null, no such position and other kinds.
+    /// An element as a linked row.
+    ///
+    /// Nil for null, no such position and other kinds.
     public func key(at position: Int) throws(StorageError) -> ObjectKey? {
         try int(at: position).map { ObjectKey(rawValue: $0) }
     }
 
-    /// An element as a number, also of a list of floats. Nil for null, no such position and other kinds.
+    /// An element as a number, also of a list of floats.
+    ///
+    /// Nil for null, no such position and other kinds.
     public func double(at position: Int) throws(StorageError) -> Double? {
         switch try element(at: position) {
         case .double(let value): value
@@ -80,7 +89,9 @@ public struct ListReader {
         return try body(bytes.span.bytes)
     }
 
-    /// Calls `body` with every element in order until it returns false. The body must not change lists.
+    /// Calls `body` with every element in order until it returns false.
+    ///
+    /// The body must not change lists.
     public func forEach(_ body: (ListElement) throws -> Bool) throws {
         if let list = column.edited[owner] {
             try column.complete(list, owner)
@@ -114,7 +125,9 @@ public struct ListReader {
         return result
     }
 
-    /// All elements as integers, in order; nulls are left out. Empty for lists of other kinds.
+    /// All elements as integers, in order; nulls are left out.
+    ///
+    /// Empty for lists of other kinds.
     public func ints() throws -> [Int64] {
         guard column.holdsWords, column.elementKind != .float, column.elementKind != .double
         else { return [] }
@@ -126,7 +139,9 @@ public struct ListReader {
         try ints().map { ObjectKey(rawValue: $0) }
     }
 
-    /// All elements as numbers, in order; nulls are left out. Empty for lists of other kinds than float and double.
+    /// All elements as numbers, in order; nulls are left out.
+    ///
+    /// Empty for lists of other kinds than float and double.
     public func doubles() throws -> [Double] {
         switch column.elementKind {
         case .double: try words().map { Double(bitPattern: UInt64(bitPattern: $0)) }
@@ -136,7 +151,9 @@ public struct ListReader {
         }
     }
 
-    /// The first position of an element that is equal; nil when there is none. NaN is equal to nothing.
+    /// The first position of an element that is equal; nil when there is none.
+    ///
+    /// NaN is equal to nothing.
     public func firstIndex(of element: ListElement) throws -> Int? {
         var position = 0
         var found: Int?

@@ -1,10 +1,13 @@
 import LMDBStorage
 
-/// A list property of one row inside a write. Positions must be in range: callers check, this traps.
+/// A list property of one row inside a write.
 ///
-/// Changes collect in memory and are stored once, at the commit. Appending touches only the last chunk, whatever the length; a
-/// change in the middle costs the chunk and a walk over the list of chunks. Changes return the new number of elements,
-/// which the caller keeps in the owner's column; what is replaced or removed is returned for the caller's link index.
+/// Positions must be in range: callers check, this traps.
+///
+/// Changes collect in memory and are stored once, at the commit. Appending touches only the last
+/// chunk, whatever the length; a change in the middle costs the chunk and a walk over the list of
+/// chunks. Changes return the new number of elements, which the caller keeps in the owner's column;
+/// what is replaced or removed is returned for the caller's link index.
 public struct ListWriter {
     let column: ListColumn
     let owner: Int64
