@@ -6,7 +6,7 @@ import StoreBindings
 /// A script's loop as its stores see it: their scheduler, their way to keep the script alive, and who watches their files.
 final class StoreConnection: BindingHost {
     private let loop: EventLoop
-    private var watches: [ObjectIdentifier: FileWatch] = [:]
+    private var watches: [ObjectIdentifier: CommitWatch] = [:]
     private var module: StoreModule?
     /// Gets the errors of observers and queued writes.
     var onError: (_ error: any Error, _ source: String, _ token: LuaValue) -> Void = { _, _, _ in }
@@ -29,12 +29,9 @@ final class StoreConnection: BindingHost {
     }
 
     func didOpen(_ store: Store) {
-        guard let path = store.path else { return }
         // Without a watch (the system has a limit) the store still sees this process's commits, and others' at the next
         // refresh or write.
-        watches[ObjectIdentifier(store)] = try? FileWatch(path: path, on: loop) { [weak store] in
-            store?.fileMayHaveChanged()
-        }
+        watches[ObjectIdentifier(store)] = CommitWatch(store, on: loop)
     }
 
     func didClose(_ store: Store) {
