@@ -78,7 +78,11 @@ private struct Planner {
                 properties.append(property)
                 continue
             }
-            if let old = stored.property(named: property.name), canKeep(old, property, stored) {
+            let old = stored.property(named: property.name)
+            if old == nil, allowance == .sameVersion {
+                refuse("'\(stored.name).\(property.name)' would be added")
+            }
+            if let old, canKeep(old, property, stored) {
                 property.column = old.column
             } else {
                 property.column = ColumnID(rawValue: columnCount)
