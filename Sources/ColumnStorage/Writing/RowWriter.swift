@@ -155,6 +155,11 @@ public final class RowWriter {
         value.withUnsafeBytes { leaf.setPointer(cells.pointee.row, session.arena.copy($0)) }
     }
 
+    /// Sets data or a fixed-size value.
+    public func setBytes(_ column: ColumnID, _ value: [UInt8]) {
+        setBytes(column, value.span.bytes)
+    }
+
     /// Sets null; for a link, no link.
     public func setNull(_ column: ColumnID) {
         guard let kind = overlay.reader.kind(of: column) else { return }

@@ -47,6 +47,11 @@ struct ObjectCreation {
 
     /// Creates or updates an object from values in schema order, nil for those not given.
     func create(_ classSchema: ClassSchema, positional given: [Value?]) throws -> ObjectKey {
+        if mode == .error || classSchema.primaryKeyPosition != nil,
+            let key = writer.bulkCreation(of: classSchema).create(given)
+        {
+            return key
+        }
         guard depth <= Self.deepestNesting else {
             throw StoreError(
                 .invalidArgument,

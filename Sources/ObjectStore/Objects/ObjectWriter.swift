@@ -6,9 +6,9 @@ struct ObjectWriter {
     let session: WriteSession
 
     /// Throws `not_in_write`, naming what was to change, and `closed`, `wrong_thread`, `read_only`.
-    init(_ store: Store, changing what: String) throws {
+    init(_ store: Store, changing what: @autoclosure () -> String) throws {
         self.store = store
-        session = try store.writing(what)
+        session = try store.writing(what())
     }
 
     /// Sets one property of an object, after conversion and checks.

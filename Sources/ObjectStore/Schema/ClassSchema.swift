@@ -12,6 +12,9 @@ public final class ClassSchema: Sendable {
     /// How many columns the table has ever had; dropped ones keep their number.
     let columnCount: Int
 
+    /// Where the primary key stands among the properties.
+    let primaryKeyPosition: Int?
+
     private let positions: [String: Int]
 
     /// Describes a class that is yet to be stored. Duplicate names are found by validation.
@@ -24,6 +27,7 @@ public final class ClassSchema: Sendable {
         self.properties = properties
         self.table = table
         self.columnCount = columnCount
+        primaryKeyPosition = properties.firstIndex(where: \.isPrimary)
         positions = Dictionary(
             properties.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
     }
@@ -39,7 +43,7 @@ public final class ClassSchema: Sendable {
     }
 
     /// The property that identifies objects, or nil.
-    public var primaryKey: Property? { properties.first(where: \.isPrimary) }
+    public var primaryKey: Property? { primaryKeyPosition.map { properties[$0] } }
 
     /// The property of this name.
     ///

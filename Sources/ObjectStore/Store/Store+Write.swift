@@ -57,8 +57,9 @@ extension Store {
     /// of another store (the write stays open), `disk_full` (the write is rolled back), `closed`,
     /// `wrong_thread`.
     public func commitWrite(withoutNotifying silenced: [NotificationToken] = []) throws {
-        _ = try writing("commit")
+        try checkOpen(to: "commit")
         try notifications.checkOwn(silenced)
+        bulkCreation = nil
         let left = try StoreError.wrapping { () throws(StorageError) in
             try view.snapshot.commit()
         }
@@ -73,27 +74,35 @@ extension Store {
     ///
     /// Throws `not_in_write`, `closed`, `wrong_thread`.
     public func cancelWrite() throws {
-        _ = try writing("cancel")
+        try checkOpen(to: "cancel")
+        bulkCreation = nil
         view.snapshot.cancelWrite()
         view.generation &+= 1
         try restoreSchema()
     }
 
     /// The session of the open write transaction, for a change of `what`.
-    func writing(_ what: String) throws -> WriteSession {
-        try check()
-        guard let session = view.snapshot.write else {
-            if what == "commit" || what == "cancel" {
-                throw StoreError(
-                    .notInWrite, "there is no write transaction to \(what); begin one first")
-            }
+    func writing(_ what: @autoclosure () -> String) throws -> WriteSession {
+        guard let session = try openSession() else {
             throw StoreError(
                 .notInWrite,
-                "\(what) can only be changed in a write transaction; wrap the change in "
+                "\(what()) can only be changed in a write transaction; wrap the change in "
                     + "store:write(function() … end)")
         }
         view.generation &+= 1
         return session
+    }
+
+    /// Throws `not_in_write` if there is no transaction that could be ended.
+    private func checkOpen(to end: String) throws {
+        guard try openSession() == nil else { return }
+        throw StoreError(
+            .notInWrite, "there is no write transaction to \(end); begin one first")
+    }
+
+    private func openSession() throws -> WriteSession? {
+        try check()
+        return view.snapshot.write
     }
 
     /// After a rolled-back transaction that changed the schema, the old one holds again.

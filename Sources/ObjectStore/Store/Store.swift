@@ -33,6 +33,8 @@ public final class Store {
     private var membership: UInt64 = 0
     private var wakeup: (any Wakeup)?
     private var announcedVersion: UInt64
+    /// What the open write transaction knows of the class whose objects were created last.
+    var bulkCreation: BulkCreation?
     /// The schema's bytes in the file, to notice a change.
     var catalog: [UInt8] = []
 
