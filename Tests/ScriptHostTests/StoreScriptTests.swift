@@ -1,0 +1,156 @@
+import EventLoops
+import LuaHost
+import ScriptHost
+import Testing
+
+/// Scripts with stores: what observers, writes and interrupts do to a script's life.
+@Suite struct StoreScriptTests {
+    /// Opens a store in memory whose name no other test has.
+    let open: String
+
+    init() {
+        let name = UInt64.random(in: 0 ... .max)
+        open = """
+            local store = moonpool.open {
+                in_memory = "test-\(name)", schema = { Dog = { id = "int primary", name = "string" } } }
+
+            """
+    }
+
+    @Test func `lives as long as a token is valid`() throws {
+        let script = try ScriptFixture(
+            open + """
+                token = store:objects("Dog"):observe(function(change)
+                    log(change.type)
+                    if change.type == "update" then token:invalidate() end
+                end)
+                moonpool.after(0, function() store:write(function() store:create("Dog", { id = 1, name = "Rex" }) end) end)
+                """)
+        #expect(script.finish() == 0)
+        #expect(script.log == ["initial", "update"])
+    }
+
+    @Test func `hears commits of another script`() throws {
+        let reader = try ScriptFixture(
+            open + """
+                token = store:objects("Dog"):observe(function(change)
+                    log(change.type .. " " .. #change.collection)
+                    if #change.collection == 2 then token:invalidate() end
+                end)
+                """)
+        #expect(reader.logs("initial 0"))
+        let writer = try ScriptFixture(
+            open + """
+                store:write(function()
+                    for id = 1, 2 do store:create("Dog", { id = id, name = "Rex" }) end
+                end)
+                """)
+        #expect(writer.finish() == 0)
+        #expect(reader.finish() == 0)
+        #expect(reader.log == ["initial 0", "update 2"])
+    }
+
+    @Test func `ends when its last token is garbage`() throws {
+        let script = try ScriptFixture(
+            open + """
+                moonpool.after(0, function()
+                    store:objects("Dog"):observe(function() log "called" end)
+                end)
+                """)
+        #expect(script.finish() == 0)
+    }
+
+    @Test func `reports an error of an observer with its name and goes on`() throws {
+        let script = try ScriptFixture(
+            open + """
+                token = store:objects("Dog"):observe(function(change)
+                    if change.type == "initial" then error "broken" end
+                    token:invalidate()
+                end, { name = "totals" })
+                moonpool.after(0.01, function() store:write(function() store:create("Dog", { id = 1, name = "Rex" }) end) end)
+                """)
+        #expect(script.finish() == 1)
+        #expect(script.reports.count == 1)
+        #expect(script.reports.first?.source.contains("totals") == true)
+        #expect(script.reports.first?.message.hasSuffix("broken") == true)
+    }
+
+    @Test func `gives errors of observers to moonpool.on_error with the token`() throws {
+        let script = try ScriptFixture(
+            open + """
+                moonpool.on_error = function(err, which) log(err) log(which == token) which:invalidate() end
+                token = store:objects("Dog"):observe(function() error("broken", 0) end)
+                """)
+        #expect(script.finish() == 0)
+        #expect(script.log == ["broken", "true"])
+    }
+
+    @Test func `rolls an interrupted write back`() throws {
+        let keeper = try ScriptFixture(open + "moonpool.every(3600, log) log 'ready'")
+        #expect(keeper.logs("ready"))
+        let script = try ScriptFixture(
+            open + """
+                store:begin_write()
+                store:create("Dog", { id = 1, name = "Rex" })
+                log "writing"
+                while true do pcall(error) end
+                """)
+        #expect(script.logs("writing"))
+        script.script.interrupt()
+        #expect(script.finish() == 130)
+        let reader = try ScriptFixture(open + "log(#store:objects 'Dog')")
+        #expect(reader.finish() == 0)
+        #expect(reader.log == ["0"])
+        keeper.script.finish()
+        #expect(keeper.finish() == 0)
+    }
+
+    @Test func `rolls an open write back at os.exit and calls no observer any more`() throws {
+        let script = try ScriptFixture(
+            open + """
+                token = store:objects("Dog"):observe(function() log "called" end)
+                store:begin_write()
+                store:create("Dog", { id = 1, name = "Rex" })
+                os.exit(3)
+                """)
+        #expect(script.finish() == 3)
+        // Once, by `begin_write`, which delivers what is due; the end of the script delivers nothing.
+        #expect(script.log.filter { $0 == "called" }.count == 1)
+    }
+
+    @Test func `keeps the write of an earlier entry when a later one is interrupted`() throws {
+        let script = try ScriptFixture(
+            open.replacing("local store", with: "store") + "log 'ready'", isInteractive: true)
+        #expect(script.logs("ready"))
+        func run(_ source: String, _ flag: Flag) {
+            script.script.post { context in
+                _ = try? context.entry { () throws in try context.state.run(source) }
+                flag.set()
+            }
+        }
+        let begun = Flag()
+        run("store:begin_write() store:create('Dog', { id = 1, name = 'Rex' })", begun)
+        #expect(eventually { begun.isSet })
+        let stopped = Flag()
+        run("log 'busy' while true do pcall(error) end", stopped)
+        #expect(script.logs("busy"))
+        script.script.interrupt()
+        #expect(eventually { stopped.isSet })
+        let asked = Flag()
+        run("log(store.is_in_write) log(#store:objects 'Dog') store:cancel_write()", asked)
+        #expect(eventually { asked.isSet })
+        #expect(script.log.suffix(2) == ["true", "1"])
+
+        let again = Flag()
+        run("store:begin_write() log 'writing' while true do pcall(error) end", again)
+        #expect(script.logs("writing"))
+        script.script.interrupt()
+        #expect(eventually { again.isSet })
+        let last = Flag()
+        run("log(store.is_in_write)", last)
+        #expect(eventually { last.isSet })
+        #expect(script.log.last == "false")
+        script.script.finish()
+        #expect(script.finish() == 0)
+    }
+}
