@@ -38,6 +38,8 @@ struct QuerySorter {
         }
         var column = CodedColumn()
         let isScan = keys.forEachCluster { cluster, bits in
+            let bits = best.bound.map { better($0, source, cluster, bits) } ?? bits
+            guard !bits.isEmpty else { return }
             column.removeAll()
             gather(source, cluster, bits, into: &column)
             let first = Int64(cluster * Cluster.rows)
@@ -54,6 +56,26 @@ struct QuerySorter {
             for key in keys { best.add(key, code(source, key)) }
         }
         return ResultKeys(best.result())
+    }
+
+    /// The rows of a cluster that can still be among the first, found without reading their values
+    /// one by one. Ties stay in: they may count, and are few.
+    private func better(
+        _ bound: UInt64, _ source: ColumnSource, _ cluster: Int, _ bits: ClusterBits
+    ) -> ClusterBits {
+        let ascending = keys[0].ascending
+        let comparison: Comparison = ascending ? .lessOrEqual : .less
+        let test: ColumnTest
+        if source.type == .double {
+            // NaN has no order here but stands last in ours.
+            guard bound != .max else { return bits }
+            test = .double(comparison, SortCode.double(bound))
+        } else {
+            test = .int(comparison, SortCode.int(bound))
+        }
+        let below = rows.matches(source.column, cluster, test, among: bits)
+        let nulls = rows.matches(source.column, cluster, .isNull, among: bits)
+        return ascending ? below | nulls : bits & ~below & ~nulls
     }
 
     // MARK: Whole orders
@@ -188,6 +210,15 @@ enum SortCode {
         UInt64(bitPattern: value) ^ (1 << 63)
     }
 
+    static func int(_ code: UInt64) -> Int64 {
+        Int64(bitPattern: code ^ (1 << 63))
+    }
+
+    /// The double of a code that is not NaN's.
+    static func double(_ code: UInt64) -> Double {
+        Double(bitPattern: code >> 63 == 1 ? code ^ (1 << 63) : ~code)
+    }
+
     /// Zeros are alike, NaN stands last.
     @inline(__always)
     static func of(_ value: Double) -> UInt64 {
@@ -208,7 +239,7 @@ private struct BestKeys {
     private let capacity: Int
     /// Whether there are enough, so that `bound`, the value of the last of them, keeps others out.
     private var isFull = false
-    private var bound: UInt64?
+    private(set) var bound: UInt64?
 
     init(
         limit: Int, ascending: Bool, keepsTies: Bool,
