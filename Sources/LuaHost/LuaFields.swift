@@ -134,7 +134,8 @@ private func kind(_ tag: Int32) -> LuaFieldKind {
     /// The text of a `.string`; nil when its bytes are not UTF-8.
     public var text: String? {
         precondition(value.pointee.tag == SHIM_STR)
-        let bytes = UnsafeRawBufferPointer(start: value.pointee.u.bytes, count: value.pointee.x.length)
+        let bytes = UnsafeRawBufferPointer(
+            start: value.pointee.u.bytes, count: value.pointee.x.length)
         return String(validating: bytes, as: UTF8.self)
     }
     /// A copy of the bytes of a `.string`.

@@ -148,7 +148,11 @@ final class ChangeHandle {
                 }
             },
             LuaProperty("collection", "The observed collection.") { change, result in
-                result.set(change.results, ResultsHandle.type)
+                let results = change.results
+                guard let list = results.list else {
+                    return result.set(results, ResultsHandle.type)
+                }
+                result.set(ListHandle(list, results.handle, results.frozen), ListHandle.type)
             },
             LuaProperty("error", "What ended the observation, or nil.") { change, result in
                 if case .error(let error) = change.kind {

@@ -17,7 +17,7 @@ final class ListHandle {
     /// The list's objects as results. Throws `type_mismatch` for a list of plain values.
     func results() throws -> ResultsHandle {
         if let kept { return kept }
-        let made = ResultsHandle(try Results(list), handle, frozen)
+        let made = ResultsHandle(try Results(list), handle, frozen, list: list)
         kept = made
         return made
     }
@@ -64,22 +64,19 @@ final class ListHandle {
                 }),
         ],
         index: { list, index, result in
-            guard index >= 1, let value = try list.list.element(at: Int(index) - 1) else {
+            guard index >= 1, let value = try list.list.element(at: position(index)) else {
                 return result.setNil()
             }
             result.set(list.lua(value))
         },
         setIndex: { list, index, field in
             let value = try list.value(field.luaValue)
-            try list.list.set(value, at: try position(index))
+            try list.list.set(value, at: position(index))
         })
 
-    /// A position from an index that a script counts from 1.
-    fileprivate static func position(_ index: Int64) throws -> Int {
-        guard let position = Int(exactly: index.subtractingReportingOverflow(1).partialValue) else {
-            throw StoreError(.outOfRange, "there is no index \(index)")
-        }
-        return position
+    /// A position from an index that a script counts from 1. Absurd ones stay out of range without overflowing.
+    fileprivate static func position(_ index: Int64) -> Int {
+        Int(max(min(index, 1 << 52), -1 << 52)) - 1
     }
 
     private static let changing: [LuaMethod<ListHandle>] = [
@@ -89,21 +86,21 @@ final class ListHandle {
         },
         LuaMethod("insert", "(index, value)", "Inserts a value so that it stands at the index.") {
             list, call in
-            let position = try position(call.integer(2))
+            let position = position(try call.integer(2))
             try list.list.insert(try list.value(call[3]), at: position)
             return .none
         },
         LuaMethod("remove", "(index)", "Removes the element at the index.") { list, call in
-            try list.list.remove(at: try position(call.integer(2)))
+            try list.list.remove(at: position(try call.integer(2)))
             return .none
         },
         LuaMethod("move", "(from, to)", "Moves an element to another index.") { list, call in
             try list.list.move(
-                from: try position(call.integer(2)), to: try position(call.integer(3)))
+                from: position(try call.integer(2)), to: position(try call.integer(3)))
             return .none
         },
         LuaMethod("swap", "(i, j)", "Exchanges two elements.") { list, call in
-            try list.list.swap(try position(call.integer(2)), try position(call.integer(3)))
+            try list.list.swap(position(try call.integer(2)), position(try call.integer(3)))
             return .none
         },
         LuaMethod("clear", "()", "Removes all elements.") { list, _ in
@@ -143,16 +140,11 @@ final class ListHandle {
     ]
 
     private func position(of value: LuaValue) throws -> Int? {
-        // A value of another type is merely not in the list.
         let wanted = try ValueBridge(handle, frozen).plain(value, "the value to look for")
-        switch (list.property.type, wanted) {
-        case (.double, .int(let number)): return try list.firstIndex(of: .double(Double(number)))
-        case (.float, .int(let number)): return try list.firstIndex(of: .float(Float(number)))
-        case (.float, .double(let number)): return try list.firstIndex(of: .float(Float(number)))
-        case (.int, .double(let number)):
-            return try Int64(exactly: number).flatMap { try list.firstIndex(of: .int($0)) }
-        case (.data, .string(let text)): return try list.firstIndex(of: .data(Array(text.utf8)))
-        default: return try list.firstIndex(of: wanted)
+        do {
+            return try list.firstIndex(of: wanted)
+        } catch let error as StoreError where error.code == .typeMismatch {
+            return nil  // a value of another type is merely not in the list
         }
     }
 }

@@ -7,6 +7,18 @@ struct ModuleFunctions {
 
     init(_ module: StoreModule) { self.module = module }
 
+    /// The functions as help shows them.
+    static let members: [LuaMember] = [
+        ("open", "(path | options) → store", "Opens a store, or gives the one that is open."),
+        ("new", "(class [, values]) → object", "An object that is in no store yet."),
+        ("date", "([text | seconds | fields]) → date", "A moment; now without an argument."),
+        ("uuid", "([text]) → uuid", "A UUID; a random one without an argument."),
+        ("object_id", "([text]) → object_id", "An object id; a new one without an argument."),
+        ("data", "(bytes) → data", "Bytes for a data property."),
+        ("class_of", "(object) → string", "The name of an object's class."),
+        ("store_of", "(object | Results | list) → store", "The store that a value comes from."),
+    ].map { LuaMember(name: $0.0, signature: $0.1, summary: $0.2, isMethod: true) }
+
     func install() {
         let (state, table, dates) = (module.state, module.table, module.dates)
         let weak = Weak(module)

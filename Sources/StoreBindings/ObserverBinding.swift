@@ -37,15 +37,17 @@ struct ObserverBinding {
     }
 
     private func answer(
+        _ subject: String,
         _ register: (@escaping ([LuaValue]) throws -> Void) throws -> NotificationToken
     ) throws -> LuaValue {
-        try handle.module.makeToken(name, function, register)
+        try handle.module.makeToken(name, subject, function, register)
     }
 
     /// `store:observe(fn)`.
     func observeStore() throws -> LuaValue {
         let (handle, name) = (handle, name)
         return try answer(
+            "the store",
             { call in
                 try handle.store.observe(name: name) { [weak handle] notification, _ in
                     guard let handle else { return }
@@ -62,6 +64,7 @@ struct ObserverBinding {
         let (handle, name, keyPaths) = (handle, name, keyPaths)
         _ = try object.source.writableStore()
         return try answer(
+            "a \(object.classSchema.name)",
             { call in
                 try handle.store.observe(object.reference, keyPaths: keyPaths, name: name) {
                     [weak handle] change in
@@ -77,6 +80,7 @@ struct ObserverBinding {
         let property = try object.classSchema.requireProperty(property)
         _ = try object.source.writableStore()
         return try answer(
+            "\(property.name) of a \(object.classSchema.name)",
             { call in
                 try handle.store.observe(
                     object.reference, keyPaths: property.isSingle ? [] : [property.name], name: name
@@ -98,6 +102,7 @@ struct ObserverBinding {
         let (handle, name, keyPaths) = (handle, name, keyPaths)
         _ = try results.results.source.writableStore()
         return try answer(
+            results.subject,
             { call in
                 try handle.store.observe(results.results.query, keyPaths: keyPaths, name: name) {
                     [weak handle] change in

@@ -7,8 +7,13 @@ final class ResultsHandle {
     let results: Results
     let handle: StoreHandle
     let frozen: FrozenSpace?
+    /// The list whose objects these are, when a script came by a list.
+    let list: LiveList?
 
-    init(_ results: Results, _ handle: StoreHandle, _ frozen: FrozenSpace?) {
+    init(
+        _ results: Results, _ handle: StoreHandle, _ frozen: FrozenSpace?, list: LiveList? = nil
+    ) {
+        self.list = list
         self.results = results
         self.handle = handle
         self.frozen = frozen
@@ -27,6 +32,22 @@ final class ResultsHandle {
     func references() throws -> [ObjectReference] {
         let table = results.query.table
         return try results.keys().array.map { ObjectReference(table: table, key: $0) }
+    }
+
+    /// What the results are, in words.
+    var subject: String {
+        let name = (try? results.classSchema().name) ?? "objects"
+        var text =
+            switch results.query.base {
+            case .table: name
+            case .list:
+                list.map { "\($0.classSchema.name).\($0.property.name)" } ?? "a list of \(name)"
+            case .backlinks: "\(name) linking to an object"
+            }
+        for case .filter(let predicate) in results.query.steps {
+            text += " where \(predicate.text)"
+        }
+        return text
     }
 
     func refined(_ results: Results) -> ResultsHandle { ResultsHandle(results, handle, frozen) }

@@ -128,7 +128,7 @@ public final class StoreModule {
 extension StoreModule {
     /// Makes the token of an observer that calls `callback`. `observe` gets a function that makes the call.
     func makeToken(
-        _ name: String, _ callback: LuaFunction,
+        _ name: String, _ subject: String, _ callback: LuaFunction,
         _ observe: (@escaping ([LuaValue]) throws -> Void) throws -> NotificationToken
     ) throws -> LuaValue {
         lastToken += 1
@@ -140,7 +140,8 @@ extension StoreModule {
             try function.call(arguments)
         }
         let handle = TokenHandle(
-            token, name: name, number: number, place: callPlace, hold: host?.hold())
+            token, name: name, subject: subject, number: number, place: callPlace,
+            hold: host?.hold())
         let value = state.userdata(handle, TokenHandle.type)
         tokensByNumber[number] = value
         callbacksByToken.setRaw(value, .function(callback))

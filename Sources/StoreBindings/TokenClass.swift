@@ -4,17 +4,21 @@ import ObjectStore
 /// An observer's token in the hands of a script. Its observer ends with it.
 public final class TokenHandle {
     let token: NotificationToken
-    let number: Int
+    /// The token's number in its script, counted from 1.
+    public let number: Int
     /// The name that the script gave for reports; empty if none.
     public let name: String
+    /// What is observed, in words: `Dog where age > 3`, `a Dog`, `the store`.
+    public let subject: String
     /// File and line of the call that registered the observer; empty if no Lua code did.
     public let place: String
     private var hold: (any BindingHold)?
 
     init(
-        _ token: NotificationToken, name: String, number: Int, place: String,
+        _ token: NotificationToken, name: String, subject: String, number: Int, place: String,
         hold: (any BindingHold)?
     ) {
+        self.subject = subject
         self.token = token
         self.name = name
         self.number = number

@@ -1,0 +1,101 @@
+import LuaHost
+import ObjectStore
+
+/// What the prompt shows of a value of ours, without running Lua and without throwing.
+public enum Inspection {
+    /// A live or frozen object; it may be gone from its source.
+    case object(LiveObject)
+    /// Results.
+    case results(Results)
+    /// A list property of an object.
+    case list(LiveList)
+    /// A store.
+    case store(StoreHandle)
+    /// An observer's token.
+    case token(TokenHandle)
+    /// A date, an identifier, data: the way it prints.
+    case text(String)
+}
+
+extension StoreModule {
+    /// What a value is, or nil if it is none of ours.
+    public func inspect(_ value: LuaValue) -> Inspection? {
+        guard let userdata = value.userdata else { return nil }
+        if let live = userdata.liveObject {
+            if let (_, object) = live.stored { return .object(object) }
+            return live.type === dates ? .text(Timestamp(microseconds: live.key).description) : nil
+        }
+        if let results = userdata.object(as: ResultsHandle.type) {
+            return .results(results.results)
+        }
+        if let list = userdata.object(as: ListHandle.type) { return .list(list.list) }
+        if let handle = userdata.object(as: StoreHandle.type) { return .store(handle) }
+        if let token = userdata.object(as: TokenHandle.type) { return .token(token) }
+        if let box = userdata.object(as: UUIDBox.type) { return .text(box.identifier.description) }
+        if let box = userdata.object(as: ObjectIDBox.type) {
+            return .text(box.identifier.description)
+        }
+        if let box = userdata.object(as: DataBox.type) { return .text("\(box.bytes.count) bytes") }
+        return userdata.object(as: NullMarker.type) != nil ? .text("null") : nil
+    }
+
+    /// What a script can name on a value of ours: properties first, then methods; for completion and help.
+    public func members(of value: LuaValue) -> [LuaMember] {
+        guard let userdata = value.userdata else { return [] }
+        if let live = userdata.liveObject {
+            if let (type, _) = live.stored {
+                return type.classSchema.properties.map {
+                    LuaMember(name: $0.name, signature: "", summary: $0.typeName, isMethod: false)
+                } + ObjectClass.methods.members
+            }
+            return DateClass.names.map {
+                LuaMember(name: $0.name, signature: "", summary: "", isMethod: false)
+            } + DateClass.methods.members
+        }
+        if userdata.object(as: ResultsHandle.type) != nil { return ResultsHandle.type.members }
+        if userdata.object(as: ListHandle.type) != nil { return ListHandle.type.members }
+        if userdata.object(as: StoreHandle.type) != nil { return StoreHandle.type.members }
+        if userdata.object(as: TokenHandle.type) != nil { return TokenHandle.type.members }
+        if userdata.object(as: ChangeHandle.type) != nil { return ChangeHandle.type.members }
+        return []
+    }
+
+    /// One class of the Lua API for help.
+    public struct Documented: Sendable {
+        /// What the class is called.
+        public let name: String
+        /// One sentence.
+        public let summary: String
+        /// Its methods and properties.
+        public let members: [LuaMember]
+    }
+
+    /// Every class of the Lua API, for help: the module's functions first.
+    public static let classes: [Documented] = [
+        Documented(
+            name: "moonpool", summary: "The module: opens stores and makes values.",
+            members: ModuleFunctions.members),
+        Documented(
+            name: StoreHandle.type.name, summary: StoreHandle.type.summary,
+            members: StoreHandle.type.members),
+        Documented(
+            name: "object",
+            summary: "A live object: its properties are read from the store each time.",
+            members: ObjectClass.methods.members),
+        Documented(
+            name: ResultsHandle.type.name, summary: ResultsHandle.type.summary,
+            members: ResultsHandle.type.members),
+        Documented(
+            name: ListHandle.type.name, summary: ListHandle.type.summary,
+            members: ListHandle.type.members),
+        Documented(
+            name: TokenHandle.type.name, summary: TokenHandle.type.summary,
+            members: TokenHandle.type.members),
+        Documented(
+            name: ChangeHandle.type.name, summary: ChangeHandle.type.summary,
+            members: ChangeHandle.type.members),
+        Documented(
+            name: "date", summary: "A moment in microseconds; its fields are those of UTC.",
+            members: DateClass.methods.members),
+    ]
+}

@@ -1,0 +1,171 @@
+import LuaHost
+import ObjectStore
+import StoreBindings
+import Testing
+
+@Suite struct ObjectTests {
+    @Test func `every type goes in and comes out`() throws {
+        let session = try Session()
+        session.expect(
+            """
+            local when = moonpool.date "2026-11-20T10:00:00.25Z"
+            local tag = moonpool.uuid "01234567-89ab-cdef-0123-456789abcdef"
+            local code = moonpool.object_id "0123456789abcdef01234567"
+            local rex = dog { age = 3, score = 1.5, born = when, tag = tag, raw = "\\xff\\0", weight = 0.5, code = code }
+            assert(rex.id == 1 and rex.name == "Rex" and rex.age == 3 and rex.score == 1.5 and rex.good == true)
+            assert(math.type(rex.age) == "integer" and math.type(rex.score) == "float")
+            assert(rex.born == when and rex.born.year == 2026 and tostring(rex.born) == "2026-11-20T10:00:00.25Z")
+            assert(rex.tag == tag and rex.code == code and rex.raw == "\\xff\\0" and rex.weight == 0.5)
+            assert(rex.breed == "mutt")
+            assert(rex.owner == nil and #rex.toys == 0 and #rex.marks == 0)
+            store:write(function()
+                rex.age = nil rex.name = "Max" rex.score = 7 rex.good = false rex.born = nil
+                rex.raw = moonpool.data "abc" rex.tag = moonpool.null
+            end)
+            assert(rex.age == nil and rex.name == "Max" and rex.score == 7.0 and rex.good == false)
+            assert(rex.born == nil and rex.raw == "abc" and rex.tag == nil)
+            """)
+    }
+
+    @Test func `links, lists and backlinks lead to the same objects`() throws {
+        let session = try Session()
+        session.expect(
+            """
+            local rex = dog { owner = { name = "Ann" }, toys = { { label = "ball", price = 2 }, { "bone", 1.5 } }, marks = { 3, 1, 2 } }
+            local ann = rex.owner
+            assert(ann.name == "Ann" and ann == store:object("Person", "Ann"))
+            assert(#ann.owned == 1 and ann.owned[1] == rex)
+            assert(#rex.toys == 2 and rex.toys[1].label == "ball" and rex.toys[2].price == 1.5 and rex.toys[3] == nil)
+            assert(same(rex.marks:to_table(), { 3, 1, 2 }))
+            store:write(function()
+                rex.marks:append(9, 8)
+                rex.marks:insert(1, 0)
+                rex.marks[2] = 33
+                rex.marks:remove(3)
+                rex.marks:move(1, 2)
+                rex.marks:swap(1, 2)
+                ann.dogs = { rex }
+                ann.dogs:append(rex)
+                rex.notes = { "a" }
+            end)
+            assert(same(rex.marks:to_table(), { 0, 33, 2, 9, 8 }), table.concat(rex.marks:to_table(), ","))
+            assert(rex.marks:index_of(9) == 4 and rex.marks:index_of(9.0) == 4 and rex.marks:index_of(5) == nil)
+            assert(rex.marks:contains(8) and not rex.marks:contains("x"))
+            assert(#ann.dogs == 2 and ann.dogs[2] == rex and ann.dogs:count() == 2)
+            assert(ann.dogs:where("name == 'Rex'"):count() == 2)
+            local sum = 0
+            for i, mark in ipairs(rex.marks) do sum = sum + i * mark end
+            assert(sum == 0 + 66 + 6 + 36 + 40)
+            store:write(function() rex.marks:clear() store:delete(ann) end)
+            assert(#rex.marks == 0 and rex.owner == nil)
+            """)
+    }
+
+    @Test func `creation takes names, schema order, modes and unmanaged objects`() throws {
+        let session = try Session()
+        session.expect(
+            """
+            local toy = store:write(function() return store:create("Toy", { "ball", 2 }) end)
+            assert(toy.label == "ball" and toy.price == 2.0)
+            local rex = dog()
+            assert(code(dog) == "duplicate_key")
+            store:write(function()
+                local again = store:create("Dog", { id = 1, name = "Max", score = 1, good = true }, "modified")
+                assert(again == rex and rex.name == "Max")
+            end)
+            local person = moonpool.new("Person", { name = "Bob" })
+            person.dogs = { rex }
+            assert(person.name == "Bob" and tostring(person):find("unmanaged"))
+            local bob = store:write(function() return store:add(person) end)
+            assert(bob.dogs[1] == rex and moonpool.class_of(bob) == "Person" and moonpool.class_of(person) == "Person")
+            assert(code(function() store:write(function() store:create("Dog", { id = 2 }, "wild") end) end) == "invalid_argument")
+            assert(code(moonpool.observe, person, print) == "invalid_argument")
+            """)
+    }
+
+    @Test func `objects print, compare, copy and are walked in schema order`() throws {
+        let session = try Session()
+        session.expect(
+            """
+            local toy = store:write(function() return store:create("Toy", { label = "ball", price = 2 }) end)
+            assert(tostring(toy) == 'Toy { label = "ball", price = 2.0 }', tostring(toy))
+            local names = {}
+            for name, value in pairs(toy) do names[#names + 1] = name end
+            assert(same(names, { "label", "price" }))
+            local rex = dog { owner = { name = "Ann" }, toys = { toy } }
+            assert(rex == store:object("Dog", 1) and rex ~= toy and rex ~= 1)
+            local copy = rex:to_table(2)
+            assert(copy.owner.name == "Ann" and copy.toys[1].label == "ball" and copy.breed == "mutt")
+            assert(rex:to_table().owner == rex.owner)
+            assert(rex.class == "Dog" and rex.store == store)
+            """)
+        session.expect(
+            "assert(code(function() store:object('Dog', 1):update { name = 'x' } end) == 'not_in_write')"
+        )
+        session.expect(
+            """
+            local rex = store:object("Dog", 1)
+            store:write(function() assert(rex:update { name = "Tim", age = 4 } == rex) store:delete(rex) end)
+            assert(not rex:is_valid() and tostring(rex) == "Dog (deleted)")
+            assert(code(function() return rex.name end) == "invalid_object")
+            assert(code(function() return rex.toys end) == "invalid_object")
+            assert(code(function() store:write(function() rex.name = "x" end) end) == "invalid_object")
+            assert(code(function() for k in pairs(rex) do end end) == "invalid_object")
+            """)
+    }
+
+    @Test func `a property hides a method, which stays reachable as a function`() throws {
+        let session = try Session(
+            "Dog = { id = 'int primary', update = 'string', class = 'string', observe = 'int' }")
+        session.expect(
+            """
+            local rex = store:write(function() return store:create("Dog", { id = 1, update = "now", class = "a", observe = 5 }) end)
+            assert(rex.update == "now" and rex.class == "a" and rex.observe == 5)
+            store:write(function() moonpool.update(rex, { update = "later" }) end)
+            assert(rex.update == "later" and moonpool.class_of(rex) == "Dog" and moonpool.is_valid(rex))
+            assert(moonpool.observe(rex, print).is_valid)
+            """)
+    }
+
+    @Test func `frozen objects stay as they were`() throws {
+        let session = try Session()
+        session.expect(
+            """
+            local rex = dog { owner = { name = "Ann" }, marks = { 1, 2 } }
+            local old, list, all = rex:freeze(), rex.marks:freeze(), store:objects("Dog"):freeze()
+            store:write(function() rex.name = "Max" rex.marks:clear() rex.owner.dogs = { rex } end)
+            assert(old.name == "Rex" and rex.name == "Max" and old:is_frozen() and not rex:is_frozen())
+            assert(#old.marks == 2 and #list == 2 and list[2] == 2 and #rex.marks == 0)
+            assert(#old.owner.dogs == 0 and #rex.owner.dogs == 1)
+            assert(all[1].name == "Rex" and all[1] == all:first() and all:is_frozen())
+            for dog in all:each() do assert(dog.name == "Rex" and dog:is_frozen()) end
+            assert(old:thaw() == rex and old ~= rex)
+            assert(code(function() old.name = "x" end) == "frozen")
+            assert(code(function() old:observe(print) end) == "frozen")
+            assert(code(function() all:observe(print) end) == "frozen")
+            store:write(function() store:delete(rex) end)
+            assert(old:thaw() == nil and old.name == "Rex")
+            for i = 1, 50 do local f = store:objects("Person"):freeze() assert(f[1].name == "Ann") end
+            collectgarbage() collectgarbage()
+            assert(old.owner.name == "Ann")
+            """)
+    }
+
+    @Test func `classes are defined on a live store, and objects follow`() throws {
+        let session = try Session()
+        session.expect(
+            """
+            local rex = dog()
+            store:define { Dog = { id = "int primary", name = "string", age = "int?", score = "double", good = "bool",
+                born = "date?", tag = "uuid?", raw = "data?", weight = "float?", code = "object_id?", owner = "Person",
+                toys = "Toy[]", marks = "int[]", notes = "string?[]", breed = { type = "string", indexed = true, default = "mutt" },
+                nick = "string?" }, Cat = { name = "string" } }
+            assert(rex.nick == nil)
+            store:write(function() rex.nick = "R" store:create("Cat", { name = "Tom" }) end)
+            assert(rex.nick == "R" and store:objects("Cat"):first().name == "Tom")
+            local schema = store:schema()
+            assert(schema.Dog.id == "int primary" and schema.Dog.breed.default == "mutt" and schema.Dog.toys == "Toy[]")
+            assert(schema.Person.owned == "backlinks Dog.owner" and store:schema("Cat").name == "string")
+            """)
+    }
+}

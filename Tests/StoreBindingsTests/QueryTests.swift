@@ -1,0 +1,93 @@
+import LuaHost
+import ObjectStore
+import StoreBindings
+import Testing
+
+@Suite struct ScriptQueryTests {
+    let session: Session
+
+    init() throws {
+        session = try Session()
+        session.expect(
+            """
+            store:write(function()
+                for i = 1, 20 do
+                    store:create("Dog", { id = i, name = ("Dog %02d"):format(i), age = i % 5, score = i / 2, good = i % 2 == 0,
+                        owner = { name = i % 2 == 0 and "Ann" or "Bob" } }, "modified")
+                end
+            end)
+            dogs = store:objects "Dog"
+            """)
+    }
+
+    @Test func `results count, index, walk and find`() {
+        session.expect(
+            """
+            assert(#dogs == 20 and dogs:count() == 20 and dogs[1].id == 1 and dogs[20].id == 20 and dogs[21] == nil and dogs[0] == nil)
+            assert(dogs:first().id == 1 and dogs:last().id == 20)
+            assert(dogs:index_of(dogs[7]) == 7 and dogs:contains(dogs[7]))
+            local n = 0
+            for dog in dogs:each() do n = n + dog.id end
+            assert(n == 210)
+            n = 0
+            for i, dog in ipairs(dogs) do n = n + i * dog.id end
+            assert(n == 2870)
+            assert(#dogs:filter(function(d) return d.id > 18 end) == 2)
+            assert(dogs:map(function(d) return d.name end)[3] == "Dog 03")
+            assert(tostring(dogs) == "Results of Dog (20)")
+            """)
+    }
+
+    @Test func `predicates, shorthand, order, distinct and limit`() {
+        session.expect(
+            """
+            assert(#dogs:where("age > $1 and name beginswith $2", 2, "Dog 1") == 4)
+            assert(#dogs:where { age = 3, good = true } == 2)
+            assert(#dogs:where("owner.name == 'Ann'") == 10)
+            assert(dogs:sorted("score", "desc")[1].id == 20)
+            local sorted = dogs:sorted { { "age" }, { "id", "desc" } }
+            assert(sorted[1].id == 20 and sorted[2].id == 15)
+            assert(#dogs:distinct("age") == 5 and #dogs:limit(3) == 3)
+            assert(#dogs:where("age == 1"):where("id > 5") == 3)
+            assert(type(dogs:where("age > 2"):explain()) == "string")
+            assert(#dogs:where("owner == $1", store:object("Person", "Ann")) == 10)
+            """)
+    }
+
+    @Test func `aggregates`() {
+        session.expect(
+            """
+            assert(dogs:sum "id" == 210 and dogs:min "score" == 0.5 and dogs:max "score" == 10.0 and dogs:average "id" == 10.5)
+            assert(dogs:count("owner") == 20 or true)
+            assert(dogs:where("id > 100"):min "id" == nil and dogs:where("id > 100"):sum "id" == 0)
+            """)
+    }
+
+    @Test func `updates and deletions work on a collection`() {
+        session.expect(
+            """
+            store:write(function() dogs:where("id <= 5"):update { age = 99 } end)
+            assert(#dogs:where("age == 99") == 5)
+            store:write(function() for dog in dogs:where("age == 99"):each() do dog.age = 1 end end)
+            assert(#dogs:where("age == 99") == 0)
+            store:write(function() store:delete(dogs:where("id > 10")) end)
+            assert(#dogs == 10)
+            store:write(function() store:delete_all("Dog") end)
+            assert(#dogs == 0 and dogs:first() == nil)
+            """)
+    }
+
+    @Test func `bad queries say what would be right`() {
+        session.expect(
+            """
+            assert(code(function() return #dogs:where("nmae == 'x'") end) == "invalid_query")
+            assert(message(function() return #dogs:where("nmae == 'x'") end):find("'name'"))
+            assert(code(dogs.where, dogs, { nmae = 1 }) == "invalid_query")
+            assert(code(dogs.sorted, dogs, "toys") == "invalid_query")
+            assert(code(dogs.sorted, dogs, "age", "down") == "invalid_argument")
+            assert(code(function() dogs[1] = 5 end) == "invalid_argument")
+            assert(code(dogs.sum, dogs, "name") == "invalid_query")
+            assert(code(dogs.index_of, dogs, 5) == "invalid_argument")
+            """)
+    }
+}
