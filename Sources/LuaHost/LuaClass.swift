@@ -75,6 +75,14 @@ public struct LuaMember: Sendable, Equatable {
     public var summary: String
     /// False for a property.
     public var isMethod: Bool
+
+    /// A member.
+    public init(name: String, signature: String, summary: String, isMethod: Bool) {
+        self.name = name
+        self.signature = signature
+        self.summary = summary
+        self.isMethod = isMethod
+    }
 }
 
 /// How a script sees Swift objects of one class. Declare it once, as a global constant; each state makes its own
