@@ -9,16 +9,19 @@ public struct CompiledPredicate: Sendable {
     public let text: String
     /// The table of the class.
     public let table: TableID
-    /// Every key path that the result depends on. A path to a list or to backlinks stands for their
-    /// membership; what elements hold has a longer path of its own.
+    /// Every key path that the result depends on.
+    ///
+    /// A path to a list or to backlinks stands for their membership; what elements hold has a
+    /// longer path of its own.
     public let dependencies: [PropertyPath]
 
     let node: any PredicateNode
     private let tables: [TableID]
 
     /// Whether the result for one object depends on nothing but the values on ``dependencies``, so
-    /// that after a change only touched objects need to be asked again. True for all of today's
-    /// language.
+    /// that after a change only touched objects need to be asked again.
+    ///
+    /// True for all of today's language.
     public var isIncremental: Bool { true }
 
     init(
@@ -37,8 +40,9 @@ public struct CompiledPredicate: Sendable {
         BoundPredicate(node: node, tables: BoundTables(tables, in: view))
     }
 
-    /// Whether an object matches in a view. An object that does not exist reads as all nil: test
-    /// its presence first.
+    /// Whether an object matches in a view.
+    ///
+    /// An object that does not exist reads as all nil: test its presence first.
     public func matches(_ view: StoreView, _ key: ObjectKey) -> Bool {
         bound(to: view).matches(key)
     }
@@ -63,8 +67,9 @@ public struct CompiledPredicate: Sendable {
     }
 }
 
-/// A condition whose tables are looked up in one view. Confined to the view's thread; it follows a
-/// live view.
+/// A condition whose tables are looked up in one view.
+///
+/// Confined to the view's thread; it follows a live view.
 public struct BoundPredicate {
     fileprivate let node: any PredicateNode
     fileprivate let tables: BoundTables

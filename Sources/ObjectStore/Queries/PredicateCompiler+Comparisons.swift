@@ -155,7 +155,7 @@ extension PredicateCompiler {
         default: return .never
         }
         if let exact = Int64(exactly: number) { return .int(comparison, exact) }
-        let isBelow = number < 0x1p63  // and so every int compares alike, unless it is a fraction
+        let isBelow = number < 0x1p63
         switch comparison {
         case .equal: return .never
         case .notEqual: return .always
@@ -173,8 +173,10 @@ extension PredicateCompiler {
         }
     }
 
-    /// A constant for a real column. For a float column it is rounded as the column's values were,
-    /// so that what was stored as 3.14 is found by 3.14.
+    /// A constant for a real column.
+    ///
+    /// For a float column it is rounded as the column's values were, so that what was stored as
+    /// 3.14 is found by 3.14.
     static func real(_ constant: Scalar, _ type: OperandType) -> Double {
         let number = constant.number ?? .nan
         guard type == .value(.float) else { return number }
@@ -218,7 +220,8 @@ extension PredicateCompiler {
     private static func wholeRange(_ low: Scalar, _ high: Scalar) -> ValueTest.Form {
         let least: Int64
         switch whole(.greaterOrEqual, low) {
-        case .int(.greater, let bound): least = bound + 1  // a fraction's floor is below the maximum
+        // A fraction's floor is below the largest int.
+        case .int(.greater, let bound): least = bound + 1
         case .int(_, let bound): least = bound
         case .always: least = .min
         default: return .never

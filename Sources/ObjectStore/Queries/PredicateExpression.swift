@@ -86,7 +86,9 @@ struct AggregateExpression: PredicateExpression {
     }
 }
 
-/// A calculation with numbers. Nil in, nil out; `/` is always exact division, as in Lua.
+/// A calculation with numbers.
+///
+/// Nil in, nil out; `/` is always exact division, as in Lua.
 struct ArithmeticExpression: PredicateExpression {
     let operation: ArithmeticOperator
     let left: any PredicateExpression
@@ -134,7 +136,9 @@ enum AggregateOperation: String, Sendable {
     case sum, minimum = "min", maximum = "max", average = "avg"
 }
 
-/// A running aggregate. Nulls do not count; sums are ints as long as ints can hold them.
+/// A running aggregate.
+///
+/// Nulls do not count; sums are ints as long as ints can hold them.
 struct Aggregate {
     private let operation: AggregateOperation
     private var sum: Int64 = 0

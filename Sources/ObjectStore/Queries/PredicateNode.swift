@@ -189,7 +189,9 @@ struct DisjunctionNode: PredicateNode {
     }
 }
 
-/// What a condition does not match. Logic has two values here: `not (age > 5)` includes nil.
+/// What a condition does not match.
+///
+/// Logic has two values here: `not (age > 5)` includes nil.
 struct NegationNode: PredicateNode {
     let part: any PredicateNode
     var cost: Int { part.cost }

@@ -62,7 +62,9 @@ struct ComparisonSyntax {
     let right: PredicateSyntax
 }
 
-/// How many elements of a collection must satisfy a comparison. Without one, one is enough.
+/// How many elements of a collection must satisfy a comparison.
+///
+/// Without one, one is enough.
 enum Quantifier: Sendable, Hashable {
     case any, all, none
 }

@@ -2,7 +2,9 @@ import ColumnStorage
 
 /// Runs queries against a view.
 public enum QueryEvaluator {
-    /// The keys of a query's objects, in order. A deleted owner of a list gives none.
+    /// The keys of a query's objects, in order.
+    ///
+    /// A deleted owner of a list gives none.
     public static func keys(of query: Query, in view: StoreView) -> ResultKeys {
         guard view.schema.find(table: query.table) != nil else { return ResultKeys([]) }
         var steps = query.plannedSteps[...]

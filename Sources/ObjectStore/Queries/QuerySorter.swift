@@ -59,7 +59,9 @@ struct QuerySorter {
     }
 
     /// The rows of a cluster that can still be among the first, found without reading their values
-    /// one by one. Ties stay in: they may count, and are few.
+    /// one by one.
+    ///
+    /// Ties stay in: they may count, and are few.
     private func better(
         _ bound: UInt64, _ source: ColumnSource, _ cluster: Int, _ bits: ClusterBits
     ) -> ClusterBits {
@@ -77,8 +79,6 @@ struct QuerySorter {
         let nulls = rows.matches(source.column, cluster, .isNull, among: bits)
         return ascending ? below | nulls : bits & ~below & ~nulls
     }
-
-    // MARK: Whole orders
 
     private func sort(_ selection: ResultKeys) -> [ObjectKey] {
         var order: [ObjectKey]?
@@ -141,8 +141,6 @@ struct QuerySorter {
         if !ascending { result += nulls }
         return result
     }
-
-    // MARK: Codes
 
     /// The values of a cluster that are not nil, and where they stand.
     private struct CodedColumn {

@@ -37,7 +37,9 @@ public struct ResultKeys: Sendable {
         if case .bitmap = storage { true } else { false }
     }
 
-    /// The key at a position below ``count``. Logarithmic at worst.
+    /// The key at a position below ``count``.
+    ///
+    /// Logarithmic at worst.
     public subscript(position: Int) -> ObjectKey {
         switch storage {
         case .list(let keys): return keys[position]
@@ -69,7 +71,9 @@ public struct ResultKeys: Sendable {
         }
     }
 
-    /// The first position of a key, or nil. Constant time for an unsorted class, linear otherwise.
+    /// The first position of a key, or nil.
+    ///
+    /// Constant time for an unsorted class, linear otherwise.
     public func firstIndex(of key: ObjectKey) -> Int? {
         switch storage {
         case .list(let keys): return keys.firstIndex(of: key)
@@ -96,7 +100,9 @@ public struct ResultKeys: Sendable {
         return true
     }
 
-    /// All keys as an array. Eight bytes for each.
+    /// All keys as an array.
+    ///
+    /// Eight bytes for each.
     public var array: [ObjectKey] {
         switch storage {
         case .list(let keys): return keys

@@ -1,8 +1,9 @@
 import ColumnStorage
 
 extension Results {
-    /// The sum of a property; nils do not count, and the sum of nothing is 0. Ints give an int
-    /// unless their sum needs more than 64 bits, then a double.
+    /// The sum of a property; nils do not count, and the sum of nothing is 0.
+    ///
+    /// Ints give an int unless their sum needs more than 64 bits, then a double.
     ///
     /// Throws `invalid_query` for an unknown property, a list or a type that has no sum.
     public func sum(_ path: String) throws -> Value {

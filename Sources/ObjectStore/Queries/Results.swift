@@ -32,10 +32,9 @@ public final class Results {
         self.query = query
     }
 
-    // MARK: Reading
-
-    /// The keys of the objects, in order, as of now. A value: it stays as it is when the store
-    /// changes, which is what loops want.
+    /// The keys of the objects, in order, as of now.
+    ///
+    /// A value: it stays as it is when the store changes, which is what loops want.
     public func keys() throws -> ResultKeys {
         let view = try source.openView()
         let stamp = Stamp(view)
@@ -101,8 +100,9 @@ public final class Results {
         return LiveObject(source, try classSchema(), keys[position])
     }
 
-    /// The first object, nil if there is none. Does not compute the others where the order is
-    /// that of the class.
+    /// The first object, nil if there is none.
+    ///
+    /// Does not compute the others where the order is that of the class.
     public func first() throws -> LiveObject? {
         let view = try source.openView()
         if let kept, kept.stamp == Stamp(view) {
@@ -140,12 +140,12 @@ public final class Results {
         return try keys().firstIndex(of: object.key)
     }
 
-    /// Whether an object is among the results. Throws as ``index(of:)``.
+    /// Whether an object is among the results.
+    ///
+    /// Throws as ``index(of:)``.
     public func contains(_ object: LiveObject) throws -> Bool {
         try index(of: object) != nil
     }
-
-    // MARK: Refining
 
     /// The objects that match a predicate (see ``Query``), and what its text says after it.
     ///

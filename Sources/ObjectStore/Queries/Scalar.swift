@@ -49,7 +49,9 @@ enum Scalar: Hashable, Sendable {
         return number > floor ? -1 : 0
     }
 
-    /// Whether `left op right` holds. Nil equals nil and nothing else, and has no order.
+    /// Whether `left op right` holds.
+    ///
+    /// Nil equals nil and nothing else, and has no order.
     static func holds(_ left: Scalar, _ comparison: Comparison, _ right: Scalar) -> Bool {
         switch (left, right) {
         case (.nothing, _), (_, .nothing): return false

@@ -1,0 +1,89 @@
+extension PredicateParser {
+    mutating func parseQuery() throws(QueryFault) -> QuerySyntax {
+        let predicate = try parseCondition()
+        var clauses: [QuerySyntax.Clause] = []
+        while case .name = current.kind {
+            if current.isWord("sort") {
+                clauses.append(try parseSort())
+            } else if current.isWord("distinct") {
+                clauses.append(try parseDistinct())
+            } else if current.isWord("limit") {
+                clauses.append(try parseLimit())
+            } else {
+                break
+            }
+        }
+        guard case .end = current.kind else { throw unexpected(current) }
+        return QuerySyntax(predicate: predicate, clauses: clauses)
+    }
+
+    private func unexpected(_ token: QueryToken) -> QueryFault {
+        let known = [
+            "and", "or", "between", "in", "beginswith", "endswith", "contains", "like", "sort",
+            "distinct", "limit",
+        ]
+        if case .name(let name) = token.kind {
+            if ["matches", "text"].contains(name.lowercased()) {
+                return QueryFault("'\(name)' is not supported", at: token.range)
+            }
+            if let nearest = NearestName.find(name, among: known) {
+                return QueryFault(
+                    "unknown operator '\(name)'; did you mean '\(nearest)'?", at: token.range)
+            }
+            return QueryFault(
+                "expected an operator, 'and', 'or' or the end, found '\(name)'", at: token.range)
+        }
+        if token.isSymbol("&", "|") {
+            return QueryFault(
+                "write '\(token.isSymbol("&") ? "&&" : "||")'", at: token.range)
+        }
+        return QueryFault(
+            "expected 'and', 'or' or the end, found \(token.description)", at: token.range)
+    }
+
+    private mutating func parseSort() throws(QueryFault) -> QuerySyntax.Clause {
+        advance()
+        try expect("(", "after 'sort'")
+        var keys: [(path: PathSyntax, ascending: Bool, range: Range<Int>)] = []
+        repeat {
+            let start = current
+            let path = try parsePath(quantifier: nil)
+            let range = range(from: start)
+            var ascending = true
+            if takeWord("desc") || takeWord("descending") {
+                ascending = false
+            } else {
+                _ = takeWord("asc") || takeWord("ascending")
+            }
+            keys.append((path, ascending, range))
+        } while takeSymbol(",")
+        try expect(")", "to close 'sort('")
+        return .sort(keys)
+    }
+
+    private mutating func parseDistinct() throws(QueryFault) -> QuerySyntax.Clause {
+        advance()
+        try expect("(", "after 'distinct'")
+        var paths: [(path: PathSyntax, range: Range<Int>)] = []
+        repeat {
+            let start = current
+            let path = try parsePath(quantifier: nil)
+            paths.append((path, range(from: start)))
+        } while takeSymbol(",")
+        try expect(")", "to close 'distinct('")
+        return .distinct(paths)
+    }
+
+    private mutating func parseLimit() throws(QueryFault) -> QuerySyntax.Clause {
+        advance()
+        try expect("(", "after 'limit'")
+        guard case .integer(let count) = current.kind, count >= 0 else {
+            throw QueryFault(
+                "limit takes a whole number from 0, found \(current.description)",
+                at: current.range)
+        }
+        advance()
+        try expect(")", "to close 'limit('")
+        return .limit(Int(count))
+    }
+}

@@ -1,0 +1,208 @@
+extension PredicateParser {
+    mutating func parseSum() throws(QueryFault) -> PredicateSyntax {
+        try parseChain([.plus, .minus]) { (parser) throws(QueryFault) in
+            try parser.parseProduct()
+        }
+    }
+
+    private mutating func parseProduct() throws(QueryFault) -> PredicateSyntax {
+        try parseChain([.times, .divided]) { (parser) throws(QueryFault) in
+            try parser.parseUnary()
+        }
+    }
+
+    private mutating func parseChain(
+        _ operators: [ArithmeticOperator],
+        _ operand: (inout PredicateParser) throws(QueryFault) -> PredicateSyntax
+    ) throws(QueryFault) -> PredicateSyntax {
+        let start = current
+        var result = try operand(&self)
+        var length = 0
+        while let sign = operators.first(where: { current.isSymbol($0.rawValue) }) {
+            // A chain leans to the left, so its length is a depth for whoever walks the tree.
+            length += 1
+            guard length <= PredicateParser.mostNested else {
+                throw QueryFault("too many operations in one expression", at: current.range)
+            }
+            advance()
+            let right = try operand(&self)
+            result = PredicateSyntax(
+                form: .arithmetic(sign, result, right), range: range(from: start))
+        }
+        return result
+    }
+
+    private mutating func parseUnary() throws(QueryFault) -> PredicateSyntax {
+        let start = current
+        var isNegative = false
+        var isSigned = false
+        while current.isSymbol("-", "+") {
+            isSigned = true
+            if current.isSymbol("-") { isNegative.toggle() }
+            advance()
+        }
+        let inner = try parsePrimary()
+        guard isSigned else { return inner }
+        let whole = range(from: start)
+        switch inner.form {
+        case .integer(let value):
+            return PredicateSyntax(form: .integer(isNegative ? -value : value), range: whole)
+        case .number(let value):
+            return PredicateSyntax(form: .number(isNegative ? -value : value), range: whole)
+        default:
+            return isNegative ? PredicateSyntax(form: .negated(inner), range: whole) : inner
+        }
+    }
+
+    private mutating func parsePrimary() throws(QueryFault) -> PredicateSyntax {
+        let token = current
+        switch token.kind {
+        case .integer(let value): return constant(.integer(value))
+        case .number(let value): return constant(.number(value))
+        case .text(let value): return constant(.text(value))
+        case .date(let value): return constant(.date(value))
+        case .literal(let function, let text):
+            return constant(.literal(function: function, text: text))
+        case .argument(let position): return constant(.argument(position))
+        case .variable, .aggregate:
+            let path = try parsePath(quantifier: nil)
+            return PredicateSyntax(form: .path(path), range: range(from: token))
+        case .symbol("("):
+            advance()
+            let inner = try parseCondition()
+            try expect(")", "to close the parenthesis")
+            return PredicateSyntax(form: inner.form, range: range(from: token))
+        case .symbol("{"):
+            return try parseList()
+        case .name:
+            return try parseNamed()
+        case .end:
+            throw QueryFault(
+                position == 0
+                    ? "expected a condition; 'truepredicate' matches everything"
+                    : "expected a value or a property, found the end", at: token.range)
+        default:
+            throw QueryFault(
+                "expected a value or a property, found \(token.description)", at: token.range)
+        }
+    }
+
+    private mutating func constant(_ form: PredicateSyntax.Form) -> PredicateSyntax {
+        let range = current.range
+        advance()
+        return PredicateSyntax(form: form, range: range)
+    }
+
+    private mutating func parseList() throws(QueryFault) -> PredicateSyntax {
+        let start = current
+        advance()
+        try descend()
+        defer { depth -= 1 }
+        var elements: [PredicateSyntax] = []
+        if !current.isSymbol("}") {
+            repeat { elements.append(try parseSum()) } while takeSymbol(",")
+        }
+        try expect("}", "to close the list")
+        return PredicateSyntax(form: .list(elements), range: range(from: start))
+    }
+
+    private mutating func parseNamed() throws(QueryFault) -> PredicateSyntax {
+        let token = current
+        guard case .name(let name) = token.kind else { return constant(.null) }
+        let continuesPath = next.isSymbol(".")
+        switch name.lowercased() {
+        case "true" where !continuesPath: return constant(.bool(true))
+        case "false" where !continuesPath: return constant(.bool(false))
+        case "nil" where !continuesPath, "null" where !continuesPath: return constant(.null)
+        case "truepredicate" where !continuesPath: return constant(.always(true))
+        case "falsepredicate" where !continuesPath: return constant(.always(false))
+        case "subquery" where next.isSymbol("("): return try parseSubquery()
+        case "any" where startsPath(next), "some" where startsPath(next):
+            return try parseQuantified(.any)
+        case "all" where startsPath(next): return try parseQuantified(.all)
+        case "none" where startsPath(next): return try parseQuantified(.none)
+        default:
+            let path = try parsePath(quantifier: nil)
+            return PredicateSyntax(form: .path(path), range: range(from: token))
+        }
+    }
+
+    /// Whether a word after `any` begins a path: a property may be called `all` or `none`.
+    private func startsPath(_ token: QueryToken) -> Bool {
+        switch token.kind {
+        case .variable, .aggregate: return true
+        case .name(let name):
+            return ![
+                "and", "or", "in", "between", "beginswith", "endswith", "contains", "like",
+            ].contains(name.lowercased())
+        default: return token.isSymbol("{")
+        }
+    }
+
+    private mutating func parseQuantified(
+        _ quantifier: Quantifier
+    ) throws(QueryFault) -> PredicateSyntax {
+        let start = current
+        advance()
+        if current.isSymbol("{") {
+            throw QueryFault(
+                "'any', 'all' and 'none' need a list property, not a list of values",
+                at: current.range)
+        }
+        let path = try parsePath(quantifier: quantifier)
+        return PredicateSyntax(form: .path(path), range: range(from: start))
+    }
+
+    mutating func parsePath(quantifier: Quantifier?) throws(QueryFault) -> PathSyntax {
+        var path = PathSyntax(quantifier: quantifier, variable: nil, components: [])
+        if case .variable(let name) = current.kind {
+            path.variable = name
+            advance()
+            if !takeSymbol(".") { return path }
+        }
+        repeat {
+            switch current.kind {
+            case .name(let name):
+                path.components.append(.init(name: name, isAggregate: false, range: current.range))
+            case .aggregate(let name):
+                path.components.append(.init(name: name, isAggregate: true, range: current.range))
+            default:
+                throw QueryFault(
+                    "expected a property name, found \(current.description)", at: current.range)
+            }
+            advance()
+            if current.isSymbol("[") {
+                throw QueryFault("indices and map keys are not supported", at: current.range)
+            }
+        } while takeSymbol(".")
+        return path
+    }
+
+    private mutating func parseSubquery() throws(QueryFault) -> PredicateSyntax {
+        let start = current
+        advance()
+        try expect("(", "after 'subquery'")
+        let collectionStart = current
+        let collection = try parsePath(quantifier: nil)
+        let collectionRange = range(from: collectionStart)
+        try expect(",", "after the collection of the subquery")
+        guard case .variable(let variable) = current.kind else {
+            throw QueryFault(
+                "expected a variable such as $x, found \(current.description)", at: current.range)
+        }
+        advance()
+        try expect(",", "after the variable of the subquery")
+        let condition = try parseCondition()
+        try expect(")", "to close the subquery")
+        guard takeSymbol("."), case .aggregate(let name) = current.kind,
+            ["count", "size"].contains(name.lowercased())
+        else { throw QueryFault("a subquery must be followed by .@count", at: range(from: start)) }
+        advance()
+        return PredicateSyntax(
+            form: .subquery(
+                SubquerySyntax(
+                    collection: collection, collectionRange: collectionRange, variable: variable,
+                    condition: condition)),
+            range: range(from: start))
+    }
+}
