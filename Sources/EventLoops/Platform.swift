@@ -51,12 +51,7 @@ func withMainThreadSignalsBlocked<Result>(_ body: () -> Result) -> Result {
 }
 
 /// Lets the signal through that stops a running script, whatever the starting thread's mask was.
-func unblockInterruptSignal() {
-    var unblocked = sigset_t()
-    sigemptyset(&unblocked)
-    sigaddset(&unblocked, SIGURG)
-    pthread_sigmask(SIG_UNBLOCK, &unblocked, nil)
-}
+func unblockInterruptSignal() { unblockSignal(SIGURG) }
 
 func detach(_ thread: pthread_t) { pthread_detach(thread) }
 
@@ -66,6 +61,14 @@ func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count
 
 func systemWrite(_ descriptor: Int32, _ buffer: UnsafeRawPointer?, _ count: Int) -> Int {
     write(descriptor, buffer, count)
+}
+
+/// Lets a signal through on the calling thread.
+func unblockSignal(_ signal: Int32) {
+    var unblocked = sigset_t()
+    sigemptyset(&unblocked)
+    sigaddset(&unblocked, signal)
+    pthread_sigmask(SIG_UNBLOCK, &unblocked, nil)
 }
 
 /// Lets SIGINT through on the calling thread; returns the mask from before.

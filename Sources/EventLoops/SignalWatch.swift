@@ -2,7 +2,8 @@ import CUV
 
 /// Calls a handler on the loop's thread when the process gets a signal.
 ///
-/// The signal's default effect is off while a watch of it lives. Does not keep the loop alive.
+/// The signal's default effect is off while a watch of it lives. Does not keep the loop alive; the signal
+/// is let through on its thread.
 public final class SignalWatch {
     private weak var loop: EventLoop?
     private var handle: UnsafeMutablePointer<uv_signal_t>?
@@ -34,6 +35,8 @@ public final class SignalWatch {
         UnsafeMutableRawPointer(handle).assumingMemoryBound(to: uv_handle_t.self).unreference()
         if started != 0 { cancel() }
         try LoopError.check(started, "uv_signal_start")
+        // A process inherits its mask, and some parents start theirs with everything blocked.
+        unblockSignal(signal)
     }
 
     deinit { cancel() }
