@@ -21,7 +21,7 @@ public struct LuaPlainPrompt {
     /// Reads and runs entries until input ends; false if one of them failed.
     public func run() throws -> Bool {
         var succeeded = true
-        while let entry = read() {
+        while !context.isExiting, let entry = read() {
             if let error = evaluate(entry) {
                 if context.isExiting || error.kind == .interrupted { throw error }
                 succeeded = false
@@ -30,17 +30,24 @@ public struct LuaPlainPrompt {
             // Between entries observers and timers have their turn, as they do at a terminal.
             context.loop.runOnce()
         }
-        write("\n")
+        if !context.isExiting { write("\n") }
         return succeeded
     }
 
     private func evaluate(_ entry: Result<LuaFunction, LuaError>) -> LuaError? {
+        var failure: LuaError?
         do throws(LuaError) {
-            try show(try entry.get().call([]))
-            return nil
+            try context.belowNativeFrame {
+                do throws(LuaError) {
+                    try show(try entry.get().call([]))
+                } catch {
+                    failure = error
+                }
+            }
         } catch {
-            return error
+            failure = failure ?? error
         }
+        return failure
     }
 
     /// The next whole entry, compiled, or what is wrong with it; nil at the end of input.

@@ -94,16 +94,23 @@ public struct LuaProgram {
 
     private struct LoadFailure: Error { let message: String }
 
-    private func attempt(_ body: () throws -> Void) throws -> Bool {
-        do {
-            try body()
-            return true
-        } catch let error as LoadFailure {
-            show(error.message)
-        } catch let error as LuaError {
-            if context.isExiting { throw error }
+    private func attempt(_ body: @escaping () throws -> Void) throws -> Bool {
+        var outcome: (any Error)?
+        do throws(LuaError) {
+            try context.belowNativeFrame { do { try body() } catch { outcome = error } }
+        } catch {
+            // The body's errors stay inside: this is an interrupt that came between its calls.
+            outcome = outcome ?? error
+        }
+        // After `return os.exit()` no instruction is left that could be stopped.
+        if context.isExiting { return false }
+        switch outcome {
+        case nil: return true
+        case let error as LoadFailure: show(error.message)
+        case let error as LuaError:
             show(Self.message(error))
             if error.kind == .interrupted { throw error }
+        case let error?: show("\(error)")
         }
         return false
     }
@@ -120,7 +127,6 @@ public struct LuaProgram {
             error.underlying == nil && error.value.string == nil && error.value.number == nil
             && !error.message.hasPrefix("(error object is a")
         guard let traceback = error.traceback, !describesItself else { return error.message }
-        // The chunk is called from Swift, for which Lua has no frame; in `lua` it is called from C, which shows as this.
-        return "\(error.message)\n\(traceback)\n\t[C]: in ?"
+        return "\(error.message)\n\(traceback)"
     }
 }

@@ -21,9 +21,11 @@ extension ScriptContext {
 
     private static func exitStatus(_ call: borrowing LuaCall) throws -> Int32 {
         switch call[1] {
-        case .nil, .boolean(true): 0
-        case .boolean(false): 1
-        default: Int32(truncatingIfNeeded: try call.integer(1))
+        case .nil, .boolean(true): return 0
+        case .boolean(false): return 1
+        default:
+            _ = try call.number(1)
+            return Int32(truncatingIfNeeded: try call.integer(1))
         }
     }
 

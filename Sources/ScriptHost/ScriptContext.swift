@@ -128,6 +128,16 @@ public final class ScriptContext {
         }
     }
 
+    /// Calls the body through Lua, so that tracebacks end in `[C]: in ?` as in `lua`, whose main part is written in C.
+    ///
+    /// Throws when the run was stopped; the body keeps its own errors.
+    func belowNativeFrame(_ body: @escaping () -> Void) throws(LuaError) {
+        try state.makeFunction("main") { _ in
+            body()
+            return .none
+        }.call([])
+    }
+
     /// Remembers which writes are open between entries: those of an earlier entry outlive an interrupted observer.
     private func noteStandingWrites() {
         if entries == 0 { standingWrites = stores.writing }
