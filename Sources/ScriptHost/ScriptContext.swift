@@ -28,6 +28,7 @@ public final class ScriptContext {
     private(set) var hasFailed = false
     private var entries = 0
     private var standingWrites: [Store] = []
+    private var collector: IdleCollector?
 
     init(
         configuration: ScriptConfiguration, name: String, loop: EventLoop, signals: ScriptSignals
@@ -52,7 +53,7 @@ public final class ScriptContext {
         stores.onError = { [weak self] error, source, token in
             self?.failed(error, in: source, token: token)
         }
-        loop.didTurn = { [weak self] in self?.noteStandingWrites() }
+        loop.didTurn = { [weak self] in self?.didTurn() }
         installTimers()
         installProcessFunctions()
         state.globals["moonpool"] = .table(module)
@@ -75,9 +76,10 @@ public final class ScriptContext {
             while exitStatus == nil { loop.run() }
             hold.release()
         } else if status == 0 {
-            let collector = IdleCollector(self)
+            collector = IdleCollector(self)
             loop.run()
-            collector.stop()
+            collector?.stop()
+            collector = nil
         }
         return exitStatus ?? (status == 0 && hasFailed ? 1 : status)
     }
@@ -136,6 +138,11 @@ public final class ScriptContext {
             body()
             return .none
         }.call([])
+    }
+
+    private func didTurn() {
+        noteStandingWrites()
+        collector?.noteTurn()
     }
 
     /// Remembers which writes are open between entries: those of an earlier entry outlive an interrupted observer.

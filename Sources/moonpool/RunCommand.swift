@@ -44,11 +44,13 @@ enum RunCommand {
         try LuaProgram(line, in: context).run() ? 0 : 1
     }
 
-    /// Opens the store of the command line as the global `store`.
-    static func openStore(_ path: String, in context: ScriptContext) throws {
+    /// Opens the store of the command line as the global `store`; without one, a store in memory.
+    static func openStore(_ path: String?, in context: ScriptContext) throws {
         do throws(LuaError) {
             let open = try context.module.get("open")
-            let store = try context.state.call(open, [.text(path)])
+            let options = context.state.makeTable()
+            if let path { options["path"] = .text(path) } else { options["in_memory"] = "store" }
+            let store = try context.state.call(open, [.table(options)])
             context.state.globals["store"] = store.first ?? .nil
         } catch {
             ProcessServices.writeError("moonpool: \(error.message)\n")
