@@ -1,6 +1,5 @@
 import EventLoops
 import ScriptHost
-import Synchronization
 
 /// Runs scripts on their threads while the main thread waits for their ends and for Ctrl-C.
 enum ScriptRunner {
@@ -9,34 +8,22 @@ enum ScriptRunner {
     )
 
     /// Runs them all to their ends; the first exit code that is not 0, in the order given.
-    ///
-    /// Ctrl-C stops each script's code; a second one within a second ends the process.
     static func run(_ jobs: [Job]) -> Int32 {
         do throws(LoopError) {
             let loop = try EventLoop()
             loop.attach()
+            let interrupts = try InterruptPolicy(on: loop)
             var scripts: [Script] = []
-            var lastInterrupt: Duration?
-            // Before the first script starts, or an early Ctrl-C would end the process without its cleaning up.
-            let started = Started()
-            let watch = try SignalWatch(interruptSignal, on: loop) {
-                let now = loop.clock.now()
-                if let last = lastInterrupt, now - last < .seconds(1) {
-                    ProcessServices.exitNow(130)
-                }
-                lastInterrupt = now
-                for script in started.scripts { script.interrupt() }
-            }
             for job in jobs {
                 let hold = loop.hold()
                 let script = try Script(job.configuration, main: job.main)
                 script.whenEnded { _ in hold.release() }
                 scripts.append(script)
-                started.scripts = scripts
+                interrupts.add(script)
             }
             loop.run()
             let statuses = scripts.map { $0.wait() }
-            watch.cancel()
+            interrupts.end()
             return statuses.first { $0 != 0 } ?? 0
         } catch {
             ProcessServices.writeError("moonpool: \(error)\n")
@@ -50,10 +37,4 @@ enum ScriptRunner {
         let file = path.split(separator: "/").last.map(String.init) ?? path
         return file.hasSuffix(".lua") ? String(file.dropLast(4)) : file
     }
-
-    private final class Started {
-        var scripts: [Script] = []
-    }
-
-    private static let interruptSignal: Int32 = 2
 }
