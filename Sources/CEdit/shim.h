@@ -1,5 +1,6 @@
 #include <histedit.h>
 #include <locale.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/types.h>
@@ -78,9 +79,24 @@ static inline void shim_flush_output(void) { fflush(stdout); }
 extern int wcwidth(wchar_t character);
 static inline int shim_character_width(wchar_t character) { return wcwidth(character); }
 
+/* A UTF-8 locale, made once and never freed; zero where the system has none. */
+static inline locale_t shim_utf8(void) {
+    static _Atomic(locale_t) known;
+    locale_t locale = known;
+    if (locale) return locale;
+    locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+    if (!locale) locale = newlocale(LC_CTYPE_MASK, "en_US.UTF-8", (locale_t)0);
+    locale_t other = (locale_t)0;
+    if (locale && !atomic_compare_exchange_strong(&known, &other, locale)) {
+        freelocale(locale);
+        locale = other;
+    }
+    return locale;
+}
 /* A UTF-8 locale for the calling thread alone: the process keeps the one that scripts expect of `lua`. */
 static inline void shim_use_utf8(void) {
-    locale_t locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
-    if (!locale) locale = newlocale(LC_CTYPE_MASK, "en_US.UTF-8", (locale_t)0);
-    if (locale) uselocale(locale);
+    if (shim_utf8()) uselocale(shim_utf8());
 }
+/* The same until `leave`, which gets what `enter` returned. */
+static inline void *shim_enter_utf8(void) { return (void *)uselocale(shim_utf8()); }
+static inline void shim_leave_utf8(void *before) { uselocale((locale_t)before); }

@@ -1,0 +1,144 @@
+/// Turns an entry into a chunk whose top-level locals outlive it.
+///
+/// The entry becomes the body of a function: locals of earlier entries that it names are that function's upvalues,
+/// which the session then joins to the real variables. So an entry shares a variable with every closure that was made
+/// in its scope, and a new `local x` is a new variable, which older closures do not see. The entry's own top-level
+/// locals are handed over by calls put between its statements, so that they are there even if a later statement fails.
+/// Everything is added without line ends: messages keep their line numbers.
+struct EntryRewriter {
+    /// A local that an earlier entry has left.
+    struct Local: Equatable, Sendable {
+        var name: String
+        /// Whether it may not be assigned to.
+        var isConstant: Bool
+    }
+
+    /// The name of the function that takes new locals. No completion shows it; a script that uses it is asking for it.
+    static let keeper = "__keep_locals"
+
+    /// A name that Lua does not let a function have more than some two hundred of.
+    static let upvalueLimit = 180
+
+    private let source: [UInt8]
+    private let tokens: [LuaToken]
+
+    init(_ entry: String) {
+        source = Array(entry.utf8)
+        tokens = LuaLexer.tokens(of: entry)
+    }
+
+    /// The names that the entry might mean a local by.
+    var names: Set<String> { Set(tokens.lazy.filter { $0.kind == .name }.map(\.text)) }
+
+    /// The chunk: returns a function that takes the keeper and does what the entry says. Nil when it needs too many
+    /// of the earlier locals at once. Without `keeping`, its own locals end with it.
+    func chunk(earlier: [Local], keeping: Bool = true) -> String? {
+        let names = names
+        let needed = earlier.filter { names.contains($0.name) || $0.name == "_ENV" }
+        guard needed.count <= Self.upvalueLimit else { return nil }
+        var text = ""
+        if !needed.isEmpty {
+            // A value from `...` keeps the compiler from taking a constant for its value.
+            let list = needed.map { $0.isConstant ? "\($0.name) <const>" : $0.name }
+            text = "local \(list.joined(separator: ", ")) = ... "
+        }
+        return text + "return function(\(Self.keeper), ...) "
+            + (keeping ? body() : String(decoding: source, as: UTF8.self)) + "\nend"
+    }
+
+    /// The entry with its locals handed over.
+    private func body() -> String {
+        var result: [UInt8] = []
+        var copied = 0
+        func copy(to end: Int) {
+            result += source[copied..<end]
+            copied = end
+        }
+        var depth = 0
+        var pending: [Local] = []
+        func handOver() {
+            guard !pending.isEmpty else { return }
+            result += Array((" " + Self.keep(pending) + " ").utf8)
+            pending = []
+        }
+        var index = 0
+        while index < tokens.count {
+            let token = tokens[index]
+            if depth == 0, Self.beginsStatement(token) {
+                copy(to: token.range.lowerBound)
+                handOver()
+            }
+            if depth == 0, token.isKeyword("local") {
+                let declaration = declaration(at: index)
+                pending += declaration.locals
+                for attribute in declaration.closing {
+                    // What has to be closed stays open until the session ends: the next entries are to use it.
+                    copy(to: tokens[attribute].range.lowerBound)
+                    result += Array("const".utf8)
+                    copied = tokens[attribute].range.upperBound
+                }
+                // The `function` of a local function opens its block as any other does.
+                index = declaration.end
+                continue
+            }
+            depth = max(0, depth + Self.nesting(token))
+            index += 1
+        }
+        copy(to: source.count)
+        if !pending.isEmpty {
+            // On a line of its own: the entry may end in a comment.
+            result += Array("\n".utf8)
+            handOver()
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    private static func keep(_ locals: [Local]) -> String {
+        var seen: Set<String> = []
+        let last = Array(locals.reversed().filter { seen.insert($0.name).inserted }.reversed())
+        let names = last.map(\.name).joined(separator: ", ")
+        let quoted = last.map { "\"\($0.isConstant ? "=" : "")\($0.name)\"" }.joined(separator: ", ")
+        return "\(keeper)(function() return \(names) end, \(quoted))"
+    }
+
+    /// Keywords that can only be the first word of a statement.
+    private static func beginsStatement(_ token: LuaToken) -> Bool {
+        guard token.kind == .keyword else { return false }
+        return ["local", "if", "for", "while", "repeat", "return"].contains(token.text)
+    }
+
+    private static func nesting(_ token: LuaToken) -> Int {
+        guard token.kind == .keyword else { return 0 }
+        switch token.text {
+        case "function", "do", "if", "repeat": return 1
+        case "end", "until": return -1
+        default: return 0
+        }
+    }
+
+    /// The names of a `local` statement, the tokens that say `close`, and the token that follows the names.
+    private func declaration(at index: Int) -> (locals: [Local], closing: [Int], end: Int) {
+        var locals: [Local] = []
+        var closing: [Int] = []
+        var next = index + 1
+        if next < tokens.count, tokens[next].isKeyword("function") {
+            if next + 1 < tokens.count, tokens[next + 1].kind == .name {
+                locals = [Local(name: tokens[next + 1].text, isConstant: false)]
+            }
+            return (locals, [], next)
+        }
+        while next < tokens.count, tokens[next].kind == .name {
+            var local = Local(name: tokens[next].text, isConstant: false)
+            next += 1
+            if next + 2 < tokens.count, tokens[next].isSymbol("<"), tokens[next + 2].isSymbol(">") {
+                local.isConstant = true
+                if tokens[next + 1].text == "close" { closing.append(next + 1) }
+                next += 3
+            }
+            locals.append(local)
+            guard next < tokens.count, tokens[next].isSymbol(",") else { break }
+            next += 1
+        }
+        return (locals, closing, next)
+    }
+}

@@ -1,0 +1,108 @@
+import LineEditing
+
+/// Rows and columns that fit a window: names, types, values, and what was left out.
+struct Grid {
+    struct Column: Equatable {
+        var name: String
+        var type: String
+        var isNumeric: Bool
+    }
+
+    /// What it is in one line: `Results of Dog (1,000)`.
+    var title: String
+    var columns: [Column]
+    /// The rows that are shown; each has a cell per column.
+    var rows: [[String]]
+    /// How many there are in all.
+    var count: Int
+    /// What one row is called, for the last line.
+    var thing: (one: String, many: String)
+
+    /// Whether there are more rows than shown.
+    var isShortened: Bool { count > rows.count }
+
+    private static let gap = 2
+    private static let narrowest = 6
+
+    /// The lines, none wider than the window.
+    func render(width: Int, style: Style) -> [String] {
+        let (shown, widths) = fit(width)
+        var lines: [String] = []
+        if !shown.isEmpty {
+            lines.append(
+                line(shown.map { columns[$0].name }, shown, widths) { style.paint($0, .strong) })
+            lines.append(
+                line(shown.map { columns[$0].type }, shown, widths) { style.paint($0, .dim) })
+            lines.append(
+                style.paint(
+                    widths.map { String(repeating: "─", count: $0) }.joined(
+                        separator: String(repeating: " ", count: Self.gap)), .dim))
+        }
+        for row in rows {
+            lines.append(line(shown.map { row[$0] }, shown, widths) { $0 })
+        }
+        var remarks = [ValueText.count(count, thing.one, thing.many)]
+        if isShortened {
+            remarks.append("… \(ValueText.count(count - rows.count)) more: .last shows them")
+        }
+        let hidden = columns.indices.filter { !shown.contains($0) }.map { columns[$0].name }
+        if !hidden.isEmpty {
+            remarks.append(
+                "… \(ValueText.count(hidden.count, "column")) more: "
+                    + hidden.joined(separator: ", "))
+        }
+        lines.append(
+            style.paint(TerminalText.truncate(remarks.joined(separator: " · "), to: width), .dim))
+        return lines
+    }
+
+    private func line(
+        _ cells: [String], _ shown: [Int], _ widths: [Int], paint: (String) -> String
+    ) -> String {
+        var text = ""
+        for (index, cell) in cells.enumerated() {
+            let cut = TerminalText.truncate(cell, to: widths[index])
+            let padding = String(
+                repeating: " ", count: max(0, widths[index] - TerminalText.width(cut)))
+            let isLast = index == cells.count - 1
+            if columns[shown[index]].isNumeric {
+                text += padding + paint(cut)
+            } else {
+                text += paint(cut) + (isLast ? "" : padding)
+            }
+            if !isLast { text += String(repeating: " ", count: Self.gap) }
+        }
+        return text
+    }
+
+    /// Which columns are shown, and how wide: the widest give way first, then the last ones go.
+    private func fit(_ width: Int) -> (shown: [Int], widths: [Int]) {
+        let natural = columns.indices.map { index in
+            rows.reduce(
+                max(TerminalText.width(columns[index].name), TerminalText.width(columns[index].type))
+            ) { max($0, TerminalText.width($1[index])) }
+        }
+        var shown = Array(columns.indices)
+        func least(_ index: Int) -> Int {
+            // Numbers say something else when they are cut.
+            columns[index].isNumeric ? natural[index] : min(natural[index], Self.narrowest)
+        }
+        func total(_ widths: [Int]) -> Int {
+            widths.reduce(0, +) + Self.gap * max(0, widths.count - 1)
+        }
+        while shown.count > 1, total(shown.map(least)) > width { shown.removeLast() }
+        var widths = shown.map { natural[$0] }
+        while total(widths) > width {
+            guard
+                let widest = widths.indices.filter({ widths[$0] > least(shown[$0]) })
+                    .max(by: { widths[$0] < widths[$1] })
+            else { break }
+            // Straight down to the next widest, not one by one.
+            let next = widths.indices.filter { $0 != widest }.map { widths[$0] }.max() ?? 0
+            let excess = total(widths) - width
+            let step = max(1, min(excess, widths[widest] - max(next, least(shown[widest]))))
+            widths[widest] -= step
+        }
+        return (shown, widths.map { min($0, width) })
+    }
+}

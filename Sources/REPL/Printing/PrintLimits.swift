@@ -1,0 +1,28 @@
+/// How much of a value is shown.
+public struct PrintLimits: Sendable, Equatable {
+    /// How deep tables are opened.
+    public var depth: Int
+    /// How many items of one table are shown.
+    public var items: Int
+    /// How many characters of one string are shown.
+    public var string: Int
+    /// How many rows of a table of objects are shown.
+    public var rows: Int
+    /// The window's width.
+    public var columns: Int
+
+    /// What fits into a window; the first look at a value.
+    public init(depth: Int = 4, items: Int = 60, string: Int = 400, rows: Int = 20, columns: Int = 80)
+    {
+        self.depth = depth
+        self.items = items
+        self.string = string
+        self.rows = rows
+        self.columns = columns
+    }
+
+    /// Everything, within reason: `.last`.
+    public func generous() -> PrintLimits {
+        PrintLimits(depth: 16, items: 10_000, string: 100_000, rows: 10_000, columns: columns)
+    }
+}

@@ -1,0 +1,38 @@
+/// Colours of the prompt and of printed values; plain where nobody wants them.
+public struct Style: Sendable {
+    /// What a piece of text is.
+    enum Role: Sendable {
+        case plain, string, number, word, key, type, dim, error, strong, location
+    }
+
+    /// Whether anything is coloured at all.
+    let isColored: Bool
+
+    /// Colours, or none.
+    public init(isColored: Bool) { self.isColored = isColored }
+
+    /// No colours: files, pipes, `NO_COLOR`, tests.
+    public static let plain = Style(isColored: false)
+
+    /// The text as the terminal gets it.
+    func paint(_ text: String, _ role: Role) -> String {
+        guard isColored, let code = Self.code(role), !text.isEmpty else { return text }
+        return "\u{1B}[\(code)m\(text)\u{1B}[0m"
+    }
+
+    // The eight basic colours follow the user's own scheme, light or dark.
+    private static func code(_ role: Role) -> String? {
+        switch role {
+        case .plain: nil
+        case .string: "32"
+        case .number: "36"
+        case .word: "35"
+        case .key: "34"
+        case .type: "33"
+        case .dim: "2"
+        case .error: "31"
+        case .strong: "1"
+        case .location: "36"
+        }
+    }
+}

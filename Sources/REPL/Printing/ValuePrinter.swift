@@ -1,0 +1,221 @@
+import LuaHost
+
+/// What a value of the store is for the printer.
+enum Described {
+    /// Written as it is: dates, stores, tokens.
+    case text(String)
+    /// Name and fields: an object.
+    case record(name: String, fields: [(name: String, value: LuaValue)])
+    /// Rows and columns: Results, lists of objects.
+    case grid(Grid)
+    /// Values in order, under a name: lists of values.
+    case sequence(name: String, values: [LuaValue], count: Int)
+}
+
+/// Prints any Lua value for people: nested tables with sorted keys and limits, objects, Results.
+///
+/// Reads tables raw; the only code of a script that it calls is `__tostring`, guarded. On the script's thread.
+struct ValuePrinter {
+    let state: LuaState
+    var limits: PrintLimits
+    var style: Style
+    /// Knows the store's values; nil for those it does not know.
+    var describe: (_ value: LuaValue, _ limits: PrintLimits) -> Described?
+    /// Says where a function was defined, if that is known.
+    var place: (LuaFunction) -> String? = { _ in nil }
+
+    /// What a printing has left out.
+    final class Report {
+        /// Whether `.last` would show more.
+        var isShortened = false
+    }
+
+    /// The value's text, and whether something was left out.
+    func print(_ value: LuaValue) -> (text: String, isShortened: Bool) {
+        let report = Report()
+        // A string alone is shown as it is written, so that its characters can be told from what they print.
+        let layout = layout(value, depth: 0, path: [], report)
+        return (layout.render(width: max(limits.columns, 20)), report.isShortened)
+    }
+
+    private func piece(_ text: String, _ role: Style.Role = .plain) -> Piece {
+        Piece(text, role, style)
+    }
+
+    /// What `tostring` makes of it; an error in a script's `__tostring` is shown in its place.
+    private func text(of value: LuaValue) -> String {
+        do {
+            return try state.describe(value).description
+        } catch {
+            return "<\(value.typeName): \(error.message)>"
+        }
+    }
+
+    private func layout(_ value: LuaValue, depth: Int, path: [LuaTable], _ report: Report) -> Layout {
+        switch value {
+        case .nil: .piece(piece("nil", .word))
+        case .boolean(let flag): .piece(piece(flag ? "true" : "false", .word))
+        case .integer, .number: .piece(piece(text(of: value), .number))
+        case .string(let string): string_(string, report)
+        case .table(let table): self.table(table, depth: depth, path: path, report)
+        case .function(let function): .piece(piece(name(of: function), .type))
+        case .thread(let thread): .piece(piece("coroutine (\(thread.status))", .type))
+        case .userdata: userdata(value, depth: depth, path: path, report)
+        }
+    }
+
+    private func string_(_ string: LuaString, _ report: Report) -> Layout {
+        let (text, hidden) = ValueText.quoted(string, limit: limits.string)
+        guard hidden > 0 else { return .piece(piece(text, .string)) }
+        report.isShortened = true
+        var piece = piece(text, .string)
+        let remark = self.piece(" … \(ValueText.count(hidden)) more", .dim)
+        piece.text += remark.text
+        piece.width += remark.width
+        return .piece(piece)
+    }
+
+    private func name(of function: LuaFunction) -> String {
+        if let place = place(function) { return "function (\(place))" }
+        return "function"
+    }
+
+    private func userdata(_ value: LuaValue, depth: Int, path: [LuaTable], _ report: Report)
+        -> Layout
+    {
+        switch describe(value, limits) {
+        case nil: return .piece(piece(text(of: value), .type))
+        case .text(let text): return .piece(piece(text, .type))
+        case .record(let name, let fields):
+            guard depth < limits.depth else {
+                report.isShortened = true
+                return .piece(piece("\(name) { … }", .type))
+            }
+            let items = fields.map { field in
+                (
+                    key: piece(key(.text(field.name)), .key) as Piece?,
+                    // Objects link in circles: those inside show themselves by name and key alone.
+                    value: layout(field.value, depth: max(depth + 1, limits.depth - 1), path: path, report)
+                )
+            }
+            return .group(
+                open: piece(name + " {", .type), items: items, rest: nil, close: piece("}", .type))
+        case .sequence(let name, let values, let count):
+            var rest: Piece?
+            if count > values.count {
+                report.isShortened = true
+                rest = piece("… \(ValueText.count(count - values.count)) more", .dim)
+            }
+            return .group(
+                open: piece(name.isEmpty ? "{" : name + " {"),
+                items: values.map {
+                    (nil, layout($0, depth: max(depth + 1, limits.depth - 1), path: path, report))
+                },
+                rest: rest, close: piece("}"))
+        case .grid(let grid):
+            if grid.isShortened { report.isShortened = true }
+            guard depth == 0 else { return .piece(piece(grid.title, .type)) }
+            return .block(grid.render(width: limits.columns, style: style))
+        }
+    }
+
+    private func table(_ table: LuaTable, depth: Int, path: [LuaTable], _ report: Report) -> Layout {
+        if path.contains(table) { return .piece(piece("<cycle>", .dim)) }
+        if let metatable = table.metatable, metatable["__tostring"] != .nil {
+            return .piece(piece(text(of: .table(table)), .type))
+        }
+        if depth == 0, let grid = objectGrid(table) {
+            if grid.isShortened { report.isShortened = true }
+            return .block(grid.render(width: limits.columns, style: style))
+        }
+        var named: String?
+        if let name = table.metatable?["__name"].text { named = name }
+        let content = TableContent(table, limit: limits.items)
+        guard content.count > 0 else {
+            return .piece(piece(named.map { $0 + " {}" } ?? "{}"))
+        }
+        guard depth < limits.depth else {
+            report.isShortened = true
+            return .piece(piece("{ … \(ValueText.count(content.count, "item")) }", .dim))
+        }
+        let path = path + [table]
+        var items: [(key: Piece?, value: Layout)] = content.elements.map {
+            (nil, layout($0, depth: depth + 1, path: path, report))
+        }
+        for (key, value) in content.fields {
+            items.append(
+                (piece(self.key(key), .key), layout(value, depth: depth + 1, path: path, report)))
+        }
+        var rest: Piece?
+        if content.count > items.count {
+            report.isShortened = true
+            rest = piece("… \(ValueText.count(content.count - items.count)) more", .dim)
+        }
+        return .group(
+            open: piece(named.map { $0 + " {" } ?? "{"), items: items, rest: rest, close: piece("}"))
+    }
+
+    /// A plain array of objects of one class is shown as Results are.
+    private func objectGrid(_ table: LuaTable) -> Grid? {
+        guard table.count > 0, table[1].userdata != nil, case .userdata = table[table.count] else {
+            return nil
+        }
+        guard case .grid(let grid)? = describe(.table(table), limits) else { return nil }
+        return grid
+    }
+
+    private func key(_ key: LuaValue) -> String {
+        if case .string(let string) = key {
+            if let text = string.text, ValueText.isName(text) { return text }
+            return "[\(ValueText.quoted(string, limit: 60).text)]"
+        }
+        if case .table(let table) = key {
+            return table.metatable?["__tostring"] == .nil ? "[table]" : "[\(text(of: key))]"
+        }
+        return "[\(text(of: key))]"
+    }
+}
+
+/// A table's items in the order in which they are shown: the array part, then the other keys, sorted.
+struct TableContent {
+    /// The values of 1, 2, …, as far as they are shown.
+    private(set) var elements: [LuaValue] = []
+    /// The other keys and their values, as far as they are shown.
+    private(set) var fields: [(key: LuaValue, value: LuaValue)] = []
+    /// How many items there are in all.
+    private(set) var count: Int
+
+    init(_ table: LuaTable, limit: Int) {
+        let length = table.count
+        for index in 0..<min(length, limit) { elements.append(table[index + 1]) }
+        count = length
+        // A big array is not walked for the few keys that may stand beside it.
+        if length > 100_000 { return }
+        let others = table.pairs.filter { pair in
+            guard case .integer(let key) = pair.key else { return true }
+            return key < 1 || key > Int64(length)
+        }
+        count += others.count
+        let room = limit - elements.count
+        fields = Array(others.sorted { Self.order($0.key) < Self.order($1.key) }.prefix(room))
+    }
+
+    private struct Order: Comparable {
+        var kind: Int
+        var number: Double
+        var text: String
+        static func < (a: Order, b: Order) -> Bool {
+            (a.kind, a.number, a.text) < (b.kind, b.number, b.text)
+        }
+    }
+
+    private static func order(_ key: LuaValue) -> Order {
+        switch key {
+        case .integer(let value): Order(kind: 0, number: Double(value), text: "")
+        case .number(let value): Order(kind: 0, number: value, text: "")
+        case .string(let value): Order(kind: 1, number: 0, text: value.description)
+        case .boolean(let value): Order(kind: 2, number: value ? 1 : 0, text: "")
+        default: Order(kind: 3, number: 0, text: key.typeName)
+        }
+    }
+}

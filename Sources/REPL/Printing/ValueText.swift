@@ -1,0 +1,73 @@
+import LineEditing
+import LuaHost
+
+/// How single values are written: as Lua would have them typed, where it can.
+enum ValueText {
+    /// A string in quotes, cut after so many characters; what cannot be shown is escaped.
+    static func quoted(_ string: LuaString, limit: Int) -> (text: String, hidden: Int) {
+        guard let text = string.text else { return quotedBytes(string.bytes, limit: limit) }
+        var result = "\""
+        var count = 0
+        var rest = 0
+        for scalar in text.unicodeScalars {
+            if count == limit {
+                rest += 1
+                continue
+            }
+            count += 1
+            switch scalar {
+            case "\"": result += "\\\""
+            case "\\": result += "\\\\"
+            case "\n": result += "\\n"
+            case "\t": result += "\\t"
+            case "\r": result += "\\r"
+            case "\0": result += "\\0"
+            case _ where TerminalText.isShown(scalar): result.unicodeScalars.append(scalar)
+            case _ where scalar.value < 0x80: result += "\\x" + hexadecimal(UInt8(scalar.value))
+            default: result += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+            }
+        }
+        return (result + "\"", rest)
+    }
+
+    private static func quotedBytes(_ bytes: [UInt8], limit: Int) -> (text: String, hidden: Int) {
+        var result = "\""
+        for byte in bytes.prefix(limit) {
+            switch byte {
+            case UInt8(ascii: "\""): result += "\\\""
+            case UInt8(ascii: "\\"): result += "\\\\"
+            case UInt8(ascii: "\n"): result += "\\n"
+            case 0x20..<0x7F: result.unicodeScalars.append(Unicode.Scalar(byte))
+            default: result += "\\x" + hexadecimal(byte)
+            }
+        }
+        return (result + "\"", max(0, bytes.count - limit))
+    }
+
+    private static func hexadecimal(_ byte: UInt8) -> String {
+        let digits = String(byte, radix: 16, uppercase: true)
+        return digits.count == 1 ? "0" + digits : digits
+    }
+
+    /// Whether a key can stand before `=` as it is.
+    static func isName(_ text: String) -> Bool {
+        guard let first = text.utf8.first, !(0x30...0x39).contains(first) else { return false }
+        return text.utf8.allSatisfy(LuaLexer.isNameByte) && !LuaToken.keywords.contains(text)
+    }
+
+    /// A number with its thousands apart, for counts in remarks.
+    static func count(_ number: Int) -> String {
+        var digits = Array(String(number.magnitude))
+        var position = digits.count - 3
+        while position > 0 {
+            digits.insert(",", at: position)
+            position -= 3
+        }
+        return (number < 0 ? "-" : "") + String(digits)
+    }
+
+    /// A number of things, with the thing in the right form.
+    static func count(_ number: Int, _ thing: String, _ things: String? = nil) -> String {
+        "\(count(number)) \(number == 1 ? thing : things ?? thing + "s")"
+    }
+}
