@@ -14,7 +14,11 @@ extension LineEditor {
             case .second:
                 output.pipe.drain()
                 showWhatHappened()
-            case .interrupted:
+                if mustStop?() == true {
+                    wasStopped = true
+                    return -1
+                }
+            case .interrupted, .timeout:
                 showWhatHappened()
             case .first:
                 guard let scalar = readScalar() else { return 0 }
@@ -58,21 +62,5 @@ extension LineEditor {
             if next & 0xC0 != 0x80 { break }
         }
         return String(decoding: bytes, as: UTF8.self).unicodeScalars.first
-    }
-
-    // MARK: - Waiting without a line
-
-    /// What ended a wait between lines.
-    public enum Event: Sendable { case woken, interrupted }
-
-    /// Waits until somebody wakes the pipe of the output, or the user presses Ctrl-C. For while code runs.
-    public func waitForEvent() -> Event {
-        while true {
-            if TerminalSignals.takeInterrupts() > 0 { return .interrupted }
-            let readiness = Descriptor.waitForInput(nil, or: output.pipe.readEnd)
-            output.pipe.drain()
-            if TerminalSignals.takeInterrupts() > 0 { return .interrupted }
-            if readiness == .second { return .woken }
-        }
     }
 }

@@ -37,11 +37,15 @@ public final class LineEditor {
     var prompt = ""
     var windowSize: (columns: Int, rows: Int)
     var wasInterrupted = false
+    var wasStopped = false
 
     /// The entries that can be recalled.
     public let history: EditHistory
     /// Asked for what may stand at the cursor: gets the text before it and the text after it.
     public var completer: ((_ before: String, _ after: String) -> Completion?)?
+
+    /// Asked whenever the output's pipe is woken: true ends the reading as the end of the input does.
+    public var mustStop: (() -> Bool)?
 
     /// Marks in a prompt the characters that take no room on the screen, such as colours: one before, one after.
     public static let promptEscape: Unicode.Scalar = "\u{1}"
@@ -100,6 +104,7 @@ public final class LineEditor {
     public func readLine(prompt: String) -> LineInput {
         setPrompt(prompt)
         wasInterrupted = false
+        wasStopped = false
         noticeWindowSize()
         output.pipe.drain()
         output.finishLine()
@@ -117,7 +122,7 @@ public final class LineEditor {
             el_reset(editor)
             return .interrupted
         }
-        guard let line, count > 0 else {
+        guard !wasStopped, let line, count > 0 else {
             write("\r\n")
             return .endOfInput
         }
@@ -139,6 +144,11 @@ public final class LineEditor {
     static func of(_ editor: OpaquePointer) -> LineEditor? {
         guard let client = shim_client(editor) else { return nil }
         return Unmanaged<LineEditor>.fromOpaque(client).takeUnretainedValue()
+    }
+
+    /// The window's width and height.
+    public var window: (columns: Int, rows: Int) {
+        Descriptor.windowSize(descriptor) ?? windowSize
     }
 
     // MARK: - Prompt

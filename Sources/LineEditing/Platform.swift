@@ -68,16 +68,19 @@ enum Descriptor {
         }
     }
 
-    enum Readiness { case first, second, interrupted }
+    enum Readiness { case first, second, interrupted, timeout }
 
     /// Waits until one of two descriptors can be read; the second goes first, because it announces the rest.
-    static func waitForInput(_ first: Int32?, or second: Int32) -> Readiness {
+    static func waitForInput(_ first: Int32?, or second: Int32, milliseconds: Int? = nil)
+        -> Readiness
+    {
         var ready = [
             pollfd(fd: second, events: Int16(POLLIN), revents: 0),
             pollfd(fd: first ?? -1, events: Int16(POLLIN), revents: 0),
         ]
-        let count = poll(&ready, 2, -1)
+        let count = poll(&ready, 2, Int32(clamping: milliseconds ?? -1))
         if count < 0 { return .interrupted }
+        if count == 0 { return .timeout }
         return ready[0].revents != 0 ? .second : .first
     }
 
@@ -109,6 +112,21 @@ enum Descriptor {
     static func drain(_ descriptor: Int32) {
         var buffer = [UInt8](repeating: 0, count: 256)
         while read(descriptor, &buffer, buffer.count) > 0 {}
+    }
+
+    /// The names in a folder, folders with a slash at their ends; empty when it cannot be read.
+    static func names(in folder: String) -> [String] {
+        guard let stream = opendir(folder) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            let isFolder = entry.pointee.d_type == UInt8(DT_DIR)
+            if name != ".", name != ".." { names.append(isFolder ? name + "/" : name) }
+        }
+        return names.sorted()
     }
 
     static func close(_ descriptor: Int32) {

@@ -97,7 +97,8 @@ struct EntryRewriter {
         var seen: Set<String> = []
         let last = Array(locals.reversed().filter { seen.insert($0.name).inserted }.reversed())
         let names = last.map(\.name).joined(separator: ", ")
-        let quoted = last.map { "\"\($0.isConstant ? "=" : "")\($0.name)\"" }.joined(separator: ", ")
+        let quoted = last.map { "\"\($0.isConstant ? "=" : "")\($0.name)\"" }.joined(
+            separator: ", ")
         return "\(keeper)(function() return \(names) end, \(quoted))"
     }
 

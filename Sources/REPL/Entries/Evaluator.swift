@@ -25,7 +25,8 @@ final class Evaluator {
 
     /// The text of an entry by the name it has in messages.
     func source(named name: some StringProtocol) -> String? {
-        guard name.hasPrefix(Self.prefix), let number = Int(name.dropFirst(Self.prefix.count)) else {
+        guard name.hasPrefix(Self.prefix), let number = Int(name.dropFirst(Self.prefix.count))
+        else {
             return nil
         }
         return sources[number]
@@ -33,15 +34,21 @@ final class Evaluator {
 
     static let prefix = "entry "
 
-    /// Compiles an entry; what it returns runs it. `enter` surrounds every run.
+    /// Runs an entry; all its results. `enter` surrounds the run. A file gives its own name for messages.
     func evaluate(
-        _ entry: String, enter: (() throws -> [LuaValue]) throws -> [LuaValue]
+        _ entry: String, named file: String? = nil,
+        enter: (() throws -> [LuaValue]) throws -> [LuaValue]
     ) throws -> [LuaValue] {
         let text = EntryText.lua(entry)
-        number += 1
-        sources[number] = text
-        sources[number - Self.kept] = nil
-        let name = "=\(Self.prefix)\(number)"
+        let name: String
+        if let file {
+            name = "@" + file
+        } else {
+            number += 1
+            sources[number] = text
+            sources[number - Self.kept] = nil
+            name = "=\(Self.prefix)\(number)"
+        }
         let isExpression: Bool
         let plain: LuaFunction
         do {

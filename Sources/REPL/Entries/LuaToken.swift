@@ -106,7 +106,8 @@ struct LuaLexer {
     }
 
     private mutating func scanNumber() {
-        let isHexadecimal = byte() == UInt8(ascii: "0") && (byte(1) ?? 0) | 0x20 == UInt8(ascii: "x")
+        let isHexadecimal =
+            byte() == UInt8(ascii: "0") && (byte(1) ?? 0) | 0x20 == UInt8(ascii: "x")
         let exponent: UInt8 = isHexadecimal ? UInt8(ascii: "p") : UInt8(ascii: "e")
         while let next = byte() {
             if next | 0x20 == exponent, let sign = byte(1), "+-".utf8.contains(sign) {
@@ -151,7 +152,9 @@ struct LuaLexer {
         let close = UInt8(ascii: "]")
         while position < bytes.count {
             if byte() == close, byte(level + 1) == close,
-                bytes[(position + 1)..<(position + 1 + level)].allSatisfy({ $0 == UInt8(ascii: "=") })
+                bytes[(position + 1)..<(position + 1 + level)].allSatisfy({
+                    $0 == UInt8(ascii: "=")
+                })
             {
                 position += level + 2
                 return true
@@ -164,6 +167,7 @@ struct LuaLexer {
     private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
     static func isNameByte(_ byte: UInt8) -> Bool {
-        isDigit(byte) || byte == 0x5F || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+        isDigit(byte) || byte == 0x5F || (0x41...0x5A).contains(byte)
+            || (0x61...0x7A).contains(byte)
     }
 }

@@ -79,7 +79,9 @@ struct Grid {
     private func fit(_ width: Int) -> (shown: [Int], widths: [Int]) {
         let natural = columns.indices.map { index in
             rows.reduce(
-                max(TerminalText.width(columns[index].name), TerminalText.width(columns[index].type))
+                max(
+                    TerminalText.width(columns[index].name), TerminalText.width(columns[index].type)
+                )
             ) { max($0, TerminalText.width($1[index])) }
         }
         var shown = Array(columns.indices)

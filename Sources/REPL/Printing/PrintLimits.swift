@@ -12,8 +12,9 @@ public struct PrintLimits: Sendable, Equatable {
     public var columns: Int
 
     /// What fits into a window; the first look at a value.
-    public init(depth: Int = 4, items: Int = 60, string: Int = 400, rows: Int = 20, columns: Int = 80)
-    {
+    public init(
+        depth: Int = 4, items: Int = 60, string: Int = 400, rows: Int = 20, columns: Int = 80
+    ) {
         self.depth = depth
         self.items = items
         self.string = string

@@ -1,15 +1,28 @@
 import LuaHost
 
+/// A property's value as it is shown.
+struct Field {
+    var name: String
+    var text: String
+    var role: Style.Role
+
+    init(_ name: String, _ text: String, _ role: Style.Role) {
+        self.name = name
+        self.text = text
+        self.role = role
+    }
+}
+
 /// What a value of the store is for the printer.
 enum Described {
-    /// Written as it is: dates, stores, tokens.
+    /// Written as it is.
     case text(String)
-    /// Name and fields: an object.
-    case record(name: String, fields: [(name: String, value: LuaValue)])
-    /// Rows and columns: Results, lists of objects.
+    /// An object: its class and its properties.
+    case record(name: String, fields: [Field], remark: String?)
+    /// Results, lists of objects.
     case grid(Grid)
-    /// Values in order, under a name: lists of values.
-    case sequence(name: String, values: [LuaValue], count: Int)
+    /// A list of values; as many as are shown, and how many there are.
+    case sequence(name: String, items: [Field], count: Int)
 }
 
 /// Prints any Lua value for people: nested tables with sorted keys and limits, objects, Results.
@@ -51,7 +64,8 @@ struct ValuePrinter {
         }
     }
 
-    private func layout(_ value: LuaValue, depth: Int, path: [LuaTable], _ report: Report) -> Layout {
+    private func layout(_ value: LuaValue, depth: Int, path: [LuaTable], _ report: Report) -> Layout
+    {
         switch value {
         case .nil: .piece(piece("nil", .word))
         case .boolean(let flag): .piece(piece(flag ? "true" : "false", .word))
@@ -86,32 +100,27 @@ struct ValuePrinter {
         switch describe(value, limits) {
         case nil: return .piece(piece(text(of: value), .type))
         case .text(let text): return .piece(piece(text, .type))
-        case .record(let name, let fields):
+        case .record(let name, let fields, let remark):
             guard depth < limits.depth else {
                 report.isShortened = true
                 return .piece(piece("\(name) { … }", .type))
             }
-            let items = fields.map { field in
-                (
-                    key: piece(key(.text(field.name)), .key) as Piece?,
-                    // Objects link in circles: those inside show themselves by name and key alone.
-                    value: layout(field.value, depth: max(depth + 1, limits.depth - 1), path: path, report)
-                )
-            }
             return .group(
-                open: piece(name + " {", .type), items: items, rest: nil, close: piece("}", .type))
-        case .sequence(let name, let values, let count):
-            var rest: Piece?
-            if count > values.count {
-                report.isShortened = true
-                rest = piece("… \(ValueText.count(count - values.count)) more", .dim)
-            }
-            return .group(
-                open: piece(name.isEmpty ? "{" : name + " {"),
-                items: values.map {
-                    (nil, layout($0, depth: max(depth + 1, limits.depth - 1), path: path, report))
+                open: piece(name + " {", .type),
+                items: fields.map {
+                    (piece(key(.text($0.name)), .key), .piece(piece($0.text, $0.role)))
                 },
-                rest: rest, close: piece("}"))
+                rest: remark.map { piece("-- \($0)", .dim) }, close: piece("}", .type))
+        case .sequence(let name, let items, let count):
+            var rest: Piece?
+            if count > items.count {
+                report.isShortened = true
+                rest = piece("… \(ValueText.count(count - items.count)) more", .dim)
+            }
+            return .group(
+                open: piece(name + " {", .type),
+                items: items.map { (nil, .piece(piece($0.text, $0.role))) },
+                rest: rest, close: piece("}", .type))
         case .grid(let grid):
             if grid.isShortened { report.isShortened = true }
             guard depth == 0 else { return .piece(piece(grid.title, .type)) }
@@ -119,7 +128,8 @@ struct ValuePrinter {
         }
     }
 
-    private func table(_ table: LuaTable, depth: Int, path: [LuaTable], _ report: Report) -> Layout {
+    private func table(_ table: LuaTable, depth: Int, path: [LuaTable], _ report: Report) -> Layout
+    {
         if path.contains(table) { return .piece(piece("<cycle>", .dim)) }
         if let metatable = table.metatable, metatable["__tostring"] != .nil {
             return .piece(piece(text(of: .table(table)), .type))
@@ -152,7 +162,8 @@ struct ValuePrinter {
             rest = piece("… \(ValueText.count(content.count - items.count)) more", .dim)
         }
         return .group(
-            open: piece(named.map { $0 + " {" } ?? "{"), items: items, rest: rest, close: piece("}"))
+            open: piece(named.map { $0 + " {" } ?? "{"), items: items, rest: rest, close: piece("}")
+        )
     }
 
     /// A plain array of objects of one class is shown as Results are.

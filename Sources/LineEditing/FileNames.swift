@@ -1,0 +1,33 @@
+/// Completion of file names.
+public enum FileNames {
+    /// The names that continue a path: of `a/b` those in `a` that begin with `b`. Folders end in a slash.
+    ///
+    /// What begins with a dot is left out unless the path asks for it.
+    public static func completions(of path: String) -> (typed: String, names: [String]) {
+        let slash = path.lastIndex(of: "/")
+        let typed = slash.map { String(path[path.index(after: $0)...]) } ?? path
+        var folder = slash.map { String(path[...$0]) } ?? "."
+        if folder.hasPrefix("~/"), let home = environment("HOME") {
+            folder = home + folder.dropFirst()
+        }
+        let names = Descriptor.names(in: folder).filter { name in
+            name.hasPrefix(typed) && (typed.hasPrefix(".") || !name.hasPrefix("."))
+        }
+        return (typed, names)
+    }
+}
+
+/// The terminal and the environment that a prompt finds itself in.
+public enum TerminalEnvironment {
+    /// A variable of the environment.
+    public static func variable(_ name: String) -> String? { environment(name) }
+
+    /// Whether colours are wanted: not when `NO_COLOR` is set to anything.
+    public static var wantsColors: Bool { (environment("NO_COLOR") ?? "").isEmpty }
+
+    /// A folder by the XDG rules: the variable if it holds an absolute path, else below the home folder.
+    public static func folder(_ variable: String, fallback: String) -> String? {
+        if let path = environment(variable), path.hasPrefix("/") { return path }
+        return environment("HOME").map { "\($0)/\(fallback)" }
+    }
+}

@@ -1,0 +1,86 @@
+import LuaHost
+import StoreBindings
+
+extension MetaCommand {
+    static let general: [MetaCommand] = [
+        MetaCommand(
+            "help", "[name]", "What there is, or what a name is: a command, a class, a method.",
+            argument: .help
+        ) { session, name in
+            if name.isEmpty { session.writeHelp() } else { try session.writeHelp(on: name) }
+        },
+        MetaCommand("last", "", "The last result again, whole.") { session, _ in
+            guard !session.lastValues.isEmpty else { throw CommandError("there is no result yet") }
+            for value in session.lastValues {
+                session.write(session.printer(isGenerous: true).print(value).text + "\n")
+            }
+        },
+        MetaCommand("timing", "on | off", "Tells how long each entry took.", argument: .onOff) {
+            session, argument in
+            switch argument {
+            case "on": session.isTiming = true
+            case "off": session.isTiming = false
+            case "": session.isTiming.toggle()
+            default: throw CommandError(".timing takes on or off")
+            }
+            session.write("timing is \(session.isTiming ? "on" : "off")\n")
+        },
+        MetaCommand("quit", "", "Ends the session, as Ctrl-D on an empty line does.") {
+            session, _ in session.end()
+        },
+    ]
+}
+
+extension Session {
+    func writeHelp() {
+        write(
+            """
+            Type Lua. An expression shows its value; locals stay for the next entries;
+            _ is the last result, _1, _2 … are the earlier ones.
+            An entry goes on (>>) until it is whole. Ctrl-C leaves it, and stops code that runs.
+            Tab completes, Ctrl-R searches the history, Ctrl-D on an empty line ends.
+
+
+            """)
+        writeTable(
+            MetaCommand.all.map { [".\($0.name) \($0.usage)", $0.summary] }, header: false)
+        write(
+            """
+
+            The module is moonpool; .help store, .help Results, .help observe and the like tell more.
+
+            """)
+    }
+
+    func writeHelp(on text: String) throws {
+        let name = String(text.drop { $0 == "." || $0 == ":" })
+        if let command = MetaCommand.find(name) {
+            return write(".\(command.name) \(command.usage)\n    \(command.summary)\n")
+        }
+        let classes = StoreModule.documentation
+        if let found = classes.first(where: { $0.name.lowercased() == name.lowercased() }) {
+            write(style.paint(found.name, .strong) + ": \(found.summary)\n")
+            return writeTable(
+                found.members.filter { !$0.name.hasPrefix("__") }.map {
+                    ["  " + ($0.isMethod ? ":" : ".") + $0.name + $0.signature, $0.summary]
+                }, header: false)
+        }
+        let members = classes.flatMap { entry in
+            entry.members.filter { $0.name == name }.map { (type: entry.name, member: $0) }
+        }
+        for (type, member) in members {
+            write(
+                style.paint(type, .type) + (member.isMethod ? ":" : ".") + member.name
+                    + member.signature + "\n    \(member.summary)\n")
+        }
+        if !members.isEmpty { return }
+        let schema = store?.store.schema
+        if let found = schema?.find(name) { return writeSchema(found) }
+        let names =
+            MetaCommand.all.map(\.name) + classes.map(\.name)
+            + classes.flatMap { $0.members.map(\.name) } + (schema?.classes.map(\.name) ?? [])
+        let near = nearestName(to: name, in: names)
+        throw CommandError(
+            "nothing is known of '\(name)'" + (near.map { "; did you mean '\($0)'?" } ?? ""))
+    }
+}

@@ -1,0 +1,149 @@
+import LuaHost
+import ObjectStore
+import StoreBindings
+
+extension MetaCommand {
+    private static let noClasses =
+        "no classes yet; store:define { Dog = { name = \"string\" } } makes one\n"
+
+    static let looking: [MetaCommand] = [
+        MetaCommand(
+            "schema", "[class]", "The schema as Lua, of one class or of all.", argument: .className
+        ) { session, name in
+            let schema = try session.requireStore().store.schema
+            let classes = name.isEmpty ? schema.classes : [try schema.require(name)]
+            if classes.isEmpty { session.write(noClasses) }
+            for found in classes { session.writeSchema(found) }
+        },
+        MetaCommand("classes", "", "The classes, with how many objects each has.") { session, _ in
+            let view = try session.requireStore().store.view
+            guard !view.schema.classes.isEmpty else { return session.write(noClasses) }
+            let rows = view.schema.classes.map { found in
+                [
+                    found.name, ValueText.count(view.table(found).count),
+                    found.properties.map(\.name).joined(separator: ", "),
+                ]
+            }
+            session.writeTable([["class", "objects", "properties"]] + rows, numeric: [1])
+        },
+        MetaCommand("observers", "", "The observers, what they cost and where they are from.") {
+            session, _ in session.writeObservers()
+        },
+        MetaCommand(
+            "why", "N", "What the last call of the N-th observer was for.", argument: .number
+        ) { session, text in try session.writeReason(text) },
+        MetaCommand(
+            "explain", "QUERY", "How a query is run, and what observing it costs.",
+            argument: .expression
+        ) { session, text in
+            guard !text.isEmpty else {
+                throw CommandError(
+                    ".explain takes an expression, such as store:objects \"Dog\":where \"age > 3\"")
+            }
+            let values = try session.evaluator.evaluate("= " + text) { try $0() }
+            switch values.first.flatMap(session.context.storeModule.inspect) {
+            case .results(let results): session.write(try results.explain() + "\n")
+            case .list(let list): session.write(try Results(list).explain() + "\n")
+            default:
+                throw CommandError("that is no query but a \(values.first?.typeName ?? "nil")")
+            }
+        },
+        MetaCommand("stats", "", "The store and the session in numbers.") { session, _ in
+            try session.writeStatistics()
+        },
+        MetaCommand("versions", "", "The store's version and how far back its history goes.") {
+            session, _ in
+            let store = try session.requireStore().store
+            let kept = store.configuration.history
+            session.writeTable(
+                [
+                    ["version", "\(store.version)"],
+                    ["schema version", "\(store.schema.version)"],
+                    [
+                        "history",
+                        kept == 0 ? "none" : "the last \(ValueText.count(kept, "version"))",
+                    ],
+                ], header: false)
+        },
+    ]
+}
+
+extension Session {
+    /// A class as `define` takes it.
+    func writeSchema(_ found: ClassSchema) {
+        let names = found.properties.map { property in
+            ValueText.isName(property.name) ? property.name : "[\"\(property.name)\"]"
+        }
+        let width = names.map { Piece($0).width }.max() ?? 0
+        write(style.paint(found.name, .type) + " = {\n")
+        for (name, property) in zip(names, found.properties) {
+            let padding = String(repeating: " ", count: width - Piece(name).width)
+            let type = style.paint("\"\(PropertySyntax.text(of: property))\"", .string)
+            let text =
+                property.defaultValue.map { "{ type = \(type), default = \($0.summary) }" } ?? type
+            write("  \(style.paint(name, .key))\(padding) = \(text),\n")
+        }
+        write("}\n")
+    }
+
+    fileprivate func writeObservers() {
+        let tokens = context.storeModule.activeTokens
+        guard !tokens.isEmpty else { return write("no observers\n") }
+        func time(_ microseconds: Double) -> String {
+            Session.text(of: .nanoseconds(Int64(microseconds * 1_000)))
+        }
+        let rows = tokens.enumerated().map { index, token in
+            let numbers = token.statistics
+            return [
+                "\(index + 1)", token.name.isEmpty ? "-" : token.name, token.place,
+                ValueText.count(numbers.calls), ValueText.count(numbers.coalescedCommits),
+                time(numbers.lastMicroseconds), time(numbers.meanMicroseconds),
+                time(numbers.maximumMicroseconds),
+            ]
+        }
+        writeTable(
+            [["N", "name", "from", "calls", "coalesced", "last", "mean", "longest"]] + rows,
+            numeric: [0, 3, 4, 5, 6, 7])
+    }
+
+    fileprivate func writeReason(_ text: String) throws {
+        let tokens = context.storeModule.activeTokens
+        guard !tokens.isEmpty else { throw CommandError("there are no observers") }
+        guard let number = Int(text), tokens.indices.contains(number - 1) else {
+            throw CommandError(
+                ".why takes a number from 1 to \(tokens.count); .observers shows them")
+        }
+        let token = tokens[number - 1]
+        guard let reason = token.reason else {
+            return write("\(token.title) has not been called for a change yet\n")
+        }
+        var lines = [
+            "\(token.title) was called for version \(reason.version), after \(reason.previousVersion)"
+        ]
+        if !reason.properties.isEmpty {
+            lines.append("properties: \(reason.properties.joined(separator: ", "))")
+        }
+        if let path = reason.keyPath { lines.append("key path: \(path)") }
+        lines.append("objects: \(ValueText.count(reason.objects.count))")
+        write(lines.joined(separator: "\n") + "\n")
+    }
+
+    fileprivate func writeStatistics() throws {
+        let handle = try requireStore()
+        let store = handle.store
+        let memory = context.state.memory
+        let objects = store.schema.classes.reduce(0) { $0 + store.view.table($1).count }
+        writeTable(
+            [
+                ["store", handle.name],
+                ["version", "\(store.version)"],
+                ["classes", ValueText.count(store.schema.classes.count)],
+                ["objects", ValueText.count(objects)],
+                ["observers", ValueText.count(context.storeModule.activeTokens.count)],
+                [
+                    "memory of Lua",
+                    "\(ValueText.count(memory.used >> 10)) KiB, at most \(ValueText.count(memory.peak >> 10))",
+                ],
+            ], header: false)
+    }
+}

@@ -1,0 +1,37 @@
+/// A dot command: one declaration for running it, for `.help` and for completion.
+struct MetaCommand: Sendable {
+    /// What may be completed after it.
+    enum Argument: Sendable {
+        case none, className, help, file, onOff, expression, number
+    }
+
+    var name: String
+    /// What follows the name, as help shows it.
+    var usage: String
+    /// One sentence.
+    var summary: String
+    var argument: Argument
+    var run: @Sendable (Session, String) throws -> Void
+
+    init(
+        _ name: String, _ usage: String, _ summary: String, argument: Argument = .none,
+        run: @escaping @Sendable (Session, String) throws -> Void
+    ) {
+        self.name = name
+        self.usage = usage
+        self.summary = summary
+        self.argument = argument
+        self.run = run
+    }
+
+    /// All commands, in the order of `.help`.
+    static let all: [MetaCommand] = general + looking + writing + files
+
+    static func find(_ name: String) -> MetaCommand? { all.first { $0.name == name } }
+}
+
+/// A mistake in using a command.
+struct CommandError: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}

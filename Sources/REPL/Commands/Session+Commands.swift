@@ -1,0 +1,53 @@
+import LuaHost
+import ObjectStore
+import StoreBindings
+
+extension Session {
+    /// Runs a dot command.
+    func runCommand(_ entry: String) {
+        let words = entry.split(maxSplits: 1, whereSeparator: \.isWhitespace)
+        let name = String(words[0].dropFirst())
+        var rest = words.count > 1 ? String(words[1]) : ""
+        while rest.last?.isWhitespace == true { rest.removeLast() }
+        guard let command = MetaCommand.find(name) else {
+            let near = nearestName(to: name, in: MetaCommand.all.map(\.name))
+            return fail(
+                "there is no command .\(name)"
+                    + (near.map { "; did you mean .\($0)?" } ?? "; .help lists them"))
+        }
+        do {
+            try command.run(self, rest)
+        } catch let error as StoreError {
+            fail(error.message)
+        } catch {
+            fail(error)
+        }
+    }
+
+    /// The store that a command works on.
+    func requireStore() throws -> StoreHandle {
+        guard let store else {
+            throw CommandError(
+                "no store is open; open one with: store = moonpool.open \"name.moonpool\"")
+        }
+        return store
+    }
+
+    /// Prints lines in columns, each as wide as its widest cell.
+    func writeTable(_ rows: [[String]], numeric: Set<Int> = [], header: Bool = true) {
+        guard let first = rows.first else { return }
+        let widths = first.indices.map { column in
+            rows.map { Piece($0[column]).width }.max() ?? 0
+        }
+        for (index, row) in rows.enumerated() {
+            var line = ""
+            for (column, cell) in row.enumerated() {
+                let padding = String(repeating: " ", count: widths[column] - Piece(cell).width)
+                let isLast = column == row.count - 1
+                line += numeric.contains(column) ? padding + cell : cell + (isLast ? "" : padding)
+                if !isLast { line += "  " }
+            }
+            write((header && index == 0 ? style.paint(line, .dim) : line) + "\n")
+        }
+    }
+}

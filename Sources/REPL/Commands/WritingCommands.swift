@@ -1,0 +1,16 @@
+extension MetaCommand {
+    static let writing: [MetaCommand] = [
+        MetaCommand(
+            "begin", "", "Opens a write transaction; it stays open until .commit or .rollback."
+        ) { session, _ in try session.requireStore().store.beginWrite() },
+        MetaCommand("commit", "", "Commits the open write transaction.") { session, _ in
+            let store = try session.requireStore().store
+            try store.commitWrite()
+            session.write("committed as version \(store.version)\n")
+        },
+        MetaCommand("rollback", "", "Takes back everything since .begin.") { session, _ in
+            try session.requireStore().store.cancelWrite()
+            session.write("rolled back\n")
+        },
+    ]
+}

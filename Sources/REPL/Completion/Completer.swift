@@ -1,0 +1,155 @@
+import LineEditing
+import LuaHost
+import ObjectStore
+import StoreBindings
+
+/// Finds what may stand at the cursor. Looks into tables raw and into schemas; runs no code of a script, reads no object.
+///
+/// On the script's thread.
+struct Completer {
+    let session: Session
+
+    static let limit = 500
+
+    /// The candidates for what stands before the cursor.
+    func complete(_ before: String) -> Completion? {
+        if EntryText.isCommand(before) || before == "." { return command(before) }
+        let tokens = LuaLexer.allTokens(of: before)
+        if let last = tokens.last {
+            switch last.kind {
+            case .comment(let isClosed) where !isClosed: return nil
+            case .string(let isClosed) where !isClosed:
+                return string(last.text, after: Array(tokens.dropLast()))
+            default: break
+            }
+        }
+        return name(tokens, end: before.utf8.count)
+    }
+
+    private func make(_ typed: String, _ candidates: [String], suffix: String = "") -> Completion? {
+        let found = Set(candidates.filter { $0.hasPrefix(typed) }).sorted()
+        guard !found.isEmpty else { return nil }
+        return Completion(
+            replacing: typed.count, candidates: Array(found.prefix(Self.limit)), suffix: suffix)
+    }
+
+    // MARK: - Commands
+
+    private func command(_ before: String) -> Completion? {
+        let text = before.drop { $0.isWhitespace }
+        guard let blank = text.firstIndex(where: \.isWhitespace) else {
+            return make(String(text), MetaCommand.all.map { ".\($0.name)" }, suffix: " ")
+        }
+        let name = text[..<blank].dropFirst()
+        let argument = String(text[blank...].drop { $0.isWhitespace })
+        switch MetaCommand.find(String(name))?.argument {
+        case .className: return make(argument, classNames)
+        case .onOff: return make(argument, ["on", "off"])
+        case .file: return file(argument)
+        case .expression: return complete(argument)
+        case .help:
+            let documentation = StoreModule.documentation
+            return make(
+                argument,
+                MetaCommand.all.map(\.name) + documentation.map(\.name) + classNames
+                    + documentation.flatMap { $0.members.map(\.name) })
+        case .number, .some(.none), nil: return nil
+        }
+    }
+
+    private func file(_ path: String) -> Completion? {
+        let (typed, names) = FileNames.completions(of: path)
+        return make(typed, names)
+    }
+
+    private var schema: Schema? { session.store?.store.schema }
+    private var classNames: [String] { schema?.classes.map(\.name) ?? [] }
+
+    // MARK: - Strings
+
+    /// In a string: classes where a class is expected, files where one is, else key paths.
+    private func string(_ text: String, after tokens: [LuaToken]) -> Completion? {
+        let content = Self.content(of: text)
+        var before = tokens
+        if before.last?.isSymbol("(") == true { before.removeLast() }
+        let function = before.last?.kind == .name ? before.last?.text ?? "" : ""
+        switch function {
+        case "objects", "object", "create", "schema", "delete_all", "new":
+            return make(content, classNames)
+        case "open", "dofile", "loadfile": return file(content)
+        case "require":
+            return make(
+                content, session.context.state.loadedModules?.pairs.compactMap(\.key.text) ?? [])
+        default: break
+        }
+        // The receiver of `dogs:where "…"` says which class's properties are meant.
+        var chain = before
+        if !chain.isEmpty { chain.removeLast() }
+        let subject = ChainResolver(session).subject(of: Array(chain), requiresAccess: true)
+        let word = Self.lastWord(of: content)
+        return path(word, in: subject?.classSchema)
+    }
+
+    /// A key path: `owner.na`. Without a class, every property and class there is.
+    private func path(_ word: String, in start: ClassSchema?) -> Completion? {
+        var parts = word.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        let typed = parts.removeLast()
+        guard let schema else { return nil }
+        guard var place = start else {
+            let names = schema.classes.flatMap { $0.properties.map(\.name) }
+            return make(typed, parts.isEmpty ? names + classNames : names)
+        }
+        for part in parts {
+            guard let property = place.property(named: part),
+                let next = Self.target(of: property, in: schema)
+            else { return nil }
+            place = next
+        }
+        return make(typed, place.properties.map(\.name))
+    }
+
+    static func target(of property: Property, in schema: Schema) -> ClassSchema? {
+        if let origin = property.origin { return schema.find(origin.className) }
+        return schema.target(of: property)
+    }
+
+    /// The text of an unfinished string, without its opening.
+    private static func content(of text: String) -> String {
+        guard text.first == "[" else { return String(text.dropFirst()) }
+        return String(text.dropFirst().drop { $0 == "=" }.dropFirst())
+    }
+
+    /// The name, with dots, that a text ends in.
+    private static func lastWord(of text: String) -> String {
+        let bytes = text.utf8.reversed().prefix {
+            LuaLexer.isNameByte($0) || $0 == UInt8(ascii: ".")
+        }
+        return String(decoding: bytes.reversed(), as: UTF8.self)
+    }
+
+    // MARK: - Names
+
+    private func name(_ tokens: [LuaToken], end: Int) -> Completion? {
+        var chain = tokens
+        var typed = ""
+        if let last = chain.last, last.kind == .name || last.kind == .keyword,
+            last.range.upperBound == end
+        {
+            typed = last.text
+            chain.removeLast()
+        }
+        if let access = chain.last, access.isSymbol(".") || access.isSymbol(":") {
+            chain.removeLast()
+            guard let subject = ChainResolver(session).subject(of: chain, requiresAccess: false)
+            else {
+                return nil
+            }
+            return make(typed, subject.names(isMethod: access.text == ":", session))
+        }
+        guard !typed.isEmpty else { return nil }
+        let globals = session.context.state.globals.pairs.compactMap(\.key.text)
+        return make(
+            typed,
+            globals.filter(ValueText.isName) + session.evaluator.localNames + LuaToken.keywords)
+    }
+}

@@ -1,0 +1,64 @@
+import LuaHost
+
+/// Errors for people: the message, the place in the source, the way there.
+struct ErrorText {
+    let style: Style
+    /// The text of an entry by its name in messages.
+    var source: (_ chunk: String) -> String?
+    /// Prints the value of `error(value)` that is no text.
+    var print: (LuaValue) -> String
+
+    private static let longestTraceback = 8
+
+    /// The whole report, without a line end.
+    func text(of error: any Error) -> String {
+        guard let error = error as? LuaError else { return style.paint("\(error)", .error) }
+        if error.kind == .interrupted { return style.paint("interrupted", .error) + way(error) }
+        var message = error.message
+        if case .table = error.value, message.hasPrefix("(error object") {
+            message = "error: " + print(error.value)
+        }
+        var lines = [style.paint(message, .error)]
+        if let excerpt = excerpt(message) { lines.append(excerpt) }
+        return lines.joined(separator: "\n") + way(error)
+    }
+
+    /// The lines around the place that a message begins with, where it is an entry of several lines or an earlier one.
+    func excerpt(_ message: String) -> String? {
+        let parts = message.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, let number = Int(parts[1]), let text = source(String(parts[0]))
+        else {
+            return nil
+        }
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        guard lines.indices.contains(number - 1) else { return nil }
+        let shown = max(1, number - 1)...min(lines.count, number + 1)
+        let width = String(shown.upperBound).count
+        return shown.map { line in
+            let label = String(line)
+            let padding = String(repeating: " ", count: width - label.count)
+            let text = "\(line == number ? ">" : " ") \(padding)\(label) | \(lines[line - 1])"
+            return style.paint(text, line == number ? .plain : .dim)
+        }.joined(separator: "\n")
+    }
+
+    /// The calls that led there, when there is more than the entry itself.
+    private func way(_ error: LuaError) -> String {
+        guard let traceback = error.traceback else { return "" }
+        var calls = traceback.split(separator: "\n").dropFirst().map { line in
+            String(line.drop { $0 == "\t" || $0 == " " })
+        }
+        while let last = calls.last, last == "[C]: in ?" || last.hasPrefix("(...tail") {
+            calls.removeLast()
+        }
+        if calls.first?.hasPrefix("[C]: in function 'error'") == true { calls.removeFirst() }
+        // The last one is the entry, which the message or the prompt above shows already.
+        guard calls.count > 1 else { return "" }
+        if calls.count > Self.longestTraceback {
+            let dropped = calls.count - Self.longestTraceback
+            calls.replaceSubrange(
+                (Self.longestTraceback - 2)..<(calls.count - 2), with: ["… \(dropped) more calls"])
+        }
+        return calls.map { "\n" + style.paint("  " + $0, .dim) }.joined()
+    }
+}

@@ -1,0 +1,58 @@
+import EventLoops
+import LineEditing
+import Synchronization
+
+/// What the script's thread tells the thread that edits lines.
+final class Mailbox: Sendable {
+    private struct State {
+        var prompt = "> "
+        var isIdle = false
+        var wantsToEnd = false
+        var status: Int32?
+        var session: LoopBound<Session>?
+    }
+
+    private let state = Mutex(State())
+    private let pipe: WakePipe
+
+    init(waking pipe: WakePipe) { self.pipe = pipe }
+
+    /// What the next prompt shows.
+    var prompt: String { state.withLock { $0.prompt } }
+
+    /// Whether the last entry is done with.
+    var isIdle: Bool { state.withLock { $0.isIdle } }
+
+    /// Whether the last entry was `.quit`.
+    var wantsToEnd: Bool { state.withLock { $0.wantsToEnd } }
+
+    /// The script's exit code, once it has ended.
+    var status: Int32? { state.withLock { $0.status } }
+
+    /// The session; to be used on the script's thread.
+    var session: LoopBound<Session>? { state.withLock { $0.session } }
+
+    func begin(_ session: LoopBound<Session>) { state.withLock { $0.session = session } }
+
+    /// An entry is about to be handed over.
+    func busy() { state.withLock { $0.isIdle = false } }
+
+    /// The entry is done with.
+    func idle(prompt: String, wantsToEnd: Bool) {
+        state.withLock { state in
+            state.prompt = prompt
+            state.isIdle = true
+            state.wantsToEnd = wantsToEnd
+        }
+        pipe.wake()
+    }
+
+    /// The script has ended.
+    func ended(status: Int32) {
+        state.withLock { state in
+            state.status = status
+            state.session = nil
+        }
+        pipe.wake()
+    }
+}

@@ -1,0 +1,209 @@
+import LuaHost
+import ObjectStore
+import StoreBindings
+
+/// Describes what comes from a store: objects as records, Results and lists of objects as grids.
+///
+/// On the script's thread. Reads what it shows and no more: the first rows, the counts of lists.
+struct StoreValues {
+    let module: StoreModule
+
+    /// What a value is for the printer; nil for what the store does not know.
+    func describe(_ value: LuaValue, limits: PrintLimits) -> Described? {
+        if case .table(let table) = value { return grid(of: table, limits) }
+        do {
+            switch module.inspect(value) {
+            case .object(let object): return try record(object, limits)
+            case .results(let results): return try grid(results, limits)
+            case .list(let list): return try describe(list, limits)
+            case .unmanaged(let name, let values):
+                let fields = TableContent(values, limit: limits.items).fields
+                return .record(
+                    name: name,
+                    fields: fields.map { Field($0.key.text ?? "?", text(of: $0.value), .plain) },
+                    remark: "in no store")
+            case .store, .token, nil: return nil
+            }
+        } catch {
+            return .text(Self.invalid(value, error))
+        }
+    }
+
+    private static func invalid(_ value: LuaValue, _ error: any Error) -> String {
+        (error as? StoreError).map { "<\($0.message)>" } ?? "<\(error)>"
+    }
+
+    private func text(of value: LuaValue) -> String {
+        if case .string(let string) = value { return ValueText.quoted(string, limit: 60).text }
+        return (try? module.state.describe(value).description) ?? value.typeName
+    }
+
+    // MARK: - Objects
+
+    private func record(_ object: LiveObject, _ limits: PrintLimits) throws -> Described {
+        guard object.isValid else { return .text("\(object.classSchema.name) (deleted)") }
+        let fields = try object.classSchema.properties.map { property in
+            let cell = try cell(of: property, object, limits)
+            let text =
+                cell.isText
+                ? ValueText.quoted(LuaString(cell.text), limit: limits.string).text : cell.text
+            return Field(property.name, text, cell.role)
+        }
+        return .record(
+            name: object.classSchema.name, fields: fields,
+            remark: object.source.view.isFrozen ? "frozen" : nil)
+    }
+
+    private struct Cell {
+        var text: String
+        var role: Style.Role
+        var isText = false
+    }
+
+    private func cell(of property: Property, _ object: LiveObject, _ limits: PrintLimits) throws
+        -> Cell
+    {
+        if property.isBacklinks {
+            let count = object.source.view.backlinks(property, of: object.key).count
+            let name = property.origin?.className ?? "object"
+            return Cell(text: ValueText.count(count, name, name), role: .dim)
+        }
+        if property.isList {
+            let list = try object.list(property.name)
+            let count = try list.count()
+            if property.type == .object || count > 6 {
+                let name = property.target ?? property.type.rawValue
+                return Cell(text: ValueText.count(count, name, name), role: .dim)
+            }
+            let values = try list.values().map { cell(of: $0, object.source) }
+            let parts = values.map {
+                $0.isText ? ValueText.quoted(LuaString($0.text), limit: 40).text : $0.text
+            }
+            return Cell(
+                text: parts.isEmpty ? "{}" : "{ \(parts.joined(separator: ", ")) }", role: .plain)
+        }
+        return cell(of: try object.value(property.name), object.source)
+    }
+
+    private func cell(of value: Value, _ source: ObjectSource) -> Cell {
+        switch value {
+        case .null: Cell(text: "nil", role: .dim)
+        case .bool(let flag): Cell(text: "\(flag)", role: .word)
+        case .int(let number): Cell(text: "\(number)", role: .number)
+        case .float(let number): Cell(text: "\(number)", role: .number)
+        case .double(let number): Cell(text: "\(number)", role: .number)
+        case .string(let text): Cell(text: text, role: .string, isText: true)
+        case .object(let reference): Cell(text: label(reference, source), role: .type)
+        case .date, .uuid, .objectID, .data, .list, .dictionary:
+            Cell(text: value.summary, role: .type)
+        }
+    }
+
+    /// An object in a few words: its class, its key, and the first text that is no key.
+    private func label(_ reference: ObjectReference, _ source: ObjectSource) -> String {
+        guard let object = source.object(reference) else { return "an object" }
+        let schema = object.classSchema
+        var parts = [schema.name]
+        if let key = schema.primaryKey, let value = try? object.value(key.name) {
+            parts.append(cell(of: value, source).text)
+        }
+        let name = schema.properties.first { $0.type == .string && $0.isSingle && !$0.isPrimary }
+        if let name, case .string(let text)? = try? object.value(name.name) {
+            parts.append(ValueText.quoted(LuaString(text), limit: 24).text)
+        }
+        return parts.joined(separator: " ")
+    }
+
+    // MARK: - Collections
+
+    private func grid(_ results: Results, _ limits: PrintLimits) throws -> Described {
+        guard results.isValid else { return .text("Results (invalid)") }
+        let schema = try results.classSchema()
+        let count = try results.count()
+        let keys = count == 0 ? [] : Array(try results.keys().array.prefix(limits.rows))
+        let objects = keys.map { results.source.object(schema, $0) }
+        return .grid(
+            try grid(
+                schema, objects, count: count, limits,
+                title: "Results of \(schema.name) (\(ValueText.count(count)))"))
+    }
+
+    private func describe(_ list: LiveList, _ limits: PrintLimits) throws -> Described {
+        let place = "\(list.classSchema.name).\(list.property.name)"
+        guard list.isValid else { return .text("list \(place) (invalid)") }
+        let count = try list.count()
+        if list.property.type == .object,
+            let schema = list.source.view.schema.target(of: list.property)
+        {
+            let objects = try (0..<min(count, limits.rows)).compactMap { index -> LiveObject? in
+                guard case .object(let reference)? = try list.element(at: index) else { return nil }
+                return list.source.object(reference)
+            }
+            return .grid(
+                try grid(
+                    schema, objects, count: count, limits,
+                    title: "list \(place) (\(ValueText.count(count)))"))
+        }
+        let shown = try (0..<min(count, limits.items)).compactMap { try list.element(at: $0) }
+        let fields = shown.map { value in
+            let cell = cell(of: value, list.source)
+            return Field(
+                "",
+                cell.isText
+                    ? ValueText.quoted(LuaString(cell.text), limit: limits.string).text : cell.text,
+                cell.role)
+        }
+        return .sequence(name: "list \(place)", items: fields, count: count)
+    }
+
+    private func grid(of table: LuaTable, _ limits: PrintLimits) -> Described? {
+        let count = table.count
+        var objects: [LiveObject] = []
+        for index in 1...min(count, limits.rows) {
+            guard case .object(let object)? = module.inspect(table[index]),
+                objects.first.map({ $0.classSchema.table == object.classSchema.table }) ?? true
+            else { return nil }
+            objects.append(object)
+        }
+        guard let schema = objects.first?.classSchema else { return nil }
+        let title = "array of \(schema.name) (\(ValueText.count(count)))"
+        return (try? grid(schema, objects, count: count, limits, title: title)).map(Described.grid)
+    }
+
+    private func grid(
+        _ schema: ClassSchema, _ objects: [LiveObject], count: Int, _ limits: PrintLimits,
+        title: String
+    ) throws -> Grid {
+        let columns = schema.properties.map { property in
+            Grid.Column(
+                name: property.name, type: property.typeName,
+                isNumeric: property.type.isNumeric && property.isSingle)
+        }
+        let rows = try objects.map { object -> [String] in
+            guard object.isValid else {
+                return schema.properties.indices.map { $0 == 0 ? "(deleted)" : "" }
+            }
+            return try schema.properties.map { property in
+                Self.oneLine(try cell(of: property, object, limits).text)
+            }
+        }
+        return Grid(
+            title: title, columns: columns, rows: rows, count: count,
+            thing: (schema.name, schema.name))
+    }
+
+    /// A cell's text on one line, whatever is in it.
+    private static func oneLine(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: { $0.value < 0x20 }) else { return text }
+        var result = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\n": result += "\\n"
+            case "\t": result += "\\t"
+            case _ where scalar.value < 0x20: result += "\\x"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,159 @@
+import LineEditing
+import ScriptHost
+import Synchronization
+
+/// The main thread's part of the prompt: lines in, entries out, Ctrl-C.
+final class PromptLoop {
+    private let script: Script
+    private let mailbox: Mailbox
+    private let output: AsyncOutput
+    private let editor: LineEditor?
+    private let compiler = EntryCompiler()
+    private let options: ReplOptions
+    /// The lines of the entry that is being typed, for completion.
+    private var unfinished = ""
+
+    /// How long completion may take.
+    private static let patience = Duration.milliseconds(300)
+
+    init(_ script: Script, _ mailbox: Mailbox, _ output: AsyncOutput, _ options: ReplOptions) {
+        self.script = script
+        self.mailbox = mailbox
+        self.output = output
+        self.options = options
+        let folder = TerminalEnvironment.folder("XDG_STATE_HOME", fallback: ".local/state")
+        let history = EditHistory(file: folder.map { $0 + "/moonpool/history" })
+        editor = LineEditor(output: output, history: history)
+    }
+
+    /// Reads and runs entries until the session ends; its exit code.
+    func run() -> Int32 {
+        editor?.mustStop = { [mailbox] in mailbox.status != nil }
+        editor?.completer = { [unowned self] before, _ in complete(before) }
+        if let status = waitUntilIdle() { return status }
+        if !options.greeting.isEmpty { output.write(options.greeting + "\n") }
+        while !mailbox.wantsToEnd, let entry = readEntry() {
+            editor?.remember(entry)
+            mailbox.busy()
+            let window = editor?.window ?? (80, 24)
+            let didPost = script.post { [mailbox] _ in
+                guard let session = mailbox.session?.value else { return }
+                session.window = window
+                session.run(entry)
+                StandardStreams.flush()
+                mailbox.idle(prompt: session.prompt, wantsToEnd: session.wantsToEnd)
+            }
+            if !didPost { break }
+            if let status = waitUntilIdle() { return status }
+        }
+        if let status = mailbox.status { return status }
+        script.finish()
+        return script.wait()
+    }
+
+    // MARK: - Reading
+
+    /// The next whole entry; nil at the end.
+    private func readEntry() -> String? {
+        unfinished = ""
+        while mailbox.status == nil {
+            let prompt = unfinished.isEmpty ? mailbox.prompt : continuation
+            switch read(prompt) {
+            case .line(let text):
+                let entry = unfinished.isEmpty ? text : unfinished + "\n" + text
+                guard compiler.status(of: entry) == .incomplete else { return entry }
+                unfinished = entry
+            case .interrupted:
+                unfinished = ""
+            case .endOfInput:
+                if unfinished.isEmpty || editor == nil { return nil }
+                unfinished = ""
+            }
+        }
+        return nil
+    }
+
+    /// As wide as the prompt, so that the lines of an entry stand below each other.
+    private var continuation: String {
+        let width = TerminalText.width(visible(mailbox.prompt))
+        return String(repeating: " ", count: max(0, width - 3)) + ">> "
+    }
+
+    private func visible(_ prompt: String) -> String {
+        var isHidden = false
+        var text = ""
+        for scalar in prompt.unicodeScalars {
+            if scalar == LineEditor.promptEscape {
+                isHidden.toggle()
+            } else if !isHidden {
+                text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
+    }
+
+    private lazy var plainReader = PlainLineReader()
+
+    /// A terminal that cannot move its cursor gets a prompt and no editing.
+    private func read(_ prompt: String) -> LineInput {
+        if let editor { return editor.readLine(prompt: prompt) }
+        output.finishLine()
+        output.write(visible(prompt))
+        guard let bytes = plainReader.readLine() else { return .endOfInput }
+        return .line(String(decoding: bytes, as: UTF8.self))
+    }
+
+    // MARK: - Waiting
+
+    /// Waits until the entry is done with; the exit code if the script has ended instead, or has to be left.
+    private func waitUntilIdle() -> Int32? {
+        var interrupts = 0
+        var hasTold = false
+        while true {
+            if let status = mailbox.status { return status }
+            if mailbox.isIdle { return nil }
+            switch output.waitForEvent(milliseconds: interrupts > 0 ? 1_000 : nil) {
+            case .woken: break
+            case .interrupted:
+                interrupts += 1
+                // The terminal has shown ^C: what comes next begins a line of its own.
+                output.write("\n")
+                if hasTold, interrupts > 2 { return 130 }
+                script.interrupt()
+            case .timeout:
+                guard !hasTold else { break }
+                hasTold = true
+                output.write(
+                    "still in native code, which cannot be stopped; Ctrl-C again ends moonpool\n")
+            }
+        }
+    }
+
+    // MARK: - Completion
+
+    private final class Answer: Sendable {
+        private let value = Mutex<(isThere: Bool, completion: Completion?)>((false, nil))
+        var content: (isThere: Bool, completion: Completion?) { value.withLock { $0 } }
+        func fill(_ completion: Completion?) { value.withLock { $0 = (true, completion) } }
+    }
+
+    /// Asks the script's thread, which may be busy with an observer: then there is nothing to offer.
+    private func complete(_ before: String) -> Completion? {
+        let text = unfinished.isEmpty ? before : unfinished + "\n" + before
+        let answer = Answer()
+        let pipe = output.pipe
+        script.post { [mailbox] _ in
+            if let session = mailbox.session?.value {
+                answer.fill(Completer(session: session).complete(text))
+            }
+            pipe.wake()
+        }
+        let deadline = ContinuousClock.now + Self.patience
+        while !answer.content.isThere, ContinuousClock.now < deadline {
+            _ = output.waitForEvent(milliseconds: 50)
+        }
+        // What was printed meanwhile has still to be shown.
+        pipe.wake()
+        return answer.content.completion
+    }
+}

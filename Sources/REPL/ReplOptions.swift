@@ -1,0 +1,22 @@
+/// How the prompt is started.
+public struct ReplOptions: Sendable {
+    /// The store's file; nil for a store in memory called `store`.
+    public var storePath: String?
+    /// Whether the user's `init.lua` is left alone.
+    public var skipsInitFile: Bool
+    /// Whether `LUA_PATH` and the like count.
+    public var usesEnvironment: Bool
+    /// What is said before the first prompt; nothing if empty.
+    public var greeting: String
+
+    /// Makes options.
+    public init(
+        storePath: String? = nil, skipsInitFile: Bool = false, usesEnvironment: Bool = true,
+        greeting: String = ""
+    ) {
+        self.storePath = storePath
+        self.skipsInitFile = skipsInitFile
+        self.usesEnvironment = usesEnvironment
+        self.greeting = greeting
+    }
+}

@@ -1,0 +1,84 @@
+import EventLoops
+import LineEditing
+import LuaHost
+import ScriptHost
+
+// The prompt at a terminal.
+//
+// What it is for: `moonpool` and `moonpool STORE`. The thread that calls `run` is the process's main one; it edits lines,
+// takes Ctrl-C and does nothing else. The session itself lives on a script's thread: whole entries are posted there, and
+// while one runs the main thread waits for its end or for Ctrl-C.
+//
+// Everything that is printed goes through one `AsyncOutput`: what observers and timers print while a line is typed
+// appears above it.
+
+/// Runs the prompt.
+public enum ReplSession {
+    /// Runs the prompt until it ends; the process's exit code. On the main thread, at a terminal, once per process.
+    ///
+    /// `main` runs on the script's thread before the first prompt: what stood on the command line. The session goes on
+    /// whatever comes of it; false makes nothing different, because it has told of its error.
+    public static func run(
+        _ options: ReplOptions, main: @escaping @Sendable (ScriptContext) throws -> Bool
+    ) -> Int32 {
+        guard let output = AsyncOutput() else {
+            ProcessServices.writeError("moonpool: too many open files\n")
+            return 1
+        }
+        StandardStreams.redirect(to: output)
+        TerminalSignals.watch(wake: output.pipe)
+        let style = Style(isColored: TerminalEnvironment.wantsColors)
+        let mailbox = Mailbox(waking: output.pipe)
+        let write: @Sendable (String) -> Void = { text in
+            StandardStreams.flush()
+            output.write(text)
+        }
+        let configuration = ScriptConfiguration(
+            name: "repl", usesEnvironment: options.usesEnvironment, isInteractive: true,
+            report: { report in write(mailbox.session?.value.text(of: report) ?? report.text) })
+        do {
+            let script = try Script(configuration) { context in
+                let session = Session(context, style: style, write: write)
+                mailbox.begin(LoopBound(session, on: context.loop))
+                defer { mailbox.idle(prompt: session.prompt, wantsToEnd: session.wantsToEnd) }
+                session.start(options)
+                _ = try main(context)
+                return 0
+            }
+            script.whenEnded { mailbox.ended(status: $0) }
+            return PromptLoop(script, mailbox, output, options).run()
+        } catch {
+            ProcessServices.writeError("moonpool: \(error)\n")
+            return 1
+        }
+    }
+}
+
+extension Session {
+    /// Opens the store of the command line and runs the user's start-up file. A store that cannot be opened ends the
+    /// session.
+    func start(_ options: ReplOptions) {
+        do throws(LuaError) {
+            let argument: LuaValue
+            if let path = options.storePath {
+                argument = .text(path)
+            } else {
+                let table = context.state.makeTable()
+                table["in_memory"] = "store"
+                argument = .table(table)
+            }
+            let open = try context.module.get("open")
+            context.state.globals["store"] = try context.state.call(open, [argument]).first ?? .nil
+        } catch {
+            ProcessServices.writeError("moonpool: \(error.message)\n")
+            context.exit(status: 1)
+            return
+        }
+        guard !options.skipsInitFile,
+            let folder = TerminalEnvironment.folder("XDG_CONFIG_HOME", fallback: ".config")
+        else { return }
+        let path = folder + "/moonpool/init.lua"
+        guard let bytes = ProcessServices.read(path, limit: 16 << 20) else { return }
+        evaluate(String(decoding: bytes, as: UTF8.self), named: path)
+    }
+}
