@@ -57,7 +57,7 @@ extension Session {
         if let command = MetaCommand.find(name) {
             return write(".\(command.name) \(command.usage)\n    \(command.summary)\n")
         }
-        let classes = StoreModule.documentation
+        let classes = StoreModule.classes
         if let found = classes.first(where: { $0.name.lowercased() == name.lowercased() }) {
             write(style.paint(found.name, .strong) + ": \(found.summary)\n")
             return writeTable(

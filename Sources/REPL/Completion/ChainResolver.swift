@@ -19,7 +19,7 @@ enum Subject {
     /// What may follow.
     func names(isMethod: Bool, _ session: Session) -> [String] {
         func names(of type: String) -> [String] {
-            StoreModule.documentation.first { $0.name == type }?.members
+            StoreModule.classes.first { $0.name == type }?.members
                 .filter { $0.isMethod == isMethod || !isMethod }.map(\.name) ?? []
         }
         switch self {
@@ -145,7 +145,7 @@ struct ChainResolver {
                 ? list.source.view.schema.target(of: list.property).map(Subject.results)
                     ?? .value(value)
                 : .value(value)
-        case .store, .token, .unmanaged, nil: .value(value)
+        case .store, .token, .text, nil: .value(value)
         }
     }
 

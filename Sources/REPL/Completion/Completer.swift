@@ -48,7 +48,7 @@ struct Completer {
         case .file: return file(argument)
         case .expression: return complete(argument)
         case .help:
-            let documentation = StoreModule.documentation
+            let documentation = StoreModule.classes
             return make(
                 argument,
                 MetaCommand.all.map(\.name) + documentation.map(\.name) + classNames

@@ -16,12 +16,7 @@ struct StoreValues {
             case .object(let object): return try record(object, limits)
             case .results(let results): return try grid(results, limits)
             case .list(let list): return try describe(list, limits)
-            case .unmanaged(let name, let values):
-                let fields = TableContent(values, limit: limits.items).fields
-                return .record(
-                    name: name,
-                    fields: fields.map { Field($0.key.text ?? "?", text(of: $0.value), .plain) },
-                    remark: "in no store")
+            case .text(let text): return .text(text)
             case .store, .token, nil: return nil
             }
         } catch {
@@ -31,11 +26,6 @@ struct StoreValues {
 
     private static func invalid(_ value: LuaValue, _ error: any Error) -> String {
         (error as? StoreError).map { "<\($0.message)>" } ?? "<\(error)>"
-    }
-
-    private func text(of value: LuaValue) -> String {
-        if case .string(let string) = value { return ValueText.quoted(string, limit: 60).text }
-        return (try? module.state.describe(value).description) ?? value.typeName
     }
 
     // MARK: - Objects
