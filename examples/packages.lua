@@ -343,12 +343,12 @@ end
 
 print "\nMost depended-on"
 local ranking = {}
-for package in store:objects("Package"):each() do
-  ranking[#ranking + 1] = { count = #package.needed_by, package = package }
+for package in store:objects("Package"):where("needed_by.@count > 0"):each() do
+  ranking[#ranking + 1] = { count = #package.needed_by, name = package.name, package = package }
 end
 table.sort(ranking, function(a, b)
   if a.count ~= b.count then return a.count > b.count end
-  return a.package.name < b.package.name
+  return a.name < b.name
 end)
 for i = 1, math.min(5, #ranking) do
   local package = ranking[i].package

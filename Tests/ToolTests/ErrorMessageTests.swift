@@ -135,6 +135,9 @@ import Testing
                   for i = 1, 20000 do cut:create("Dog", { name = "dog number " .. i }) end
                 end)
                 cut:close()
+                -- As if another program had done it: the file is not mapped any more.
+                cut = nil
+                collectgarbage()
                 local whole = io.open("cut.moonpool", "rb"):read("a")
                 local file = io.open("cut.moonpool", "wb")
                 file:write(whole:sub(1, #whole // 2))
@@ -179,12 +182,13 @@ import Testing
             script: """
                 local store = moonpool.open { in_memory = "endless", schema = { Count = { id = "int primary", n = "int" } } }
                 local count = store:write(function() return store:create("Count", { id = 1, n = 0 }) end)
+                local calls = 0
                 local token = count:observe(function()
+                  calls = calls + 1
                   store:write(function() count.n = count.n + 1 end)
                 end, { name = "ping" })
                 store:write(function() count.n = 1 end)
-                store:refresh()
-                moonpool.sleep(0.1)
+                moonpool.wait_until(function() return calls > 100 end, 20)
                 token:invalidate()
                 """)
         #expect(outcome.exitCode == 1)
