@@ -128,23 +128,6 @@ import Testing
                 moonpool.open "text.moonpool"
                 """),
         Case(
-            "file_corrupt", "cut.moonpool",
-            by: """
-                local cut = moonpool.open { path = "cut.moonpool", schema = { Dog = { name = "string" } } }
-                cut:write(function()
-                  for i = 1, 20000 do cut:create("Dog", { name = "dog number " .. i }) end
-                end)
-                cut:close()
-                -- As if another program had done it: the file is not mapped any more.
-                cut = nil
-                collectgarbage()
-                local whole = io.open("cut.moonpool", "rb"):read("a")
-                local file = io.open("cut.moonpool", "wb")
-                file:write(whole:sub(1, #whole // 2))
-                file:close()
-                moonpool.open "cut.moonpool"
-                """),
-        Case(
             "invalid_argument", "missing/folder",
             by: "moonpool.open { path = 'missing/folder/x.moonpool', schema = {} }"),
     ]
@@ -157,6 +140,29 @@ import Testing
         #expect(lines.first.map(String.init) == example.code, "\(outcome.output)")
         let message = lines.dropFirst().first ?? ""
         for word in example.says { #expect(message.contains(word), "\(message)") }
+    }
+
+    @Test func `a file that was cut is refused by name`() throws {
+        let folder = try TemporaryFolder()
+        let filling = """
+            local store = moonpool.open { path = "cut.moonpool", schema = { Dog = { name = "string" } } }
+            store:write(function()
+              for i = 1, 20000 do store:create("Dog", { name = "dog number " .. i }) end
+            end)
+            """
+        #expect(try Tool.run(["-e", filling], in: folder.path).exitCode == 0)
+        // Another process does it, as another program would.
+        let cutting = """
+            local whole = io.open("cut.moonpool", "rb"):read("a")
+            local file = io.open("cut.moonpool", "wb")
+            file:write(whole:sub(1, #whole // 2))
+            file:close()
+            local ok, err = pcall(moonpool.open, "cut.moonpool")
+            print(ok, err.code, err.message)
+            """
+        let outcome = try Tool.run(["-e", cutting], in: folder.path)
+        #expect(outcome.output.hasPrefix("false\tfile_corrupt\t"), "\(outcome)")
+        #expect(outcome.output.contains("cut.moonpool"))
     }
 
     @Test func `prints like any Lua error, with file and line`() throws {
