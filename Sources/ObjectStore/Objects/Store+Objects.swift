@@ -74,6 +74,14 @@ extension Store {
         }
     }
 
+    /// All objects of a class: lazy, live, in the order of their creation.
+    ///
+    /// Throws `unknown_class`, `closed`, `wrong_thread`.
+    public func objects(_ className: String) throws -> Results {
+        try check()
+        return Results(.store(self), Query(all: try view.schema.require(className)))
+    }
+
     /// A handle for an object known by its place, whether or not it exists.
     public func object(_ reference: ObjectReference) -> LiveObject? {
         view.schema.find(table: reference.table).map { LiveObject(.store(self), $0, reference.key) }

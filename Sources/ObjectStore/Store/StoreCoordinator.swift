@@ -36,9 +36,12 @@ final class StoreCoordinator: Sendable {
     /// The coordinator of a file.
     static func of(_ file: ColumnFile) -> StoreCoordinator {
         registry.withLock { registry in
-            if let known = registry[ObjectIdentifier(file.lease.environment)]?.coordinator { return known }
+            if let known = registry[ObjectIdentifier(file.lease.environment)]?.coordinator {
+                return known
+            }
             let coordinator = StoreCoordinator(file)
-            registry[ObjectIdentifier(file.lease.environment)] = WeakCoordinator(coordinator: coordinator)
+            registry[ObjectIdentifier(file.lease.environment)] = WeakCoordinator(
+                coordinator: coordinator)
             return coordinator
         }
     }

@@ -30,12 +30,14 @@ import Testing
         #expect(error?.message.contains("5") == true && error?.message.contains("3") == true)
     }
 
-    @Test func `12.06 and 12.07 every difference that needs a new version is named at once`() throws {
+    @Test func `12.06 and 12.07 every difference that needs a new version is named at once`() throws
+    {
         try open([dog]).close()
         let changed = ClassSchema(
             "Dog",
             [
-                Property("id", .string, isPrimary: true), Property("name", .string, isOptional: true),
+                Property("id", .string, isPrimary: true),
+                Property("name", .string, isOptional: true),
                 Property("legs", .int),
             ])
         let error = storeError(.migrationNeeded) { _ = try open([changed]) }
@@ -76,7 +78,8 @@ import Testing
             "Dog",
             [
                 Property("id", .int, isPrimary: true), Property("name", .string, isOptional: true),
-                Property("age", .int), Property("tail", .double), Property("tag", .string, isOptional: true),
+                Property("age", .int), Property("tail", .double),
+                Property("tag", .string, isOptional: true),
             ])
         store = try open([after], version: 1)
         let rex = try #require(try store.object("Dog", primaryKey: .int(1)))
@@ -175,7 +178,8 @@ import Testing
                 ClassSchema(
                     "Dog",
                     [
-                        Property("a", .double, isPrimary: true), Property("b", .int, isPrimary: true),
+                        Property("a", .double, isPrimary: true),
+                        Property("b", .int, isPrimary: true),
                         Property("c", .data, isIndexed: true), Property("c", .int),
                         Property("d", .object, target: "Dgo"),
                         Property("e", .int, defaultValue: .string("x")),

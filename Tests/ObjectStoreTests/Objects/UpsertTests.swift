@@ -1,0 +1,142 @@
+import ObjectStore
+import Testing
+
+@Suite struct UpsertTests {
+    static let classes = [
+        ClassSchema(
+            "Toy",
+            [Property("id", .int, isPrimary: true), Property("name", .string, isOptional: true)]),
+        ClassSchema(
+            "Dog",
+            [
+                Property("id", .int, isPrimary: true), Property("name", .string, isOptional: true),
+                Property("favourite", .object, target: "Toy"),
+                Property("toys", .object, isList: true, target: "Toy"),
+            ]),
+    ]
+
+    /// A store with five dogs that each have a toy, the values that made them, and what observers of
+    /// the first dog, of all dogs and of all toys have heard since.
+    private final class Kennel {
+        let scheduler = ManualScheduler()
+        let store: Store
+        var heard: [String] = []
+        private var tokens: [NotificationToken] = []
+
+        init() throws {
+            store = try Store.temporary(UpsertTests.classes, scheduler: scheduler)
+            try upsert(.error)
+            let first = try #require(try store.object("Dog", primaryKey: .int(0)))
+            tokens = [
+                try first.observe { [unowned self] change in
+                    heard.append("dog 0: " + change.properties.map(\.name).joined(separator: ","))
+                },
+                try store.objects("Dog").observe { [unowned self] change in
+                    if case .update = change.kind { heard.append("dogs: \(change.modifications)") }
+                },
+                try store.objects("Toy").observe { [unowned self] change in
+                    if case .update = change.kind { heard.append("toys: \(change.modifications)") }
+                },
+            ]
+            scheduler.settle()
+        }
+
+        func values(_ id: Int, toyName: String = "ball", dogName: String = "Rex") -> Value {
+            .dictionary([
+                "id": .int(Int64(id)), "name": .string(dogName),
+                "favourite": .dictionary(["id": .int(Int64(id)), "name": .string(toyName)]),
+                "toys": .list([.dictionary(["id": .int(Int64(id)), "name": .string(toyName)])]),
+            ])
+        }
+
+        func upsert(_ mode: UpdateMode) throws {
+            try store.write {
+                for id in 0..<5 {
+                    try store.create(
+                        "Toy", .list([.int(Int64(id)), .string("ball")]),
+                        mode: mode == .error ? .error : mode)
+                }
+                for id in 0..<5 {
+                    var given = values(id)
+                    if mode == .error, case .dictionary(var named) = given {
+                        let toy = try store.object("Toy", primaryKey: .int(Int64(id)))
+                        let link = toy.map { Value.object($0.reference) } ?? .null
+                        named["favourite"] = link
+                        named["toys"] = .list([link])
+                        given = .dictionary(named)
+                    }
+                    try store.create("Dog", given, mode: mode)
+                }
+            }
+        }
+
+        func change(_ mode: UpdateMode, _ values: Value) throws -> [String] {
+            heard = []
+            try store.write { try store.create("Dog", values, mode: mode) }
+            scheduler.settle()
+            return heard
+        }
+    }
+
+    @Test func `11.22 update all reports every object that was touched`() throws {
+        let kennel = try Kennel()
+        kennel.heard = []
+        try kennel.upsert(.all)
+        kennel.scheduler.settle()
+        #expect(kennel.heard.contains("dogs: [0, 1, 2, 3, 4]"), "\(kennel.heard)")
+        #expect(kennel.heard.contains("toys: [0, 1, 2, 3, 4]"), "\(kennel.heard)")
+    }
+
+    @Test func `11.23 update modified with identical values reports nothing`() throws {
+        let kennel = try Kennel()
+        kennel.heard = []
+        try kennel.upsert(.modified)
+        kennel.scheduler.settle()
+        #expect(kennel.heard == [])
+    }
+
+    @Test func `11.24 update modified reports exactly the property that differs`() throws {
+        let kennel = try Kennel()
+        let heard = try kennel.change(.modified, kennel.values(0, dogName: "Max"))
+        #expect(heard == ["dog 0: name", "dogs: [0]"])
+    }
+
+    @Test func `11.25 a changed nested object is news of its own, and of rows that lead to it`()
+        throws
+    {
+        let kennel = try Kennel()
+        let heard = try kennel.change(.modified, kennel.values(0, toyName: "bone"))
+        #expect(heard.sorted() == ["dogs: [0]", "toys: [0]"])
+    }
+
+    @Test func `11.26 and 11.27 update modified replaces a list that differs`() throws {
+        let kennel = try Kennel()
+        let longer = Value.dictionary([
+            "id": .int(0), "toys": .list([.list([.int(0)]), .list([.int(1)])]),
+        ])
+        #expect(try kennel.change(.modified, longer) == ["dog 0: toys", "dogs: [0]"])
+        #expect(try kennel.change(.modified, longer) == [])
+        let dog = try kennel.store.object("Dog", primaryKey: .int(0))
+        #expect(try dog?.list("toys").count() == 2)
+        let shorter = Value.dictionary(["id": .int(0), "toys": .list([.list([.int(4)])])])
+        #expect(try kennel.change(.all, shorter).contains("dog 0: toys"))
+        #expect(try dog?.list("toys").count() == 1)
+    }
+
+    @Test func `11.29 an upsert of a new key needs its required values`() throws {
+        let classes = [
+            ClassSchema("A", [Property("id", .int, isPrimary: true), Property("n", .string)])
+        ]
+        let store = try Store.temporary(classes)
+        try store.write {
+            _ = storeError(.missingValue) {
+                try store.create("A", .dictionary(["id": .int(1)]), mode: .all)
+            }
+            try store.create("A", .list([.int(1), .string("x")]))
+            try store.create("A", .dictionary(["id": .int(1)]), mode: .all)
+            _ = storeError(.missingValue) {
+                try store.create("A", .dictionary(["id": .int(1), "n": .null]), mode: .all)
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+import Glibc
+import ObjectStore
+import Synchronization
+import Testing
+
+/// Stores of one file on several threads.
+@Suite struct ConcurrentWriteTests {
+    private static let classes = [
+        ClassSchema(
+            "Entry", [Property("id", .int, isPrimary: true), Property("writer", .int)])
+    ]
+
+    private static func open(_ path: String) throws -> Store {
+        var configuration = StoreConfiguration(.file(path), schema: classes)
+        configuration.durability = .memory
+        return try Store(configuration, scheduler: ManualScheduler())
+    }
+
+    private final class Counter: Sendable {
+        let count = Atomic<Int>(0)
+    }
+
+    @Test func `1.36 one writer at a time, each starting from the last commit`() async throws {
+        let folder = TemporaryFolder()
+        let path = folder.file("a.moonpool")
+        let writing = Counter()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for writer in 0..<4 {
+                group.addTask {
+                    let own = try Self.open(path)
+                    for _ in 0..<50 {
+                        try own.write {
+                            let before = writing.count.wrappingAdd(1, ordering: .relaxed)
+                            #expect(before.oldValue == 0, "two writers at once")
+                            let next = Int64(try own.objects("Entry").count())
+                            try own.create("Entry", .list([.int(next), .int(Int64(writer))]))
+                            writing.count.wrappingSubtract(1, ordering: .relaxed)
+                        }
+                    }
+                    own.close()
+                }
+            }
+            try await group.waitForAll()
+        }
+        let store = try Self.open(path)
+        #expect(try store.objects("Entry").count() == 200)
+        #expect(try store.objects("Entry").maximum("id") == .int(199))
+    }
+
+    @Test func `10.01 a store on another thread is an error and no race`() async throws {
+        final class Box: @unchecked Sendable {
+            // @unchecked because: handing a store to the wrong thread is what is tested.
+            let store: Store
+            let object: LiveObject
+            init(_ store: Store) throws {
+                self.store = store
+                object = try store.write { try store.create("Entry", .list([.int(1), .int(1)])) }
+            }
+        }
+        let box = try Box(Store.temporary(Self.classes))
+        let errors: [StoreError.Code] = await withCheckedContinuation { continuation in
+            Self.onAnotherThread {
+                var codes: [StoreError.Code] = []
+                let uses: [() throws -> Void] = [
+                    { _ = try box.store.refresh() }, { try box.store.beginWrite() },
+                    { _ = try box.object.value("id") },
+                    { _ = try box.store.objects("Entry").count() },
+                    { _ = try box.store.object("Entry", primaryKey: .int(1)) },
+                    { try box.store.define([]) },
+                ]
+                for use in uses {
+                    do { try use() } catch let error as StoreError {
+                        codes.append(error.code)
+                    } catch {}
+                }
+                continuation.resume(returning: codes)
+            }
+        }
+        #expect(errors == Array(repeating: .wrongThread, count: 6))
+    }
+
+    private static func onAnotherThread(_ body: @escaping @Sendable () -> Void) {
+        typealias Body = @Sendable () -> Void
+        final class Job { let body: Body; init(_ body: @escaping Body) { self.body = body } }
+        var thread = pthread_t()
+        let job = Unmanaged.passRetained(Job(body)).toOpaque()
+        pthread_create(
+            &thread, nil,
+            { argument in
+                Unmanaged<Job>.fromOpaque(argument!).takeRetainedValue().body()
+                return nil
+            }, job)
+        pthread_detach(thread)
+    }
+
+    @Test func `1.30 and 1.37 a store sees its own commits and not those after them`() throws {
+        let pair = try StorePair(Self.classes)
+        try pair.store.write { try pair.store.create("Entry", .list([.int(1), .int(0)])) }
+        try pair.other.write { try pair.other.create("Entry", .list([.int(2), .int(1)])) }
+        #expect(try pair.store.objects("Entry").count() == 1)
+        #expect(try pair.store.refresh())
+        #expect(try pair.store.objects("Entry").count() == 2)
+    }
+
+    @Test func `1.40 an empty commit is a version that only the store's observers hear of`() throws
+    {
+        let pair = try StorePair(Self.classes)
+        var calls = 0
+        let token = try pair.store.observe { _, _ in calls += 1 }
+        var updates = 0
+        let rows = try pair.store.objects("Entry").observe { _ in updates += 1 }
+        pair.settle()
+        try pair.other.write {}
+        pair.settle()
+        #expect(calls == 1)
+        #expect(updates == 1, "the initial call only")
+        token.invalidate()
+        rows.invalidate()
+    }
+
+    @Test func `1.52 a file that is open cannot be opened with another schema of its version`()
+        throws
+    {
+        let pair = try StorePair(Self.classes)
+        let path = try #require(pair.store.path)
+        let changed = [ClassSchema("Entry", [Property("id", .string, isPrimary: true)])]
+        _ = storeError(.migrationNeeded) {
+            _ = try Store(
+                StoreConfiguration(.file(path), schema: changed), scheduler: ManualScheduler())
+        }
+        let plain = try Store(StoreConfiguration(.file(path)), scheduler: ManualScheduler())
+        #expect(plain.schema.find("Entry") != nil)
+    }
+}
