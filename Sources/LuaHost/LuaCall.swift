@@ -89,6 +89,13 @@ public struct LuaAnswer: Sendable {
         return text
     }
 
+    /// Where the bytes of a string argument lie; 0 for anything else. For an interned name the same each time, as in
+    /// `LuaLiveClass.internedName`.
+    public func address(_ index: Int) -> UInt {
+        var length = 0
+        return index <= count ? UInt(bitPattern: shim_bytes(L, Int32(index), &length)) : 0
+    }
+
     /// A table.
     public func table(_ index: Int) throws -> LuaTable {
         guard index <= count, shim_type(L, Int32(index)) == SHIM_TTABLE else {

@@ -15,6 +15,7 @@ final class ObjectClass: LuaLiveClass {
     let table: TableID
     private(set) var classSchema: ClassSchema
     private let store: Store
+    private var primaryInt: ColumnID?
 
     init(
         _ handle: StoreHandle, _ source: ObjectSource, _ classSchema: ClassSchema,
@@ -27,12 +28,19 @@ final class ObjectClass: LuaLiveClass {
         store = handle.store
         table = classSchema.table
         rows = source.view.table(classSchema)
+        super.init()
+        primaryInt = Self.primaryInt(of: classSchema)
+    }
+
+    private static func primaryInt(of classSchema: ClassSchema) -> ColumnID? {
+        classSchema.primaryKey.flatMap { $0.type == .int ? $0.column : nil }
     }
 
     /// Takes the class as the schema describes it today.
     func follow(_ classSchema: ClassSchema) {
         guard self.classSchema != classSchema else { return }
         self.classSchema = classSchema
+        primaryInt = Self.primaryInt(of: classSchema)
         handle.state.setProperties(Self.slots(of: classSchema), of: self)
     }
 
@@ -88,7 +96,7 @@ final class ObjectClass: LuaLiveClass {
 
     override func get(_ key: Int64, _ slot: Int, _ result: borrowing LuaResult) throws {
         guard slot >= 0 else { return try getUnknown(key, result) }
-        if store.isClosed { try store.check() }
+        // A closed store's rows read as none, which the slow way finds out.
         let column = ColumnID(rawValue: slot >> 16)
         let object = ObjectKey(rawValue: key)
         switch slot & 15 {
@@ -214,14 +222,37 @@ final class ObjectClass: LuaLiveClass {
         let bridge = ValueBridge(handle, nil)
         for i in 0..<fields.count {
             let slot = fields.slot(i)
-            guard slot & 15 < Kind.store else { return nil }
             let position = (slot >> 4) & 0xFFF
+            if let value = Self.simple(fields.field(i), slot & 15) {
+                values[position] = value
+                continue
+            }
+            guard slot & 15 < Kind.store else { return nil }
             let property = classSchema.properties[position]
             // Lists given as other lists go the general way.
             if fields.field(i).kind == .box, !property.isSingle { return nil }
             values[position] = try bridge.value(fields.field(i), for: property, of: classSchema)
         }
         return try store.create(classSchema, positional: values).rawValue
+    }
+
+    /// What needs no look at the property. Most values are of this kind, and properties are expensive to copy.
+    @inline(__always)
+    private static func simple(_ field: borrowing LuaField, _ kind: Int) -> Value? {
+        switch (kind, field.kind) {
+        case (Kind.int, .int): .int(field.int)
+        case (Kind.double, .double): .double(field.double)
+        case (Kind.double, .int): .double(Double(field.int))
+        case (Kind.bool, .bool): .bool(field.bool)
+        case (Kind.string, .string): field.text.map(Value.string)
+        default: nil
+        }
+    }
+
+    /// The object with a primary key that needs no conversion. `.some(nil)`: there is none; nil: look the general way.
+    func find(_ key: LuaValue) -> ObjectKey?? {
+        guard let column = primaryInt, case .integer(let number) = key else { return nil }
+        return .some(rows.find(column, int: number))
     }
 
     // MARK: Handles

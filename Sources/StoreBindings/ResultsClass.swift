@@ -21,13 +21,17 @@ final class ResultsHandle {
 
     /// The class of the objects, and what keeps it alive while it is used.
     func objectClass() throws -> (ObjectClass, LuaFrozenAnchor?) {
+        if let known { return (known, nil) }
         if let frozen { return frozen.objectClass(try results.classSchema()) }
         let classSchema = try results.classSchema()
         guard let type = handle.objectClass(classSchema.table) else {
             throw StoreError(.unknownClass, "the class of these results was removed")
         }
+        known = type
         return (type, nil)
     }
+
+    private var known: ObjectClass?
 
     func references() throws -> [ObjectReference] {
         let table = results.query.table

@@ -61,6 +61,12 @@ extension StoreHandle {
         },
         LuaMethod("object", "(class, key) → object", "The object with a primary key, or nil.") {
             handle, call in
+            if !handle.store.isClosed, let type = handle.objectClass(at: call.address(2)),
+                let found = type.find(call[3])
+            {
+                guard let found else { return call.answer(.nil) }
+                return call.answer(LuaLiveObject(type: type, key: found.rawValue))
+            }
             let type = try handle.requireClass(call, 2)
             guard let property = type.classSchema.primaryKey else {
                 throw StoreError(
