@@ -1,7 +1,8 @@
+import ScriptHost
+
 /// What the program says about itself.
 enum Texts {
-    static let version = "0.1.0"
-    static let versionLine = "Moonpool \(version), Lua 5.4"
+    static let versionLine = "Moonpool \(ProductVersion.text), Lua 5.4"
 
     static let usage = """
         usage: moonpool [options] [script or store [args]]
