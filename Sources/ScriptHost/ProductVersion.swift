@@ -1,4 +1,4 @@
-/// The version of Moonpool that scripts and the command line tell.
+/// Moonpool's version, as `moonpool --version` and `moonpool.version` tell it.
 public enum ProductVersion {
     /// `major.minor.patch`.
     public static let text = "0.1.0"

@@ -56,7 +56,7 @@ public final class ScriptContext {
         loop.didTurn = { [weak self] in self?.didTurn() }
         installTimers()
         installProcessFunctions()
-        module["version"] = .string(LuaString(ProductVersion.text))
+        module["version"] = .text(ProductVersion.text)
         state.globals["moonpool"] = .table(module)
     }
 

@@ -3,6 +3,12 @@ import LuaHost
 import ScriptHost
 import Testing
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// Scripts with stores: what observers, writes and interrupts do to a script's life.
 @Suite struct StoreScriptTests {
     /// Opens a store in memory whose name no other test has.
@@ -116,6 +122,34 @@ import Testing
         #expect(script.finish() == 3)
         // Once, by `begin_write`, which delivers what is due; the end of the script delivers nothing.
         #expect(script.log.filter { $0 == "called" }.count == 1)
+    }
+
+    @Test func `leaves no descriptor and no thread behind`() async {
+        await #expect(processExitsWith: .success) {
+            func count(_ folder: String) -> Int {
+                guard let directory = opendir(folder) else { return -1 }
+                defer { closedir(directory) }
+                var count = 0
+                while readdir(directory) != nil { count += 1 }
+                return count
+            }
+            func runOne() throws {
+                let script = try ScriptFixture(
+                    """
+                    local store = moonpool.open { in_memory = "leak", schema = { Dog = { id = "int primary" } } }
+                    token = store:objects("Dog"):observe(function() token:invalidate() end)
+                    moonpool.after(0, function() end)
+                    """)
+                #expect(script.finish() == 0)
+            }
+            // The first one opens what stays open: the clock, the C library's streams.
+            try runOne()
+            let before = (count("/proc/self/fd"), count("/proc/self/task"))
+            for _ in 0..<20 { try runOne() }
+            let after = (count("/proc/self/fd"), count("/proc/self/task"))
+            #expect(after == before)
+            if after != before { exit(1) }
+        }
     }
 
     @Test func `keeps the write of an earlier entry when a later one is interrupted`() throws {
