@@ -12,13 +12,13 @@ enum RunCommand {
             store = path
             line.source = .none
         }
-        if line.showsVersion { ProcessServices.writeOutput(Texts.versionLine + "\n") }
         let hasNothingElse =
             line.source == .none && (store != nil || !line.hasChunks && !line.showsVersion)
         let isAtTerminal = ProcessServices.isTerminal(0) && ProcessServices.isTerminal(1)
         if isAtTerminal, line.isInteractive || hasNothingElse {
             return Prompt.run(line, store: store)
         }
+        if line.showsVersion { ProcessServices.writeOutput(Texts.versionLine + "\n") }
         let name = ScriptRunner.name(of: line)
         let configuration = ScriptConfiguration(
             name: name, usesEnvironment: !line.ignoresEnvironment)
@@ -44,13 +44,11 @@ enum RunCommand {
         try LuaProgram(line, in: context).run() ? 0 : 1
     }
 
-    /// Opens the store of the command line as the global `store`; without one, a store in memory.
-    static func openStore(_ path: String?, in context: ScriptContext) throws {
+    /// Opens the store of the command line as the global `store`.
+    static func openStore(_ path: String, in context: ScriptContext) throws {
         do throws(LuaError) {
             let open = try context.module.get("open")
-            let options = context.state.makeTable()
-            if let path { options["path"] = .text(path) } else { options["in_memory"] = "store" }
-            let store = try context.state.call(open, [.table(options)])
+            let store = try context.state.call(open, [.text(path)])
             context.state.globals["store"] = store.first ?? .nil
         } catch {
             ProcessServices.writeError("moonpool: \(error.message)\n")

@@ -4,6 +4,8 @@ import ScriptHost
 enum Texts {
     static let versionLine = "Moonpool \(ProductVersion.text), Lua 5.4"
 
+    static let greeting = "\(versionLine). Try .help; Ctrl-D ends."
+
     static let usage = """
         usage: moonpool [options] [script or store [args]]
         Available options are:
