@@ -26,9 +26,11 @@ final class Bench {
     /// Where the main data set of a contestant is: all people under ascending keys.
     func mainFolder(_ contestant: any Contestant) -> String { folder(contestant, "main") }
 
-    /// Repeats a step for every contestant, taking turns so that a slow moment of the machine does not
-    /// hit one of them alone. `step` returns the value in the row's unit and what it computed, or nil
-    /// where a contestant has nothing like it.
+    /// Repeats a step for every contestant, taking turns so that a slow moment of the machine does
+    /// not hit one of them alone.
+    ///
+    /// `step` returns the value in the row's unit and what it computed, or nil where a contestant
+    /// has nothing like it.
     func repeatEach(
         _ row: Row, repetitions: Int? = nil, among chosen: [any Contestant]? = nil,
         _ step: (any Contestant) throws -> (value: Double, answer: [Double])?

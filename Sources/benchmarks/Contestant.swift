@@ -1,5 +1,7 @@
-/// What each measured store does. A method is one timed step as a whole, so that the protocol costs
-/// nothing inside the loops. Returned numbers are compared between the contestants.
+/// What each measured store does.
+///
+/// A method is one timed step as a whole, so that the protocol costs nothing inside the loops.
+/// Returned numbers are compared between the contestants.
 protocol Contestant: AnyObject {
     /// The column's title.
     var name: String { get }

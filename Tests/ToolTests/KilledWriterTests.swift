@@ -3,8 +3,9 @@ import Testing
 
 /// A commit that returned is in the file, whatever is killed afterwards, and no commit is there in part.
 @Suite struct KilledWriterTests {
-    /// Counts up in one transaction each: an entry with its three parts, and the total. Prints a number only
-    /// after its commit has returned.
+    /// Counts up in one transaction each: an entry with its three parts, and the total.
+    ///
+    /// Prints a number only after its commit has returned.
     static let writer = """
         local store = moonpool.open {
           path = arg[1], durability = "full",

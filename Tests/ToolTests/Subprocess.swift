@@ -1,8 +1,9 @@
 import Glibc
 import Synchronization
 
-/// A child process with its three streams on pipes. It is killed when its value goes away or when it
-/// takes longer than allowed.
+/// A child process with its three streams on pipes.
+///
+/// It is killed when its value goes away or when it takes longer than allowed.
 final class Subprocess {
     private(set) var output = ""
     private(set) var error = ""

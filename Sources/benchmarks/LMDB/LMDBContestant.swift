@@ -1,7 +1,8 @@
 import CLMDB
 
-/// Plain LMDB: each object one value under its primary key. No schema, no columns, no notifications:
-/// the floor that the storage below Moonpool sets.
+/// Plain LMDB: each object one value under its primary key.
+///
+/// No schema, no columns, no notifications: the floor that the storage below Moonpool sets.
 final class LMDBContestant: Contestant {
     let name = "LMDB rows"
     private var opened: LMDBFile?

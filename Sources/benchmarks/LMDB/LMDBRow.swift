@@ -1,4 +1,6 @@
-/// A person as one value: age, score, active, length of the name, name. Its key is the LMDB key.
+/// A person as one value: age, score, active, length of the name, name.
+///
+/// Its key is the LMDB key.
 enum LMDBRow {
     static let ageOffset = 0
     static let scoreOffset = 8

@@ -1,7 +1,9 @@
 import Glibc
 
-/// W1: all people in one transaction. W9: the file afterwards, and the peak memory of a process that does
-/// nothing else. Leaves the main data set behind for the other workloads.
+/// W1: all people in one transaction.
+///
+/// W9: the file afterwards, and the peak memory of a process that does nothing else. Leaves the
+/// main data set behind for the other workloads.
 enum InsertWorkload {
     private static let ascending = Row(
         title: "W1 insert, one transaction", unit: .perSecond, swift: .atLeast(3e6),

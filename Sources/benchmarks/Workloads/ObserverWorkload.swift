@@ -1,8 +1,9 @@
 import Glibc
 import Synchronization
 
-/// W8: from the start of a commit until the observer on another thread knows what changed. The observer
-/// watches half of all objects; should cost the same whatever their number.
+/// W8: from the start of a commit until the observer on another thread knows what changed.
+///
+/// The observer watches half of all objects; should cost the same whatever their number.
 enum ObserverWorkload {
     static func run(_ bench: Bench) throws {
         for size in [10_000, 100_000, 1_000_000] where size <= bench.options.size {

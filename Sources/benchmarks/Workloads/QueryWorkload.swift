@@ -1,4 +1,6 @@
-/// W4: queries that look at every object. W6: sorting.
+/// W4: queries that look at every object.
+///
+/// W6: sorting.
 enum QueryWorkload {
     private static let count = ms("W4 count age > 50", 1)
     private static let conjunction = ms("W4 count age > 50 and name beginswith 'A'", 4)

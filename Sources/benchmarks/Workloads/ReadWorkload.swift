@@ -1,4 +1,6 @@
-/// W3: reading one property of objects. W5: finding objects by primary key first.
+/// W3: reading one property of objects.
+///
+/// W5: finding objects by primary key first.
 enum ReadWorkload {
     private static let iterate = Row(
         title: "W3 iterate and read age", unit: .nanoseconds, swift: .atMost(12), lua: .atMost(90))
