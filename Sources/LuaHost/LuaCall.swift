@@ -2,14 +2,18 @@
 
 import CLuaShims
 
-/// How many values a function has put on the stack for its caller. Made by `LuaCall.answer` and `.yield`.
+/// How many values a function has put on the stack for its caller.
+///
+/// Made by `LuaCall.answer` and `.yield`.
 public struct LuaAnswer: Sendable {
     let count: Int32
     /// No results.
     public static let none = LuaAnswer(count: 0)
 }
 
-/// The arguments of a call. Exists during the call only.
+/// The arguments of a call.
+///
+/// Exists during the call only.
 ///
 /// Arguments are numbered from 1. In a method the receiver comes first and is not counted in messages: what a script
 /// writes as the first argument of `dog:update(…)` is argument 2 here and `#1` in the message.
@@ -89,8 +93,9 @@ public struct LuaAnswer: Sendable {
         return text
     }
 
-    /// Where the bytes of a string argument lie; 0 for anything else. For an interned name the same each time, as in
-    /// `LuaLiveClass.internedName`.
+    /// Where the bytes of a string argument lie; 0 for anything else.
+    ///
+    /// For an interned name the same each time, as in `LuaLiveClass.internedName`.
     public func address(_ index: Int) -> UInt {
         var length = 0
         return index <= count ? UInt(bitPattern: shim_bytes(L, Int32(index), &length)) : 0
@@ -240,8 +245,10 @@ final class FunctionBox {
 }
 
 extension LuaState {
-    /// A Lua function that calls this closure. It is released when Lua collects the function. Errors thrown by it are
-    /// raised in Lua; the closure may call Lua again, also this state's `run`.
+    /// A Lua function that calls this closure.
+    ///
+    /// It is released when Lua collects the function. Errors thrown by it are raised in Lua; the
+    /// closure may call Lua again, also this state's `run`.
     public func makeFunction(
         _ name: String, _ body: @escaping (borrowing LuaCall) throws -> LuaAnswer
     ) -> LuaFunction {
@@ -257,7 +264,8 @@ extension LuaState {
             do {
                 return try function.body(LuaCall(function, L)).count
             } catch {
-                return function.home.state!.raise(error, on: L)  // because the state is open: it runs this
+                // Because the state is open: it runs this.
+                return function.home.state!.raise(error, on: L)
             }
         }
     }

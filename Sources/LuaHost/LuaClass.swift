@@ -85,8 +85,10 @@ public struct LuaMember: Sendable, Equatable {
     }
 }
 
-/// How a script sees Swift objects of one class. Declare it once, as a global constant; each state makes its own
-/// metatable from it when the first object arrives.
+/// How a script sees Swift objects of one class.
+///
+/// Declare it once, as a global constant; each state makes its own metatable from it when the first
+/// object arrives.
 public final class LuaClass<Object: AnyObject>: Sendable {
     /// What the class is called in messages and by `luaL_tolstring`.
     public let name: String
@@ -101,10 +103,12 @@ public final class LuaClass<Object: AnyObject>: Sendable {
     let setOther: (@Sendable (Object, LuaValue, borrowing LuaField) throws -> Bool)?
     let resolve: (@Sendable (Object, UInt, () -> String) -> LuaLiveClass?)?
 
-    /// A declaration. `index` and `setIndex` answer integer keys; `other` and `setOther` keys that are neither those
-    /// nor members (false: there is no such thing). `resolve` finds the live class of a name for methods declared with
-    /// `fastCreate`: it gets the address of the interned name, which stays the same while the class is registered,
-    /// and can ask for the text.
+    /// A declaration.
+    ///
+    /// `index` and `setIndex` answer integer keys; `other` and `setOther` keys that are neither
+    /// those nor members (false: there is no such thing). `resolve` finds the live class of a name
+    /// for methods declared with `fastCreate`: it gets the address of the interned name, which
+    /// stays the same while the class is registered, and can ask for the text.
     public init(
         name: String, summary: String, methods: [LuaMethod<Object>] = [],
         properties: [LuaProperty<Object>] = [], metamethods: [LuaMethod<Object>] = [],
@@ -231,8 +235,10 @@ public func nearestName(to name: String, in candidates: [String]) -> String? {
 }
 
 extension LuaState {
-    /// The userdata of a Swift object. Each call makes a new one: two of the same object are equal in Lua, but as table
-    /// keys they differ.
+    /// The userdata of a Swift object.
+    ///
+    /// Each call makes a new one: two of the same object are equal in Lua, but as table keys they
+    /// differ.
     public func userdata<Object: AnyObject>(_ object: Object, _ type: LuaClass<Object>) -> LuaValue
     {
         let L = stack
@@ -278,8 +284,9 @@ extension LuaState {
         }
     }
 
-    /// A method as a plain function, which works on a receiver that has a property of that name. The class must have
-    /// appeared in this state.
+    /// A method as a plain function, which works on a receiver that has a property of that name.
+    ///
+    /// The class must have appeared in this state.
     public func function<Object: AnyObject>(_ name: String, of type: LuaClass<Object>)
         -> LuaFunction?
     {

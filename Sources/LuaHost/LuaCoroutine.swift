@@ -1,6 +1,8 @@
 import CLuaShims
 
-/// A reference to a coroutine. Equality is identity.
+/// A reference to a coroutine.
+///
+/// Equality is identity.
 public struct LuaCoroutine: Hashable, Sendable {
     let reference: LuaReference
 
@@ -27,7 +29,9 @@ public struct LuaCoroutine: Hashable, Sendable {
         return Status(rawValue: shim_thread_status(L, thread)) ?? .dead
     }
 
-    /// Starts or continues it with these values. Throws what it raises; it is dead then.
+    /// Starts or continues it with these values.
+    ///
+    /// Throws what it raises; it is dead then.
     public func resume(_ arguments: [LuaValue] = []) throws(LuaError) -> Outcome {
         let state = try reference.state()
         let L = state.stack

@@ -22,7 +22,9 @@ public struct LuaError: Error, Sendable, CustomStringConvertible {
     public var kind: Kind
     /// What Lua prints for it: `file.lua:12: message`.
     public var message: String
-    /// The calls that led to it, starting at the place that raised. Nil for syntax errors and out of memory.
+    /// The calls that led to it, starting at the place that raised.
+    ///
+    /// Nil for syntax errors and out of memory.
     public var traceback: String?
     /// The very error that was thrown, when a Swift function raised this.
     public var underlying: (any Error)?
@@ -42,7 +44,9 @@ public struct LuaError: Error, Sendable, CustomStringConvertible {
         value: .text("stack overflow"))
 }
 
-/// An error with the two things that a script can ask of it. Errors thrown into Lua that are none get code `error`.
+/// An error with the two things that a script can ask of it.
+///
+/// Errors thrown into Lua that are none get code `error`.
 public protocol ScriptError: Error {
     /// A stable word for programs: `err.code`.
     var scriptCode: String { get }

@@ -3,7 +3,9 @@
 
 import CLuaShims
 
-/// Takes the answer of a property read. Bytes are copied into Lua while they are borrowed.
+/// Takes the answer of a property read.
+///
+/// Bytes are copied into Lua while they are borrowed.
 @safe public struct LuaResult: ~Copyable {
     // Safe because it exists only while the call that owns both pointers runs.
     let out: UnsafeMutablePointer<shim_value>
@@ -45,7 +47,9 @@ import CLuaShims
     }
     /// A string.
     public func set(_ text: String) { set(text.utf8Span.span.bytes) }
-    /// A live object. Its class must belong to the same state.
+    /// A live object.
+    ///
+    /// Its class must belong to the same state.
     public func set(_ type: LuaLiveClass, _ key: Int64) {
         out.pointee.tag = Int32(SHIM_OBJECT)
         out.pointee.u.i = key
@@ -88,7 +92,9 @@ private func kind(_ tag: Int32) -> LuaFieldKind {
     }
 }
 
-/// A value that a script assigns. Valid during the call; strings must be taken before Lua is used in any way.
+/// A value that a script assigns.
+///
+/// Valid during the call; strings must be taken before Lua is used in any way.
 @safe public struct LuaField: ~Copyable {
     // Safe because it exists only while the call that owns both pointers runs.
     let value: UnsafePointer<shim_value>
@@ -147,7 +153,8 @@ private func kind(_ tag: Int32) -> LuaFieldKind {
     /// The live object of an `.object`.
     public var object: LuaLiveObject {
         precondition(value.pointee.tag == SHIM_OBJECT)
-        let context = shim_class_context(value.pointee.x.cls)!  // because a checked object's class is alive
+        // Because a checked object's class is alive.
+        let context = shim_class_context(value.pointee.x.cls)!
         return LuaLiveObject(
             type: Unmanaged<LuaLiveClass>.fromOpaque(context).takeUnretainedValue(),
             key: value.pointee.u.i)
@@ -157,7 +164,8 @@ private func kind(_ tag: Int32) -> LuaFieldKind {
         guard value.pointee.tag == SHIM_BOX,
             state.classes[ObjectIdentifier(type)] == value.pointee.x.cls
         else { return nil }
-        let pointer = UnsafeRawPointer(bitPattern: Int(value.pointee.u.i))!  // because an empty box is no box
+        // Because an empty box is no box.
+        let pointer = UnsafeRawPointer(bitPattern: Int(value.pointee.u.i))!
         return Unmanaged<Object>.fromOpaque(pointer).takeUnretainedValue()
     }
     /// Any kind, as a value of its own; `nil` for a box among the fields of a table (see `box`).
@@ -169,13 +177,16 @@ private func kind(_ tag: Int32) -> LuaFieldKind {
     }
 }
 
-/// The fields of a table from which an object is made. Valid during the call; strings must be taken before Lua is used
-/// in any way.
+/// The fields of a table from which an object is made.
+///
+/// Valid during the call; strings must be taken before Lua is used in any way.
 @safe public struct LuaFields: ~Copyable {
     // Safe because it exists only while the call that owns both pointers runs.
     let values: UnsafePointer<shim_value>
     let L: OpaquePointer
-    /// How many there are. A field that is `nil` in the table is not there.
+    /// How many there are.
+    ///
+    /// A field that is `nil` in the table is not there.
     public let count: Int
 
     init(_ values: UnsafePointer<shim_value>, _ count: Int, _ L: OpaquePointer) {

@@ -1,10 +1,14 @@
 import CLuaShims
 
-/// A reference to a Lua function. Equality is identity.
+/// A reference to a Lua function.
+///
+/// Equality is identity.
 public struct LuaFunction: Hashable, Sendable {
     let reference: LuaReference
 
-    /// Calls it; all its results. Throws what it raises, with the traceback of that place.
+    /// Calls it; all its results.
+    ///
+    /// Throws what it raises, with the traceback of that place.
     @discardableResult  // because many functions are called for what they do
     public func call(_ arguments: [LuaValue] = []) throws(LuaError) -> [LuaValue] {
         let state = try reference.state()

@@ -1,6 +1,8 @@
 import CLuaShims
 
-/// Stops what a state is running. Usable on any thread, also after the state is gone; not in a signal handler.
+/// Stops what a state is running.
+///
+/// Usable on any thread, also after the state is gone; not in a signal handler.
 ///
 /// The run ends with a `LuaError` of kind `interrupted`: in a plain loop, in coroutines, under `while true do pcall(f)
 /// end`, in message handlers, and when it waits in a system call such as `io.read`. It cannot be stopped while it is

@@ -17,17 +17,22 @@ public struct LuaLiveObject {
     }
 }
 
-/// The Swift side of a class of live objects in one state. Subclass it, then `register` the instance.
+/// The Swift side of a class of live objects in one state.
+///
+/// Subclass it, then `register` the instance.
 ///
 /// The state keeps it until it closes (a frozen one until its last object is collected). What a method throws is
 /// raised in Lua.
 open class LuaLiveClass {
-    fileprivate(set) var pointer: OpaquePointer!  // because register sets it before anything can use the class
+    // Because register sets it before anything can use the class.
+    fileprivate(set) var pointer: OpaquePointer!
 
     /// For subclasses.
     public init() {}
 
-    /// Reads the property of that slot. Slot -1: the key is none of the properties or methods; see `LuaResult.key`.
+    /// Reads the property of that slot.
+    ///
+    /// Slot -1: the key is none of the properties or methods; see `LuaResult.key`.
     open func get(_ key: Int64, _ slot: Int, _ result: borrowing LuaResult) throws {
         result.setNil()
     }
@@ -60,7 +65,9 @@ extension LuaField {
     public var key: LuaValue { state.value(at: 2, on: L) }
 }
 
-/// The methods that all live classes of a kind share. Declare it once, as a global constant.
+/// The methods that all live classes of a kind share.
+///
+/// Declare it once, as a global constant.
 public final class LuaLiveMethods: Sendable {
     let methods: [LuaMethod<LuaLiveObject>]
     let metamethods: [LuaMethod<LuaLiveObject>]
@@ -79,7 +86,9 @@ public final class LuaLiveMethods: Sendable {
     }
 }
 
-/// Keeps the classes of one frozen version alive while Swift needs them. Objects in Lua keep them alive by themselves.
+/// Keeps the classes of one frozen version alive while Swift needs them.
+///
+/// Objects in Lua keep them alive by themselves.
 public final class LuaFrozenAnchor {
     let reference: LuaReference
     let first: OpaquePointer
@@ -91,7 +100,9 @@ public final class LuaFrozenAnchor {
 }
 
 extension LuaState {
-    /// Makes a class known. `properties` are names with their slots; a property hides a method of the same name.
+    /// Makes a class known.
+    ///
+    /// `properties` are names with their slots; a property hides a method of the same name.
     public func register(
         _ type: LuaLiveClass, name: String, methods: LuaLiveMethods,
         properties: [(name: String, slot: Int)]
@@ -114,13 +125,18 @@ extension LuaState {
         setProperties(properties, of: pointer, on: L)
     }
 
-    /// Replaces the names of a registered class's properties. Objects that scripts hold follow at once.
+    /// Replaces the names of a registered class's properties.
+    ///
+    /// Objects that scripts hold follow at once.
     public func setProperties(_ properties: [(name: String, slot: Int)], of type: LuaLiveClass) {
         setProperties(properties, of: type.pointer, on: stack)
     }
 
-    /// Makes the class known that stands for `live` at one version, with the names that `live` has now. Classes of the
-    /// same version pass the same anchor, and lose their Swift side together when nothing holds the anchor any more.
+    /// Makes the class known that stands for `live` at one version, with the names that `live` has
+    /// now.
+    ///
+    /// Classes of the same version pass the same anchor, and lose their Swift side together when
+    /// nothing holds the anchor any more.
     public func registerFrozen(
         _ type: LuaLiveClass, like live: LuaLiveClass, sharing anchor: LuaLiveClass? = nil
     ) -> LuaFrozenAnchor {
@@ -212,7 +228,9 @@ private func answer(_ L: OpaquePointer?, _ error: any Error) -> Int32 {
     return 1
 }
 
-/// The shims' way into a class. Constant, and the same for all.
+/// The shims' way into a class.
+///
+/// Constant, and the same for all.
 private let dispatchCalls = shim_class_calls(
     get: { context, L, payload, slot, out in
         dispatch(context)._withUnsafeGuaranteedRef { type in

@@ -9,13 +9,17 @@ public struct LuaMemory: Sendable, Equatable {
 }
 
 extension LuaState {
-    /// The memory held by Lua values. Swift objects behind userdata are not counted.
+    /// The memory held by Lua values.
+    ///
+    /// Swift objects behind userdata are not counted.
     public var memory: LuaMemory {
         let figures = shim_memory_figures(main)
         return LuaMemory(used: figures.used, peak: figures.peak)
     }
 
-    /// The most bytes that Lua code may allocate; nil for no limit. Beyond it allocations raise "not enough memory".
+    /// The most bytes that Lua code may allocate; nil for no limit.
+    ///
+    /// Beyond it allocations raise "not enough memory".
     public var memoryQuota: Int? {
         get {
             let quota = shim_memory_figures(main).quota
@@ -24,7 +28,9 @@ extension LuaState {
         set { shim_memory_quota(main, newValue.map { max($0, 1) } ?? 0) }
     }
 
-    /// A full collection. Finalizers run.
+    /// A full collection.
+    ///
+    /// Finalizers run.
     public func collectGarbage() { shim_collect(stack) }
 
     /// Stops or restarts the automatic collection.

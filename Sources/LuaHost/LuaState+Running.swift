@@ -8,7 +8,9 @@ extension LuaState {
         case any = "bt"
     }
 
-    /// Compiles a chunk. `name` as Lua has it: `@file.lua`, `=stdin`, or the source itself. A loaded binary chunk is
+    /// Compiles a chunk.
+    ///
+    /// `name` as Lua has it: `@file.lua`, `=stdin`, or the source itself. A loaded binary chunk is
     /// trusted by Lua: take `.text` for sources that may be hostile.
     public func load(_ source: LuaString, name: String, mode: ChunkMode = .text) throws(LuaError)
         -> LuaFunction
@@ -55,7 +57,9 @@ extension LuaState {
         public var isLua: Bool
     }
 
-    /// The call at this level of the running code: 0 is the innermost. Nil beyond the last.
+    /// The call at this level of the running code: 0 is the innermost.
+    ///
+    /// Nil beyond the last.
     public func frame(level: Int) -> Frame? {
         var raw = shim_frame()
         guard shim_stack_frame(stack, Int32(clamping: level), &raw) else { return nil }

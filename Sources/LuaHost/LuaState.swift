@@ -17,7 +17,9 @@
 
 import CLuaShims
 
-/// A Lua state: globals, loaded chunks, memory. Belongs to one thread.
+/// A Lua state: globals, loaded chunks, memory.
+///
+/// Belongs to one thread.
 public final class LuaState {
     let main: OpaquePointer
     let home: LuaHome
@@ -26,7 +28,9 @@ public final class LuaState {
     /// Receives the warnings of `warn` and of failing finalizers, when they are switched on.
     public var onWarning: ((String) -> Void)?
 
-    /// A state with the given libraries. Aborts when there is not even memory for an empty state.
+    /// A state with the given libraries.
+    ///
+    /// Aborts when there is not even memory for an empty state.
     ///
     /// `ignoresEnvironment` is `lua -E`: LUA_PATH and LUA_CPATH do not count.
     public init(libraries: LuaLibraries = .all, ignoresEnvironment: Bool = false) {
@@ -54,7 +58,10 @@ public final class LuaState {
 
     deinit { close() }
 
-    /// Ends the state: runs its finalizers and `__gc` metamethods, releases every Swift object it held. Idempotent.
+    /// Ends the state: runs its finalizers and `__gc` metamethods, releases every Swift object it
+    /// held.
+    ///
+    /// Idempotent.
     public func close() {
         guard home.isOpen else { return }
         precondition(!shim_is_running(main), "a Lua state cannot be closed by code that it runs")
@@ -79,7 +86,9 @@ public final class LuaState {
         return LuaTable(reference: popReference(L))
     }
 
-    /// `package.loaded`, where a module put under its name is what `require` returns. Nil without the library.
+    /// `package.loaded`, where a module put under its name is what `require` returns.
+    ///
+    /// Nil without the library.
     public var loadedModules: LuaTable? {
         let L = stack
         shim_push_registry(L)

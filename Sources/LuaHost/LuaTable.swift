@@ -1,6 +1,8 @@
 import CLuaShims
 
-/// A reference to a Lua table. Equality is identity.
+/// A reference to a Lua table.
+///
+/// Equality is identity.
 ///
 /// Reading and writing honours metamethods, may run Lua code and throws what that raises; the `raw` forms do not.
 public struct LuaTable: Hashable, Sendable {
@@ -26,7 +28,9 @@ public struct LuaTable: Hashable, Sendable {
         try state.check(shim_set(L), on: L)
     }
 
-    /// The value under a key, without metamethods. `nil` when the state is closed.
+    /// The value under a key, without metamethods.
+    ///
+    /// `nil` when the state is closed.
     public func raw(_ key: LuaValue) -> LuaValue {
         guard let state = reference.home.state else { return .nil }
         let L = state.stack
@@ -38,7 +42,9 @@ public struct LuaTable: Hashable, Sendable {
         return result
     }
 
-    /// Puts a value under a key, without metamethods. A key of `nil` or NaN is ignored.
+    /// Puts a value under a key, without metamethods.
+    ///
+    /// A key of `nil` or NaN is ignored.
     public func setRaw(_ key: LuaValue, _ value: LuaValue) {
         guard let state = reference.home.state else { return }
         let L = state.stack

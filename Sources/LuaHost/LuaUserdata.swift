@@ -1,6 +1,8 @@
 import CLuaShims
 
-/// A reference to a userdata. Equality is identity.
+/// A reference to a userdata.
+///
+/// Equality is identity.
 public struct LuaUserdata: Hashable, Sendable {
     let reference: LuaReference
 

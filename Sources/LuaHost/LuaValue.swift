@@ -1,4 +1,6 @@
-/// Any Lua value. Collectable ones are references: they keep the value alive and are equal if it is the same one.
+/// Any Lua value.
+///
+/// Collectable ones are references: they keep the value alive and are equal if it is the same one.
 public enum LuaValue: Hashable, Sendable {
     case `nil`
     case boolean(Bool)

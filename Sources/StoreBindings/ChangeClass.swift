@@ -57,7 +57,9 @@ struct ObjectChangeTable {
     }
 }
 
-/// What an observer of a collection gets. Its tables are made when they are asked for.
+/// What an observer of a collection gets.
+///
+/// Its tables are made when they are asked for.
 final class ChangeHandle {
     private let results: ResultsHandle
     private let kind: CollectionChange.Kind

@@ -2,7 +2,9 @@ import ColumnStorage
 import LuaHost
 import ObjectStore
 
-/// The methods that Results and lists of objects share. `results` gives the results behind a receiver.
+/// The methods that Results and lists of objects share.
+///
+/// `results` gives the results behind a receiver.
 enum CollectionMethods {
     static func querying<Receiver>(
         _ results: @escaping @Sendable (Receiver) throws -> ResultsHandle

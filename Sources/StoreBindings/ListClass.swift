@@ -14,7 +14,9 @@ final class ListHandle {
         self.frozen = frozen
     }
 
-    /// The list's objects as results. Throws `type_mismatch` for a list of plain values.
+    /// The list's objects as results.
+    ///
+    /// Throws `type_mismatch` for a list of plain values.
     func results() throws -> ResultsHandle {
         if let kept { return kept }
         let made = ResultsHandle(try Results(list), handle, frozen, list: list)
@@ -74,7 +76,9 @@ final class ListHandle {
             try list.list.set(value, at: position(index))
         })
 
-    /// A position from an index that a script counts from 1. Absurd ones stay out of range without overflowing.
+    /// A position from an index that a script counts from 1.
+    ///
+    /// Absurd ones stay out of range without overflowing.
     fileprivate static func position(_ index: Int64) -> Int {
         Int(max(min(index, 1 << 52), -1 << 52)) - 1
     }

@@ -236,7 +236,9 @@ final class ObjectClass: LuaLiveClass {
         return try store.create(classSchema, positional: values).rawValue
     }
 
-    /// What needs no look at the property. Most values are of this kind, and properties are expensive to copy.
+    /// What needs no look at the property.
+    ///
+    /// Most values are of this kind, and properties are expensive to copy.
     @inline(__always)
     private static func simple(_ field: borrowing LuaField, _ kind: Int) -> Value? {
         switch (kind, field.kind) {
@@ -249,7 +251,9 @@ final class ObjectClass: LuaLiveClass {
         }
     }
 
-    /// The object with a primary key that needs no conversion. `.some(nil)`: there is none; nil: look the general way.
+    /// The object with a primary key that needs no conversion.
+    ///
+    /// `.some(nil)`: there is none; nil: look the general way.
     func find(_ key: LuaValue) -> ObjectKey?? {
         guard let column = primaryInt, case .integer(let number) = key else { return nil }
         return .some(rows.find(column, int: number))

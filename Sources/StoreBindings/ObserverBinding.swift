@@ -1,7 +1,9 @@
 import LuaHost
 import ObjectStore
 
-/// Registers a script's functions as observers. Arguments: the function at 2, options at 3.
+/// Registers a script's functions as observers.
+///
+/// Arguments: the function at 2, options at 3.
 struct ObserverBinding {
     private let handle: StoreHandle
     private let function: LuaFunction

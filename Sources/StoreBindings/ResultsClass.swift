@@ -110,7 +110,9 @@ final class ResultsHandle {
     ]
 }
 
-/// The keys of a loop, fetched in batches. Those of the collection when the loop began.
+/// The keys of a loop, fetched in batches.
+///
+/// Those of the collection when the loop began.
 final class ResultKeySource: LuaKeySource {
     private var iterator: ResultKeys.Iterator
 

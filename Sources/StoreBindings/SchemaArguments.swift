@@ -11,7 +11,9 @@ struct SchemaArguments {
         self.dates = dates
     }
 
-    /// `{ Dog = { … }, … }`. Throws `invalid_schema` naming class and property.
+    /// `{ Dog = { … }, … }`.
+    ///
+    /// Throws `invalid_schema` naming class and property.
     func classes(_ table: LuaTable) throws -> [ClassSchema] {
         try table.pairs.map { key, value in
             guard let name = key.text else {

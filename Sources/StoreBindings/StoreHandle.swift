@@ -101,7 +101,8 @@ public final class StoreHandle {
     func objectClass(named name: String) throws -> ObjectClass {
         updateClasses()
         let classSchema = try store.view.schema.require(name)
-        return classesByTable[classSchema.table]!  // because updateClasses has made one for each class
+        // Because updateClasses has made one for each class.
+        return classesByTable[classSchema.table]!
     }
 
     /// The class by the address of its interned name, which spares the text.

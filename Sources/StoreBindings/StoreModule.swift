@@ -11,7 +11,9 @@
 import LuaHost
 import ObjectStore
 
-/// What the bindings need of the program around them. Used on the script's thread only.
+/// What the bindings need of the program around them.
+///
+/// Used on the script's thread only.
 public protocol BindingHost: AnyObject {
     /// The thread that the script's stores belong to.
     var scheduler: any Scheduler { get }
@@ -31,11 +33,15 @@ public protocol BindingHold: AnyObject {
     func release()
 }
 
-/// The store as one script sees it. Confined to the thread of its state.
+/// The store as one script sees it.
+///
+/// Confined to the thread of its state.
 public final class StoreModule {
     /// The Lua state of the script.
     public let state: LuaState
-    /// The table that `require "moonpool"` returns. Hosts add their own functions to it.
+    /// The table that `require "moonpool"` returns.
+    ///
+    /// Hosts add their own functions to it.
     public let table: LuaTable
 
     weak var host: (any BindingHost)?
@@ -51,7 +57,9 @@ public final class StoreModule {
     private var tokens: [Int: WeakToken] = [:]
     private var lastToken = 0
 
-    /// Makes the module and puts it under `package.loaded.moonpool`. The host is held weakly.
+    /// Makes the module and puts it under `package.loaded.moonpool`.
+    ///
+    /// The host is held weakly.
     public init(state: LuaState, host: any BindingHost) {
         self.state = state
         self.host = host
@@ -80,7 +88,9 @@ public final class StoreModule {
         for token in activeTokens { token.invalidate() }
     }
 
-    /// Ends everything: tokens, open writes (rolled back), stores. Call before the state is closed.
+    /// Ends everything: tokens, open writes (rolled back), stores.
+    ///
+    /// Call before the state is closed.
     public func close() {
         endObservers()
         for handle in handles {
@@ -126,7 +136,9 @@ public final class StoreModule {
 }
 
 extension StoreModule {
-    /// Makes the token of an observer that calls `callback`. `observe` gets a function that makes the call.
+    /// Makes the token of an observer that calls `callback`.
+    ///
+    /// `observe` gets a function that makes the call.
     func makeToken(
         _ name: String, _ subject: String, _ callback: LuaFunction,
         _ observe: (@escaping ([LuaValue]) throws -> Void) throws -> NotificationToken

@@ -1,7 +1,9 @@
 import LuaHost
 import ObjectStore
 
-/// An observer's token in the hands of a script. Its observer ends with it.
+/// An observer's token in the hands of a script.
+///
+/// Its observer ends with it.
 public final class TokenHandle {
     let token: NotificationToken
     /// The token's number in its script, counted from 1.

@@ -17,7 +17,9 @@ struct ValueBridge {
 
     // MARK: To Lua
 
-    /// A value as a script sees it. Lists become plain arrays.
+    /// A value as a script sees it.
+    ///
+    /// Lists become plain arrays.
     func lua(_ value: Value) -> LuaValue {
         switch value {
         case .null: .nil
