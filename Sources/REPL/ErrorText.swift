@@ -5,6 +5,8 @@ struct ErrorText {
     let style: Style
     /// The text of an entry by its name in messages.
     var source: (_ chunk: String) -> String?
+    /// The name of the entry that was just typed: it is on the screen, so one line of it is not shown again.
+    var current = ""
     /// Prints the value of `error(value)` that is no text.
     var print: (LuaValue) -> String
 
@@ -31,7 +33,9 @@ struct ErrorText {
             return nil
         }
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-        guard lines.indices.contains(number - 1) else { return nil }
+        guard lines.indices.contains(number - 1), lines.count > 1 || parts[0] != current else {
+            return nil
+        }
         let shown = max(1, number - 1)...min(lines.count, number + 1)
         let width = String(shown.upperBound).count
         return shown.map { line in
@@ -51,7 +55,8 @@ struct ErrorText {
         while let last = calls.last, last == "[C]: in ?" || last.hasPrefix("(...tail") {
             calls.removeLast()
         }
-        if calls.first?.hasPrefix("[C]: in function 'error'") == true { calls.removeFirst() }
+        // What raised it is in the message.
+        if calls.first?.hasPrefix("[C]: ") == true { calls.removeFirst() }
         // The last one is the entry, which the message or the prompt above shows already.
         guard calls.count > 1 else { return "" }
         if calls.count > Self.longestTraceback {

@@ -13,7 +13,7 @@ final class PromptLoop {
     /// The lines of the entry that is being typed, for completion.
     private var unfinished = ""
 
-    /// How long completion may take.
+    /// How long the script's thread is waited for while a line is edited.
     private static let patience = Duration.milliseconds(300)
 
     init(_ script: Script, _ mailbox: Mailbox, _ output: AsyncOutput, _ options: ReplOptions) {
@@ -65,6 +65,7 @@ final class PromptLoop {
                 unfinished = entry
             case .interrupted:
                 unfinished = ""
+                stopWhatHangs()
             case .endOfInput:
                 if unfinished.isEmpty || editor == nil { return nil }
                 unfinished = ""
@@ -129,6 +130,27 @@ final class PromptLoop {
         }
     }
 
+    /// Ctrl-C at the prompt also ends an observer or a timer that runs for ever; one that is about to end is left alone.
+    private func stopWhatHangs() {
+        let answer = Answer()
+        let pipe = output.pipe
+        script.post { _ in
+            answer.fill(nil)
+            pipe.wake()
+        }
+        if !wait(for: answer) { script.interrupt() }
+        pipe.wake()
+    }
+
+    private func wait(for answer: Answer) -> Bool {
+        let deadline = ContinuousClock.now + Self.patience
+        while !answer.content.isThere, mailbox.status == nil {
+            if ContinuousClock.now >= deadline { return false }
+            _ = output.waitForEvent(milliseconds: 50)
+        }
+        return true
+    }
+
     // MARK: - Completion
 
     private final class Answer: Sendable {
@@ -148,10 +170,7 @@ final class PromptLoop {
             }
             pipe.wake()
         }
-        let deadline = ContinuousClock.now + Self.patience
-        while !answer.content.isThere, ContinuousClock.now < deadline {
-            _ = output.waitForEvent(milliseconds: 50)
-        }
+        _ = wait(for: answer)
         // What was printed meanwhile has still to be shown.
         pipe.wake()
         return answer.content.completion

@@ -29,16 +29,23 @@ public enum ReplSession {
         TerminalSignals.watch(wake: output.pipe)
         let style = Style(isColored: TerminalEnvironment.wantsColors)
         let mailbox = Mailbox(waking: output.pipe)
+        // What Lua's own streams still hold comes first.
         let write: @Sendable (String) -> Void = { text in
             StandardStreams.flush()
             output.write(text)
+        }
+        let finishLine: @Sendable () -> Void = {
+            StandardStreams.flush()
+            output.finishLine()
         }
         let configuration = ScriptConfiguration(
             name: "repl", usesEnvironment: options.usesEnvironment, isInteractive: true,
             report: { report in write(mailbox.session?.value.text(of: report) ?? report.text) })
         do {
             let script = try Script(configuration) { context in
-                let session = Session(context, style: style, write: write)
+                let session = Session(
+                    context, style: style,
+                    output: SessionOutput(write: write, finishLine: finishLine))
                 mailbox.begin(LoopBound(session, on: context.loop))
                 defer { mailbox.idle(prompt: session.prompt, wantsToEnd: session.wantsToEnd) }
                 session.start(options)

@@ -11,12 +11,29 @@ import StoreBindings
 //
 // Threads: everything here belongs to the script's thread.
 
+/// Where a session's text goes.
+public struct SessionOutput: Sendable {
+    /// Gets everything that is to be seen, in order.
+    public var write: @Sendable (String) -> Void
+    /// Ends a line that a script has left unfinished, so that what follows begins one.
+    public var finishLine: @Sendable () -> Void
+
+    /// Makes an output.
+    public init(
+        write: @escaping @Sendable (String) -> Void,
+        finishLine: @escaping @Sendable () -> Void = {}
+    ) {
+        self.write = write
+        self.finishLine = finishLine
+    }
+}
+
 /// Evaluates entries on a script's thread and prints what comes of them.
 public final class Session {
     let context: ScriptContext
     let evaluator: Evaluator
     let style: Style
-    let write: (String) -> Void
+    private let output: SessionOutput
     /// The window as it was when the entry was given.
     var window: (columns: Int, rows: Int)
     /// Whether every entry tells how long it took.
@@ -33,19 +50,22 @@ public final class Session {
     /// How many numbered results are kept.
     private static let keptResults = 1_000
 
-    /// A session in a script that is interactive. `write` gets everything that is to be seen.
+    /// A session in a script that is interactive.
     public init(
         _ context: ScriptContext, style: Style, window: (columns: Int, rows: Int) = (80, 24),
-        write: @escaping (String) -> Void
+        output: SessionOutput
     ) {
         self.context = context
         self.style = style
         self.window = window
-        self.write = write
+        self.output = output
         evaluator = Evaluator(context.state)
         functionInfo = context.state.globals["debug"].table?["getinfo"].function
         installInspect()
     }
+
+    /// Shows a text.
+    func write(_ text: String) { output.write(text) }
 
     // MARK: - Entries
 
@@ -83,6 +103,7 @@ public final class Session {
     /// Prints values as results of an entry.
     func show(_ values: [LuaValue]) {
         guard !values.isEmpty else { return }
+        output.finishLine()
         let globals = context.state.globals
         globals["_"] = values[0]
         for value in values {
@@ -103,7 +124,12 @@ public final class Session {
     }
 
     /// Prints an error.
-    func fail(_ error: any Error) { write(errorText.text(of: error) + "\n") }
+    func fail(_ error: any Error) {
+        output.finishLine()
+        var text = errorText
+        text.current = evaluator.newestName
+        write(text.text(of: error) + "\n")
+    }
 
     /// Prints an error of a command, in one line.
     func fail(_ message: String) { write(style.paint(message, .error) + "\n") }

@@ -62,13 +62,15 @@ struct EntryRewriter {
             pending = []
         }
         var index = 0
+        var brackets = 0
         while index < tokens.count {
             let token = tokens[index]
-            if depth == 0, Self.beginsStatement(token) {
+            let isOutside = depth == 0 && brackets == 0
+            if isOutside, Self.beginsStatement(token, after: index > 0 ? tokens[index - 1] : nil) {
                 copy(to: token.range.lowerBound)
                 handOver()
             }
-            if depth == 0, token.isKeyword("local") {
+            if isOutside, token.isKeyword("local") {
                 let declaration = declaration(at: index)
                 pending += declaration.locals
                 for attribute in declaration.closing {
@@ -82,6 +84,10 @@ struct EntryRewriter {
                 continue
             }
             depth = max(0, depth + Self.nesting(token))
+            if token.kind == .symbol {
+                if ["(", "[", "{"].contains(token.text) { brackets += 1 }
+                if [")", "]", "}"].contains(token.text) { brackets = max(0, brackets - 1) }
+            }
             index += 1
         }
         copy(to: source.count)
@@ -102,10 +108,18 @@ struct EntryRewriter {
         return "\(keeper)(function() return \(names) end, \(quoted))"
     }
 
-    /// Keywords that can only be the first word of a statement.
-    private static func beginsStatement(_ token: LuaToken) -> Bool {
-        guard token.kind == .keyword else { return false }
-        return ["local", "if", "for", "while", "repeat", "return"].contains(token.text)
+    /// Whether a token can only be the first of a statement: some keywords, and a name after what ends an expression.
+    private static func beginsStatement(_ token: LuaToken, after previous: LuaToken?) -> Bool {
+        if token.kind == .keyword {
+            return ["local", "if", "for", "while", "repeat", "return"].contains(token.text)
+        }
+        guard token.kind == .name, let previous else { return false }
+        switch previous.kind {
+        case .name, .number, .string: return true
+        case .keyword: return ["end", "nil", "true", "false"].contains(previous.text)
+        case .symbol: return [")", "]", "}", "..."].contains(previous.text)
+        case .comment: return false
+        }
     }
 
     private static func nesting(_ token: LuaToken) -> Int {

@@ -34,6 +34,9 @@ final class Evaluator {
 
     static let prefix = "entry "
 
+    /// The name of the newest entry in messages.
+    var newestName: String { "\(Self.prefix)\(number)" }
+
     /// Runs an entry; all its results. `enter` surrounds the run. A file gives its own name for messages.
     func evaluate(
         _ entry: String, named file: String? = nil,

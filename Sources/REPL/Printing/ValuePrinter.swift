@@ -46,7 +46,11 @@ struct ValuePrinter {
     /// The value's text, and whether something was left out.
     func print(_ value: LuaValue) -> (text: String, isShortened: Bool) {
         let report = Report()
-        // A string alone is shown as it is written, so that its characters can be told from what they print.
+        if case .string(let string) = value,
+            let text = ValueText.longBracket(string, limit: limits.string)
+        {
+            return (style.paint(text, .string), false)
+        }
         let layout = layout(value, depth: 0, path: [], report)
         return (layout.render(width: max(limits.columns, 20)), report.isShortened)
     }

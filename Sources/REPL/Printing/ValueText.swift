@@ -30,6 +30,15 @@ enum ValueText {
         return (result + "\"", rest)
     }
 
+    /// A text of several lines as it stands, between brackets; nil for any other string.
+    static func longBracket(_ string: LuaString, limit: Int) -> String? {
+        guard let text = string.text, text.utf8.contains(UInt8(ascii: "\n")),
+            text.utf8.count <= limit * 4, !text.contains("]]"), text.last != "]",
+            text.unicodeScalars.allSatisfy({ $0 == "\n" || TerminalText.isShown($0) })
+        else { return nil }
+        return "[[\n\(text)]]"
+    }
+
     private static func quotedBytes(_ bytes: [UInt8], limit: Int) -> (text: String, hidden: Int) {
         var result = "\""
         for byte in bytes.prefix(limit) {

@@ -1,0 +1,206 @@
+import Testing
+
+@testable import REPL
+
+@Suite struct SessionTests {
+    private static let dogs = """
+        store:define {
+          Person = { name = "string", dogs = "backlinks Dog.owner" },
+          Dog = { id = "int primary", name = "string", age = "int?", owner = "Person" } }
+        store:write(function()
+          local ann = store:create("Person", { name = "Ann" })
+          for i = 1, 50 do
+            store:create("Dog", { id = i, name = "dog " .. i, owner = i % 2 == 0 and ann or nil })
+          end
+        end)
+        """
+
+    @Test func `shows the values of expressions and numbers them`() throws {
+        let session = try TestSession()
+        #expect(try session.run("1 + 1") == "2")
+        #expect(try session.run("= 'a', nil, 2.5") == "\"a\"\nnil\n2.5")
+        #expect(try session.run("_, _1, _4") == "\"a\"\n2\n2.5")
+        #expect(try session.run("x = 5") == "")
+        #expect(try session.run("print(x)") == "5")
+        #expect(try session.run("'one\\ntwo'") == "[[\none\ntwo]]")
+    }
+
+    @Test func `says what is wrong and where`() throws {
+        let session = try TestSession()
+        #expect(
+            try session.run("nothing.x")
+                == "entry 2:1: attempt to index a nil value (global 'nothing')")
+        #expect(try session.run("a b") == "entry 3:1: syntax error near 'b'")
+        #expect(try session.run("error { code = 7 }") == "error: { code = 7 }")
+        #expect(
+            try session.run("local a = 1\nnothing.x = a\nprint(a)") == """
+                entry 5:2: attempt to index a nil value (global 'nothing')
+                  1 | local a = 1
+                > 2 | nothing.x = a
+                  3 | print(a)
+                """)
+        _ = try session.run("local function inner()\n  error('deep')\nend")
+        #expect(
+            try session.run("local function outer() inner() end outer()") == """
+                entry 6:2: deep
+                  1 | local function inner()
+                > 2 |   error('deep')
+                  3 | end
+                  entry 6:2: in upvalue 'inner'
+                  entry 7:1: in local 'outer'
+                  entry 7:1: in function <entry 7:1>
+                """)
+    }
+
+    @Test func `shows objects, results and lists`() throws {
+        let session = try TestSession(columns: 60, rows: 14)
+        _ = try session.run(Self.dogs)
+        let dog = try session.run("store:object('Dog', 2)")
+        #expect(
+            dog
+                == "Dog { id = 2, age = nil, name = \"dog 2\", owner = Person \"Ann\" }")
+        let table = try session.run("store:objects 'Dog'")
+        #expect(table.hasSuffix("50 Dog · … 44 more: .last shows them"), "\(table)")
+        #expect(table.split(separator: "\n").allSatisfy { $0.count <= 60 })
+        #expect(try session.run(".last").split(separator: "\n").count == 54)
+        #expect(try session.run("store:objects('Person')[1].dogs:limit(1)").contains("dog 2"))
+        #expect(
+            try session.run("{ store:object('Dog', 1), store:object('Dog', 2) }").contains("2 Dog"))
+        let nested = try session.run("{ favourite = store:object('Dog', 1) }")
+        #expect(nested.contains("favourite = Dog {"))
+        _ = try session.run(
+            "local rex = store:object('Dog', 1) store:write(function() store:delete(rex) end)")
+        #expect(try session.run("rex") == "Dog (deleted)")
+    }
+
+    @Test func `the prompt tells name, version, write and observers`() throws {
+        let session = try TestSession()
+        _ = try session.run(Self.dogs)
+        _ = try session.run("store = moonpool.open { in_memory = 'kennel' }")
+        let version = try session.run("store.version")
+        #expect(try session.prompt() == "kennel v\(version)> ")
+        _ = try session.run(".begin")
+        #expect(try session.prompt() == "kennel v\(version) write> ")
+        _ = try session.run(".rollback")
+        _ = try session.run("token = store:observe(function() end)")
+        #expect(try session.prompt() == "kennel v\(version) 1 observer> ")
+        _ = try session.run("token:invalidate() store:close() store = nil")
+        #expect(try session.prompt().hasSuffix("> "))
+    }
+
+    @Test func `what an interrupted entry has written is taken back`() throws {
+        let session = try TestSession()
+        _ = try session.run(Self.dogs)
+        let text = try session.runAndInterrupt(
+            "store:write(function() store:create('Person', { name = 'x' }) print('in') while true do end end)")
+        #expect(text.contains("interrupted"))
+        #expect(try session.run("#store:objects 'Person', store.is_in_write") == "1\nfalse")
+        _ = try session.run(".begin")
+        _ = try session.runAndInterrupt(
+            "store:create('Person', { name = 'x' }) print('in') while true do pcall(error) end")
+        #expect(try session.run("#store:objects 'Person', store.is_in_write") == "2\ntrue")
+        #expect(try session.run(".rollback") == "rolled back")
+        #expect(
+            try session.runAndInterrupt(
+                "coroutine.wrap(function() print('in') while true do end end)()"
+            ).contains("interrupted"))
+    }
+
+    @Test func `errors of observers name the observer and show its line`() throws {
+        let session = try TestSession()
+        _ = try session.run(Self.dogs)
+        _ = try session.run(
+            """
+            token = store:objects("Dog"):observe(function(change)
+              if change.type == "update" then error("no") end
+            end, { name = "strict" })
+            """)
+        _ = try session.run("store:refresh()")
+        let text = try session.run(
+            "store:write(function() store:create('Dog', { id = 99, name = '' }) end) store:refresh()"
+        )
+        #expect(text.contains("'strict'"))
+        #expect(text.contains("> 2 |   if change.type == \"update\" then error(\"no\") end"))
+    }
+
+    @Test func `commands answer, and mistakes in them are told`() throws {
+        let session = try TestSession()
+        #expect(try session.run(".classes").hasPrefix("no classes yet"))
+        _ = try session.run(Self.dogs)
+        #expect(
+            try session.run(".classes") == """
+                class   objects  properties
+                Dog          50  id, age, name, owner
+                Person        1  dogs, name
+                """)
+        #expect(
+            try session.run(".schema Dog") == """
+                Dog = {
+                  id    = "int primary",
+                  age   = "int?",
+                  name  = "string",
+                  owner = "Person",
+                }
+                """)
+        #expect(try session.run(".schema Dgo").contains("did you mean 'Dog'?"))
+        #expect(try session.run(".observers") == "no observers")
+        #expect(try session.run(".scema") == "there is no command .scema; did you mean .schema?")
+        #expect(try session.run(".why") == "there are no observers")
+        let plan = try session.run(".explain store:objects('Dog'):where 'id = 3'")
+        #expect(plan.contains("id"))
+        #expect(try session.run(".explain 1") == "that is no query but a number")
+        #expect(try session.run(".commit").contains("no write transaction"))
+        #expect(try session.run(".help").contains(".observers"))
+        #expect(try session.run(".help observe").contains("observe"))
+        #expect(try session.run(".help Dog").hasPrefix("Dog = {"))
+        #expect(try session.run(".load /nowhere.lua") == "cannot read /nowhere.lua")
+        #expect(try session.run(".timing on").hasPrefix("timing is on\n"))
+        #expect(try session.run("1").hasPrefix("1\n"))
+    }
+
+    @Test func `completes names, members, classes and key paths, and runs nothing`() throws {
+        let session = try TestSession()
+        _ = try session.run(Self.dogs)
+        _ = try session.run(
+            """
+            local kennel = { open = true, opened = 2, ["not a name"] = 1 }
+            touched = 0
+            trap = setmetatable({}, { __index = function() touched = touched + 1 return 1 end })
+            """)
+        #expect(try session.complete("ken") == ["kennel"])
+        #expect(try session.complete("x = kennel.op") == ["open", "opened"])
+        #expect(try session.complete("kennel.") == ["open", "opened"])
+        #expect(try session.complete("trap.x.") == [])
+        #expect(try session.complete("trap.") == [])
+        #expect(try session.run("touched") == "0")
+        #expect(try session.complete("string.for") == ["format"])
+        #expect(try session.complete("store:objects(\"D") == ["Dog"])
+        #expect(try session.complete("store:objects \"P") == ["Person"])
+        #expect(try session.complete("store:objects(\"Dog\"):wh") == ["where"])
+        #expect(try session.complete("store:objects(\"Dog\"):where \"na") == ["name"])
+        #expect(
+            try session.complete("store:objects(\"Dog\"):where(\"age > 3 and owner.n") == ["name"])
+        #expect(try session.complete("store:objects(\"Dog\"):sorted(\"owner.dogs.a") == ["age"])
+        #expect(try session.complete("store:objects(\"Dog\")[1].ow") == ["owner"])
+        #expect(
+            try session.complete("store:objects(\"Dog\")[1].owner.") == [
+                "class", "dogs", "name", "store",
+            ])
+        #expect(try session.complete(".cl") == [".classes"])
+        #expect(try session.complete(".schema P") == ["Person"])
+        #expect(try session.complete("fun") == ["function"])
+        #expect(try session.complete("-- ken") == [])
+        #expect(try session.complete("dofile \"/etc/pass").contains("passwd"))
+    }
+
+    @Test func `loads a file as if it were typed`() throws {
+        let session = try TestSession()
+        let path = "/tmp/\(UInt64.random(in: 0 ... .max)).lua"
+        _ = try session.run(
+            "local f = io.open('\(path)', 'w') f:write('#!/x\\nlocal loaded = 7\\nlate()') f:close()"
+        )
+        #expect(try session.run(".load \(path)").contains("\(path):3: attempt to call a nil value"))
+        #expect(try session.run("loaded") == "7")
+        _ = try session.run("os.remove('\(path)')")
+    }
+}

@@ -1,0 +1,110 @@
+import EventLoops
+import Foundation
+import LineEditing
+import LuaHost
+import ScriptHost
+import Synchronization
+
+@testable import REPL
+
+/// A session without a terminal: entries go in, what is shown comes out.
+final class TestSession: Sendable {
+    private final class Shown: Sendable {
+        let text = Mutex("")
+        func add(_ more: String) { text.withLock { $0 += more } }
+    }
+
+    private final class Answer<Content: Sendable>: Sendable {
+        let value = Mutex<Content?>(nil)
+        let semaphore = DispatchSemaphore(value: 0)
+    }
+
+    private struct Silence: Error {}
+
+    private let shown: Shown
+    private let script: Script
+    private let mailbox: Mailbox
+
+    /// A session in a window of that size, with an empty store in memory as `store`.
+    init(columns: Int = 80, rows: Int = 24) throws {
+        guard let pipe = WakePipe() else { throw Silence() }
+        let shown = Shown()
+        let mailbox = Mailbox(waking: pipe)
+        let configuration = ScriptConfiguration(
+            name: "repl", usesEnvironment: false, isInteractive: true,
+            report: { shown.add(mailbox.session?.value.text(of: $0) ?? $0.text) })
+        script = try Script(configuration) { context in
+            // Lua's own writes to the process's output; a test looks elsewhere.
+            context.state.globals["print"] = .function(
+                context.state.makeFunction("print") { call in
+                    let words = call.rest(from: 1).map { value in
+                        (try? call.state.describe(value).description) ?? ""
+                    }
+                    shown.add(words.joined(separator: "\t") + "\n")
+                    return .none
+                })
+            let session = Session(
+                context, style: .plain, window: (columns, rows),
+                output: SessionOutput(write: shown.add))
+            mailbox.begin(LoopBound(session, on: context.loop))
+            return 0
+        }
+        self.shown = shown
+        self.mailbox = mailbox
+        _ = try run("store = moonpool.open { in_memory = '\(UUID())' }")
+    }
+
+    deinit {
+        script.finish()
+        _ = script.wait()
+    }
+
+    /// Runs a job on the script's thread and gives what it returns.
+    func with<Content: Sendable>(_ body: @escaping @Sendable (Session) -> Content) throws -> Content
+    {
+        let answer = Answer<Content>()
+        script.post { [mailbox] _ in
+            if let session = mailbox.session?.value { answer.value.withLock { $0 = body(session) } }
+            answer.semaphore.signal()
+        }
+        guard answer.semaphore.wait(timeout: .now() + 20) == .success,
+            let content = answer.value.withLock({ $0 })
+        else { throw Silence() }
+        return content
+    }
+
+    /// Runs an entry and gives what it has shown, without the last line end.
+    func run(_ entry: String) throws -> String {
+        shown.text.withLock { $0 = "" }
+        try with { $0.run(entry) }
+        var text = shown.text.withLock { $0 }
+        if text.last == "\n" { text.removeLast() }
+        return text
+    }
+
+    /// Runs an entry and stops it as soon as it has shown something.
+    func runAndInterrupt(_ entry: String) throws -> String {
+        shown.text.withLock { $0 = "" }
+        let answer = Answer<Bool>()
+        script.post { [mailbox] _ in
+            mailbox.session?.value.run(entry)
+            answer.semaphore.signal()
+        }
+        let deadline = ContinuousClock.now + .seconds(20)
+        while shown.text.withLock({ $0.isEmpty }) {
+            guard ContinuousClock.now < deadline else { throw Silence() }
+            sched_yield()
+        }
+        script.interrupt()
+        guard answer.semaphore.wait(timeout: .now() + 20) == .success else { throw Silence() }
+        return shown.text.withLock { $0 }
+    }
+
+    /// The prompt as it is now.
+    func prompt() throws -> String { try with { $0.prompt } }
+
+    /// What may stand at the end of a text.
+    func complete(_ text: String) throws -> [String] {
+        try with { Completer(session: $0).complete(text)?.candidates ?? [] }
+    }
+}
