@@ -82,7 +82,7 @@ public final class Environment: Sendable {
     package let tables: [Table]
     let options: EnvironmentOptions
     let writerThread = Atomic<UInt>(0)
-    let readers = Mutex<[ParkedReader]>([])
+    let readers = Mutex(ReaderBook())
     let flusher = BackgroundFlusher()
 
     /// Opens or creates the file. Only the registry calls this, under its lock.
@@ -189,6 +189,9 @@ public final class Environment: Sendable {
         try check(mdb_env_sync(pointer, 1), "mdb_env_sync", path)
     }
 
+    /// The oldest version that a read transaction of this process holds; nil when there is none.
+    package func oldestVersion() -> UInt64? { readers.withLock { $0.oldest } }
+
     /// Frees the slots of readers whose process is gone. Returns how many.
     @discardableResult  // because: most callers only want the slots back
     public func clearStaleReaders() throws(StorageError) -> Int {
@@ -207,8 +210,8 @@ public final class Environment: Sendable {
     func close() {
         flusher.stop()
         readers.withLock { parked in
-            for reader in parked { mdb_txn_abort(reader.pointer) }
-            parked = []
+            for reader in parked.spare { mdb_txn_abort(reader.pointer) }
+            parked.spare = []
         }
         mdb_env_close(pointer)
     }

@@ -6,6 +6,33 @@ struct ParkedReader: @unchecked Sendable {
     let pointer: OpaquePointer
 }
 
+/// The read transactions of one environment in this process: those to be used again, and the versions
+/// that are held.
+struct ReaderBook: Sendable {
+    /// How many reset transactions, each with a slot of its own, are kept for the next reader.
+    static let spareLimit = 8
+
+    var spare: [ParkedReader] = []
+    // A handful at most: searching an array costs less than hashing.
+    private var held: [(version: UInt64, count: Int)] = []
+
+    mutating func hold(_ version: UInt64) {
+        if let place = held.lastIndex(where: { $0.version == version }) {
+            held[place].count += 1
+        } else {
+            held.append((version, 1))
+        }
+    }
+
+    mutating func letGo(_ version: UInt64) {
+        guard let place = held.lastIndex(where: { $0.version == version }) else { return }
+        held[place].count -= 1
+        if held[place].count == 0 { held.remove(at: place) }
+    }
+
+    var oldest: UInt64? { held.lazy.map(\.version).min() }
+}
+
 /// One version of the file, held in place for reading. The last reference lets the version go.
 ///
 /// May be made on one thread and released on another; used by one at a time.
@@ -22,13 +49,29 @@ package final class ReadTransaction {
         environment = lease.environment
         let begun = try Self.begin(environment)
         pointer = begun
-        version = UInt64(mdb_txn_id(begun))
+        let version = UInt64(mdb_txn_id(begun))
+        self.version = version
+        environment.readers.withLock { $0.hold(version) }
+    }
+
+    /// Takes a reader's slot without reading yet, so that nothing but ``renew()`` is missing.
+    package init(reserving lease: EnvironmentLease) throws(StorageError) {
+        self.lease = lease
+        environment = lease.environment
+        version = 0
+        if let parked = environment.readers.withLock({ $0.spare.popLast() }) {
+            pointer = parked.pointer
+        } else {
+            let begun = try Self.begin(environment)
+            mdb_txn_reset(begun)
+            pointer = begun
+        }
     }
 
     deinit { end() }
 
     private static func begin(_ environment: Environment) throws(StorageError) -> OpaquePointer {
-        if let parked = environment.readers.withLock({ $0.popLast() }) {
+        if let parked = environment.readers.withLock({ $0.spare.popLast() }) {
             let code = mdb_txn_renew(parked.pointer)
             if code == 0 { return parked.pointer }
             mdb_txn_abort(parked.pointer)
@@ -57,24 +100,33 @@ package final class ReadTransaction {
         guard let pointer else {
             throw StorageError(.closed, call: "renew", file: environment.path)
         }
-        mdb_txn_reset(pointer)
+        let old = version
+        if old != 0 { mdb_txn_reset(pointer) }
         let code = mdb_txn_renew(pointer)
         if code != 0 {
             mdb_txn_abort(pointer)
             self.pointer = nil
+            if old != 0 { environment.readers.withLock { $0.letGo(old) } }
             throw StorageError(rawCode: code, call: "mdb_txn_renew", file: environment.path)
         }
-        version = UInt64(mdb_txn_id(pointer))
+        let new = UInt64(mdb_txn_id(pointer))
+        version = new
+        environment.readers.withLock { readers in
+            if old != 0 { readers.letGo(old) }
+            readers.hold(new)
+        }
     }
 
     /// Lets the version go now instead of with the last reference.
     package func end() {
         guard let ended = pointer else { return }
         pointer = nil
-        mdb_txn_reset(ended)
-        let isParked = environment.readers.withLock { parked in
-            if parked.count >= 8 { return false }
-            parked.append(ParkedReader(pointer: ended))
+        let version = version
+        if version != 0 { mdb_txn_reset(ended) }
+        let isParked = environment.readers.withLock { readers in
+            if version != 0 { readers.letGo(version) }
+            if readers.spare.count >= ReaderBook.spareLimit { return false }
+            readers.spare.append(ParkedReader(pointer: ended))
             return true
         }
         if !isParked { mdb_txn_abort(ended) }

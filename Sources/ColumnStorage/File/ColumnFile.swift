@@ -63,7 +63,6 @@ public final class ColumnFile: Sendable {
     public let options: FileOptions
     package let lease: EnvironmentLease
     package let tables: FileTables
-    private let liveVersions = Mutex<[UInt64: Int]>([:])
 
     private init(
         _ path: String, _ options: FileOptions, _ lease: EnvironmentLease, isInMemory: Bool
@@ -117,19 +116,8 @@ public final class ColumnFile: Sendable {
     /// Whether this process cannot write to the file.
     public var isReadOnly: Bool { options.isReadOnly || lease.environment.isReadOnly }
 
-    func retainVersion(_ version: UInt64) {
-        liveVersions.withLock { $0[version, default: 0] += 1 }
-    }
-
-    func releaseVersion(_ version: UInt64) {
-        liveVersions.withLock { versions in
-            let count = (versions[version] ?? 0) - 1
-            versions[version] = count > 0 ? count : nil
-        }
-    }
-
     /// The oldest version that a snapshot of this process reads.
-    func oldestVersion() -> UInt64? { liveVersions.withLock { $0.keys.min() } }
+    func oldestVersion() -> UInt64? { lease.environment.oldestVersion() }
 }
 
 extension FileOptions {

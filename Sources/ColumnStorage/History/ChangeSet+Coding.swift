@@ -8,13 +8,28 @@ extension ChangeSet {
     /// The stored form of this change set; tables and columns without changes are left out.
     public func encode() -> [UInt8] {
         var writer = ByteWriter()
+        encode(into: &writer)
+        return writer.bytes
+    }
+
+    /// The four bytes of a word, least significant first, and the stored form.
+    func encode(after word: UInt32) -> [UInt8] {
+        var writer = ByteWriter()
+        for shift in [UInt32(0), 8, 16, 24] {
+            writer.byte(UInt8(truncatingIfNeeded: word >> shift))
+        }
+        encode(into: &writer)
+        return writer.bytes
+    }
+
+    private func encode(into writer: inout ByteWriter) {
         writer.byte(Self.format | (schemaChanged ? 0x10 : 0))
         // The usual commit touches one table, and sorting even that costs more than writing it.
         if tables.count == 1, let (table, changes) = tables.first, !changes.isEmpty {
             writer.number(1)
             writer.number(UInt64(table.rawValue))
             changes.encode(into: &writer)
-            return writer.bytes
+            return
         }
         let named = tables.filter { !$0.value.isEmpty }
             .sorted { $0.key.rawValue < $1.key.rawValue }
@@ -25,7 +40,6 @@ extension ChangeSet {
             changes.encode(into: &writer)
             expected = UInt64(table.rawValue) + 1
         }
-        return writer.bytes
     }
 
     /// Reads a stored change set; throws ``DamagedEncoding`` for bytes that ``encode()`` cannot

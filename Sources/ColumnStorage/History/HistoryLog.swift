@@ -4,13 +4,16 @@ import LMDBStorage
 ///
 /// Every commit appends its own entry in its own write transaction, also when nothing changed, so a
 /// gap always means that older versions have been trimmed, never that something was forgotten.
+/// An entry is a bit for each shard of leaves that the commit has written to, and the change set.
+///
 /// Works on whatever transaction it is given and keeps no state.
 package enum HistoryLog {
     /// Writes the entry of the version that `transaction` is going to be.
     package static func append(
-        _ changes: ChangeSet, to table: Table, in transaction: TransactionHandle
+        _ changes: ChangeSet, shards: UInt32 = 0, to table: Table,
+        in transaction: TransactionHandle
     ) throws(StorageError) {
-        let bytes = changes.encode()
+        let bytes = changes.encode(after: shards)
         let failure = bytes.withUnsafeBytes { (buffer) -> StorageError? in
             do throws(StorageError) {
                 try transaction.put(table, transaction.version, buffer, append: true)
@@ -19,6 +22,25 @@ package enum HistoryLog {
         }
         if let failure { throw failure }
     }
+
+    /// The shards of leaves that versions after `from`, up to and including `to`, have written to;
+    /// all of them when the log does not say or it would take long.
+    package static func shards(
+        after from: UInt64, through to: UInt64, in table: Table, _ transaction: TransactionHandle
+    ) throws(StorageError) -> UInt32 {
+        guard from < to else { return 0 }
+        guard to - from <= 64 else { return .max }
+        var shards: UInt32 = 0
+        for version in from + 1...to {
+            guard let found = try transaction.get(table, version), found.count > shardBytes else {
+                return .max
+            }
+            shards |= found.loadUnaligned(as: UInt32.self)
+        }
+        return shards
+    }
+
+    private static let shardBytes = 4
 
     /// What happened after version `from`, up to and including version `to`, as one change set.
     ///
@@ -79,7 +101,9 @@ package enum HistoryLog {
         _ bytes: UnsafeRawBufferPointer, _ transaction: TransactionHandle
     ) throws(StorageError) -> ChangeSet {
         do throws(DamagedEncoding) {
-            return try ChangeSet(decoding: bytes)
+            return try ChangeSet(
+                decoding: UnsafeRawBufferPointer(
+                    rebasing: bytes[Swift.min(shardBytes, bytes.count)...]))
         } catch {
             throw StorageError(.damaged, call: "reading \(error.what)", file: transaction.file)
         }

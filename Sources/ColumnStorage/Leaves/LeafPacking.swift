@@ -149,18 +149,25 @@ final class LeafPacker {
     private func packDoubles(_ leaf: HeapLeaf, _ nulls: ClusterBits) -> UnsafeRawBufferPointer {
         let source = UnsafeRawPointer(leaf.payload)
         let first = source.loadUnaligned(as: UInt64.self)
-        var isConstant = true
-        var least = Double.infinity
-        var greatest = -Double.infinity
-        var hasNaN = false
-        for row in 0..<Cluster.rows {
-            let bits = source.loadUnaligned(fromByteOffset: 8 &* row, as: UInt64.self)
-            isConstant = isConstant && bits == first
-            let value = Double(bitPattern: bits)
-            hasNaN = hasNaN || value != value
-            least = value < least ? value : least
-            greatest = value > greatest ? value : greatest
+        let firsts = SIMD4<UInt64>(repeating: first)
+        var differences = SIMD4<UInt64>.zero
+        var leasts = SIMD4<Double>(repeating: .infinity)
+        var greatests = SIMD4<Double>(repeating: -.infinity)
+        // A NaN stays in the sum; so does what infinities of both signs give, which costs only bounds.
+        var sums = SIMD4<Double>.zero
+        var row = 0
+        while row < Cluster.rows {
+            let values = source.loadUnaligned(fromByteOffset: 8 &* row, as: SIMD4<Double>.self)
+            differences |= firsts ^ unsafeBitCast(values, to: SIMD4<UInt64>.self)
+            leasts.replace(with: values, where: values .< leasts)
+            greatests.replace(with: values, where: values .> greatests)
+            sums += values
+            row &+= 4
         }
+        let isConstant = differences == .zero
+        let hasNaN = sums.sum().isNaN
+        let least = leasts.min()
+        let greatest = greatests.max()
         // A constant keeps its very bits in both bounds, NaN included.
         if isConstant {
             let (_, size) = begin(LeafEncoding.constant, nulls, .zero, payload: 0)

@@ -85,12 +85,11 @@ public final class Snapshot {
         from old: ReadTransaction, to next: ReadTransaction
     ) throws(StorageError) -> Snapshot {
         let left = Snapshot(file, old, source.definitions)
-        let bytes = try next.handle.get(file.tables.tail, ShardVersions.key)
-        let shards = ShardVersions(bytes).versions
+        let shards = try HistoryLog.shards(
+            after: old.version, through: next.version, in: file.tables.history, next.handle)
         source.move(to: next)
-        for reader in tables.values where shards[FileTables.shard(of: reader.id)] > old.version {
-            reader.refresh()
-        }
+        for reader in tables.values
+        where shards >> UInt32(FileTables.shard(of: reader.id)) & 1 != 0 { reader.refresh() }
         return left
     }
 
@@ -150,7 +149,7 @@ public final class Snapshot {
         do throws(StorageError) {
             try session.prepare()
             // The reader's slot is taken while the write can still fail.
-            next = try ReadTransaction(file.lease)
+            next = try ReadTransaction(reserving: file.lease)
             committed = session.transaction.handle.version
             try session.transaction.commit()
         } catch {
@@ -170,7 +169,8 @@ public final class Snapshot {
         let left = Snapshot(file, old, before)
         if next.version == committed {
             source.move(to: next)
-            for reader in tables.values where shards[FileTables.shard(of: reader.id)] {
+            for reader in tables.values
+            where shards >> UInt32(FileTables.shard(of: reader.id)) & 1 != 0 {
                 reader.state.pointee.advanceEpoch()
             }
             return left

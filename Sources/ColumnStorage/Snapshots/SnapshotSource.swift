@@ -14,17 +14,17 @@ package final class SnapshotSource {
     /// The first thing in the file that made no sense.
     var damage: StorageError?
     let listPages: ListPages
-    private var indexPages = [IndexPages?](repeating: nil, count: FileTables.shards)
+    /// By shard; empty until one is asked for.
+    private var indexPages: [IndexPages?] = []
+    /// What writes of this snapshot work with; kept between them.
+    private(set) lazy var workspace = WriteWorkspace()
 
     init(_ file: ColumnFile, _ reader: ReadTransaction) {
         self.file = file
         self.reader = reader
         listPages = ListPages(file.tables.lists)
         listPages.move(to: reader.handle)
-        file.retainVersion(reader.version)
     }
-
-    deinit { if let reader { file.releaseVersion(reader.version) } }
 
     var version: UInt64 { reader?.version ?? 0 }
 
@@ -37,6 +37,7 @@ package final class SnapshotSource {
     /// The index blocks of a table's shard.
     func indexPages(of table: TableID) -> IndexPages {
         let shard = FileTables.shard(of: table)
+        if indexPages.isEmpty { indexPages = Array(repeating: nil, count: FileTables.shards) }
         if let known = indexPages[shard] { return known }
         let pages = IndexPages(file.tables.indexes(of: table))
         indexPages[shard] = pages
@@ -51,14 +52,11 @@ package final class SnapshotSource {
 
     /// Reads another version from now on. The old one lives as long as somebody else holds it.
     func move(to next: ReadTransaction) {
-        file.retainVersion(next.version)
-        if let reader { file.releaseVersion(reader.version) }
         reader = next
         forgetPages()
     }
 
     func close() {
-        if let reader { file.releaseVersion(reader.version) }
         reader = nil
         forgetPages()
     }

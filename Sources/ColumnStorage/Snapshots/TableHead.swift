@@ -1,8 +1,6 @@
 import LMDBStorage
 
-/// What a table records about itself, and which version last touched each shard.
-///
-/// Both lie in the tail table: key 0 for the shards, `(table + 1) << 48` for a table's head.
+/// What a table records about itself: in the tail table, under `(table + 1) << 48`.
 struct TableHead: Equatable {
     /// All keys ever given are below this.
     var keyBound: Int64 = 0
@@ -34,30 +32,5 @@ struct TableHead: Equatable {
         let place = try transaction.reserve(target, Self.key(table), count: Self.size)
         place.storeBytes(of: keyBound, as: Int64.self)
         place.storeBytes(of: count, toByteOffset: 8, as: Int64.self)
-    }
-}
-
-/// The versions that last touched the shards.
-struct ShardVersions {
-    static let key: UInt64 = 0
-    static let size = 8 * FileTables.shards
-
-    var versions: [UInt64]
-
-    init(_ bytes: UnsafeRawBufferPointer?) {
-        guard let bytes, bytes.count == Self.size else {
-            versions = [UInt64](repeating: 0, count: FileTables.shards)
-            return
-        }
-        versions = (0..<FileTables.shards).map {
-            bytes.loadUnaligned(fromByteOffset: 8 * $0, as: UInt64.self)
-        }
-    }
-
-    func write(in transaction: TransactionHandle, _ target: Table) throws(StorageError) {
-        let place = try transaction.reserve(target, Self.key, count: Self.size)
-        for (index, version) in versions.enumerated() {
-            place.storeBytes(of: version, toByteOffset: 8 * index, as: UInt64.self)
-        }
     }
 }

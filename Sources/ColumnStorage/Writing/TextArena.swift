@@ -4,10 +4,11 @@ final class TextArena {
     private var next: UnsafeMutableRawPointer?
     private var rest = 0
     private(set) var size = 0
+    private var firstSize = 0
 
     private static let chunkSize = 1 << 16
 
-    deinit { reset() }
+    deinit { for chunk in chunks { chunk.deallocate() } }
 
     /// Copies the bytes to a place that stays.
     func copy(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
@@ -26,18 +27,26 @@ final class TextArena {
     private func grow(_ count: Int) {
         let size = max(Self.chunkSize, count)
         let chunk = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
+        if chunks.isEmpty { firstSize = size }
         chunks.append(chunk)
         next = chunk
         rest = size
         self.size += size
     }
 
-    /// Frees everything that was copied.
+    /// Frees everything that was copied, except one chunk for what comes next.
     func reset() {
-        for chunk in chunks { chunk.deallocate() }
-        chunks = []
-        next = nil
-        rest = 0
-        size = 0
+        guard let first = chunks.first, rest != firstSize || chunks.count > 1 else { return }
+        while chunks.count > 1 { chunks.removeLast().deallocate() }
+        if firstSize > Self.chunkSize {
+            first.deallocate()
+            chunks = []
+            firstSize = 0
+            next = nil
+        } else {
+            next = first
+        }
+        rest = firstSize
+        size = firstSize
     }
 }

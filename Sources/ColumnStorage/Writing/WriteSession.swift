@@ -14,7 +14,7 @@ public final class WriteSession {
     unowned let snapshot: Snapshot
     let packer: LeafPacker
     let pool: LeafPool
-    let arena = TextArena()
+    let arena: TextArena
     /// Raised whenever heap leaves are put away: addresses taken before are void.
     let generation: UnsafeMutablePointer<Int>
     /// Bytes of heap leaves.
@@ -22,7 +22,8 @@ public final class WriteSession {
     private(set) var failure: StorageError?
     private(set) var overlays: [TableID: TableOverlay] = [:]
     private var recent: TableOverlay?
-    private var greatestKeys = [UInt64?](repeating: nil, count: FileTables.shards)
+    /// The greatest key of each shard that was asked for.
+    private var greatestKeys: [Int: UInt64?] = [:]
     private var isSchemaChanged = false
     var incomingColumns: [TableID: [(table: TableID, column: ColumnDefinition)]] = [:]
     private var isMetadataChanged = false
@@ -35,14 +36,13 @@ public final class WriteSession {
         self.snapshot = snapshot
         self.transaction = transaction
         file = snapshot.file
-        packer = LeafPacker()
-        pool = LeafPool()
-        generation = .allocate(capacity: 1)
-        generation.initialize(to: 1)
+        let workspace = snapshot.source.workspace
+        packer = workspace.packer
+        pool = workspace.pool
+        arena = workspace.arena
+        generation = workspace.generation
         definitionsBefore = snapshot.source.definitions
     }
-
-    deinit { generation.deallocate() }
 
     // MARK: Tables
 
@@ -373,7 +373,7 @@ public final class WriteSession {
         var changes = ChangeSet(schemaChanged: isSchemaChanged)
         let handle = transaction.handle
         let target = file.tables.tail
-        var shards = ShardVersions(try handle.get(target, ShardVersions.key))
+        var shards: UInt32 = 0
         for id in overlays.keys.sorted() {
             guard let overlay = overlays[id], overlay.isTouched else { continue }
             for list in overlay.reader.lists { try list?.flush() }
@@ -386,11 +386,11 @@ public final class WriteSession {
             if head != overlay.headBefore { try head.write(id, in: handle, target) }
             let changed = overlay.changes()
             if !changed.isEmpty { changes.tables[id] = changed }
-            shards.versions[FileTables.shard(of: id)] = handle.version
+            shards |= 1 << UInt32(FileTables.shard(of: id))
         }
         if let failure { throw failure }
-        try shards.write(in: handle, target)
-        try HistoryLog.append(changes, to: file.tables.history, in: handle)
+        try HistoryLog.append(
+            changes, shards: shards, to: file.tables.history, in: handle)
         if handle.version % 16 == 0 {
             try HistoryLog.trim(
                 file.tables.history, limit: file.options.historyLimit,
@@ -399,10 +399,10 @@ public final class WriteSession {
     }
 
     /// The shards that the write has touched.
-    func touchedShards() -> [Bool] {
-        var shards = [Bool](repeating: false, count: FileTables.shards)
+    func touchedShards() -> UInt32 {
+        var shards: UInt32 = 0
         for overlay in overlays.values where overlay.isTouched {
-            shards[FileTables.shard(of: overlay.id)] = true
+            shards |= 1 << UInt32(FileTables.shard(of: overlay.id))
         }
         return shards
     }

@@ -1,0 +1,16 @@
+/// The memory that the writes of one snapshot work with, kept from one to the next: a small commit must not
+/// pay for allocations that the one before has made already.
+package final class WriteWorkspace {
+    let packer = LeafPacker()
+    let pool = LeafPool()
+    let arena = TextArena()
+    /// Raised whenever heap leaves are put away: addresses taken before are void.
+    let generation: UnsafeMutablePointer<Int>
+
+    init() {
+        generation = .allocate(capacity: 1)
+        generation.initialize(to: 1)
+    }
+
+    deinit { generation.deallocate() }
+}
