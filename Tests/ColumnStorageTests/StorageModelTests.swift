@@ -39,7 +39,7 @@ struct ModelRow: Equatable {
 
     typealias Model = [ObjectKey: ModelRow]
 
-    private func change(
+    func change(
         _ model: inout Model, _ write: WriteSession, _ key: ObjectKey, _ column: Int,
         _ random: inout SeededGenerator
     ) {
@@ -86,7 +86,7 @@ struct ModelRow: Equatable {
         model[key] = row
     }
 
-    private func check(_ snapshot: Snapshot, _ model: Model, _ what: String) {
+    func check(_ snapshot: Snapshot, _ model: Model, _ what: String) {
         let reader = snapshot.table(table)
         #expect(reader.count == model.count, "\(what)")
         var present = 0

@@ -164,6 +164,7 @@ public final class Snapshot {
             throw error
         }
         let shards = session.touchedShards()
+        for overlay in session.overlays.values { overlay.settleTail() }
         session.end()
         source.write = nil
         let left = Snapshot(file, old, before)
@@ -190,6 +191,7 @@ public final class Snapshot {
         source.definitions = session.definitionsBefore
         source.forgetPages()
         for reader in touched {
+            reader.dropTail()
             reader.configure(
                 source.definitions[reader.id] ?? TableDefinition(id: reader.id, columns: []))
             reader.refresh()

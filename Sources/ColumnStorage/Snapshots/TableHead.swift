@@ -1,15 +1,29 @@
 import LMDBStorage
 
-/// What a table records about itself: in the tail table, under `(table + 1) << 48`.
+/// What a table records about itself, in the file's tail table.
+///
+/// There lie, for each table, rows of its newest cluster that wait to be packed into leaves, one node each
+/// under `table << 48 | key`, and behind them the head. A commit that adds a row thus touches one page there.
 struct TableHead: Equatable {
     /// All keys ever given are below this.
     var keyBound: Int64 = 0
     /// Rows that are present.
     var count: Int64 = 0
+    /// The version that last did anything but add rows to the newest cluster.
+    var tailStamp: UInt64 = 0
+    /// Whether rows wait in the tail.
+    var hasTailRows = false
 
-    static let size = 16
+    static let size = 25
+    private static let keys: UInt64 = 1 << 48
 
-    static func key(_ table: TableID) -> UInt64 { (UInt64(table.rawValue) + 1) << 48 }
+    /// Where the head lies.
+    static func key(_ table: TableID) -> UInt64 { (UInt64(table.rawValue) + 1) * keys - 1 }
+
+    /// Where a row lies.
+    static func key(_ table: TableID, _ row: Int64) -> UInt64 {
+        UInt64(table.rawValue) * keys + UInt64(row)
+    }
 
     /// Clusters that keys below the bound lie in.
     var clusterCount: Int { (Int(keyBound) + Cluster.rows - 1) / Cluster.rows }
@@ -19,6 +33,8 @@ struct TableHead: Equatable {
         guard bytes.count == Self.size else { return nil }
         keyBound = bytes.loadUnaligned(as: Int64.self)
         count = bytes.loadUnaligned(fromByteOffset: 8, as: Int64.self)
+        tailStamp = bytes.loadUnaligned(fromByteOffset: 16, as: UInt64.self)
+        hasTailRows = bytes[24] & 1 != 0
         // The key of a leaf has 32 bits for the cluster.
         guard keyBound >= 0, keyBound < Int64(Cluster.rows) << 32, count >= 0, count <= keyBound
         else { return nil }
@@ -32,5 +48,7 @@ struct TableHead: Equatable {
         let place = try transaction.reserve(target, Self.key(table), count: Self.size)
         place.storeBytes(of: keyBound, as: Int64.self)
         place.storeBytes(of: count, toByteOffset: 8, as: Int64.self)
+        place.storeBytes(of: tailStamp, toByteOffset: 16, as: UInt64.self)
+        place[24] = hasTailRows ? 1 : 0
     }
 }

@@ -19,6 +19,14 @@ public final class TableReader {
     let leaves: Table
     /// What the open write has done to this table.
     var overlay: TableOverlay?
+    /// The newest cluster with the rows that wait in the tail, once something has asked for it.
+    var tail: TailLeaves?
+    /// The bound of keys of the version that is read; a write of this snapshot may be further.
+    var tailBound: Int64 = 0
+    var hasTailRows = false
+    var tailStamp: UInt64 = 0
+    /// What a write of this table can use again.
+    var spareOverlay: TableOverlay?
     /// By column; nil where there is none.
     var intIndexes: [IntIndex?] = []
     var lists: [ListColumn?] = []
@@ -58,6 +66,7 @@ public final class TableReader {
             state.pointee.kinds[index] = column.isDropped ? 0 : column.kind.rawValue
         }
         if definition != next {
+            if overlay == nil { dropTail() }
             let old = definition
             definition = next
             configureIndexes(from: old)
@@ -86,6 +95,7 @@ public final class TableReader {
     func setBounds(_ head: TableHead) -> Bool {
         guard state.pointee.resize(columns: state.pointee.columnCount, clusters: head.clusterCount)
         else { return false }
+        setTail(head)
         state.pointee.keyBound = head.keyBound
         state.pointee.count = Int(head.count)
         state.pointee.clusterCount = head.clusterCount
@@ -94,6 +104,7 @@ public final class TableReader {
 
     /// Reads as an empty table from now on.
     func close() {
+        setTail(TableHead())
         state.pointee.advanceEpoch()
         state.pointee.keyBound = 0
         state.pointee.count = 0
@@ -135,6 +146,14 @@ public final class TableReader {
     }
 
     private func find(_ slot: Int, _ cluster: Int) -> UnsafeRawPointer {
+        if hasTailRows && cluster == tailCluster {
+            return UnsafeRawPointer(tailLeaves().leaf(slot).address)
+        }
+        return stored(slot, cluster)
+    }
+
+    /// The leaf of a slot in the file, or what stands for it.
+    func stored(_ slot: Int, _ cluster: Int) -> UnsafeRawPointer {
         let key = LeafKey(id, cluster: cluster, slot: slot)
         let bytes: UnsafeRawBufferPointer?
         if let overlay, let copied = overlay.copyOfFlushed(key) {

@@ -152,7 +152,10 @@ public final class RowWriter {
         }
         let leaf = leaf(column, kind ?? .data)
         leaf.setNull(cells.pointee.row, false)
-        value.withUnsafeBytes { leaf.setPointer(cells.pointee.row, session.arena.copy($0)) }
+        value.withUnsafeBytes {
+            leaf.setPointer(
+                cells.pointee.row, overlay.arena(cells.pointee.cluster).copy($0))
+        }
     }
 
     /// Sets data or a fixed-size value.

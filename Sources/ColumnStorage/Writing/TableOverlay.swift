@@ -4,38 +4,80 @@ import LMDBStorage
 /// from which the change set is made.
 final class TableOverlay {
     let id: TableID
-    // because: the reader belongs to the snapshot that owns the session that owns this.
-    unowned let reader: TableReader
-    unowned let session: WriteSession
+    // because: the reader owns this, and the session is there from `begin` to `end`.
+    unowned(unsafe) let reader: TableReader
+    unowned(unsafe) private(set) var session: WriteSession
 
     /// Heap leaves by leaf key.
     private(set) var leaves: [UInt64: HeapLeaf] = [:]
     /// The heap leaf used last, by slot.
     private var recent: [(cluster: Int, leaf: HeapLeaf)?]
     /// Leaves whose newest form lies in the write transaction.
-    private var flushed: Set<UInt64> = []
+    private(set) var flushed: Set<UInt64> = []
     /// Marks of leaves that were put away.
-    private var marks: [UInt64: ClusterBits] = [:]
+    var marks: [UInt64: ClusterBits] = [:]
     /// Presence before and after, of clusters whose presence was put away.
-    private var presence: [Int: (old: ClusterBits, new: ClusterBits)] = [:]
+    var presence: [Int: (old: ClusterBits, new: ClusterBits)] = [:]
     /// Copies of leaves from the write transaction, for readers.
     private var copies: [UnsafeMutableRawPointer] = []
     /// Whether the table was touched at all, net changes or not.
     private(set) var isTouched = false
-    let headBefore: TableHead
+    private(set) var headBefore = TableHead()
+    private var headAfter: TableHead?
+    /// Whether the cluster that was the newest when the write began has become leaves.
+    var isTailPacked = false
+    /// What the head is going to say about rows that wait in the tail, if the write has stored any.
+    var tailRows: (stamp: UInt64, bound: Int64)?
+    /// Whether the reader's own leaves of the newest cluster are what the write has made them.
+    var keptTail = false
+    private var usesTail = false
 
     init(_ reader: TableReader, _ session: WriteSession) {
         id = reader.id
         self.reader = reader
         self.session = session
         recent = Array(repeating: nil, count: reader.definition.columns.count + 1)
-        var head = TableHead()
-        head.keyBound = reader.keyBound
-        head.count = Int64(reader.count)
-        headBefore = head
+        begin(session)
     }
 
     deinit { for copy in copies { copy.deallocate() } }
+
+    /// Begins another write.
+    func begin(_ session: WriteSession) {
+        self.session = session
+        isTouched = false
+        isTailPacked = false
+        tailRows = nil
+        keptTail = false
+        usesTail = false
+        headAfter = nil
+        headBefore = TableHead()
+        headBefore.keyBound = reader.keyBound
+        headBefore.count = Int64(reader.count)
+        headBefore.hasTailRows = reader.hasTailRows
+        headBefore.tailStamp = reader.tailStamp
+        columnsChanged()
+        isTouched = false
+    }
+
+    /// What the table's head says after the write, once everything is put away.
+    func closeHead() -> TableHead {
+        var head = headBefore
+        head.keyBound = reader.keyBound
+        head.count = Int64(reader.count)
+        if isTailPacked {
+            head.hasTailRows = false
+            head.tailStamp = session.transaction.handle.version
+        }
+        if let tailRows {
+            head.hasTailRows = true
+            head.tailStamp = tailRows.stamp
+        }
+        headAfter = head
+        return head
+    }
+
+    var slotCount: Int { recent.count }
 
     var hasFlushed: Bool { !flushed.isEmpty }
 
@@ -64,8 +106,17 @@ final class TableOverlay {
         if let known = leaves[key] {
             leaf = known
         } else {
-            session.makeRoom()
             isTouched = true
+            if keepsTail(cluster) {
+                usesTail = true
+                leaf = reader.tailLeaves().leaf(slot)
+                leaf.marks = slot == 0 ? leaf.presence : .zero
+                leaves[key] = leaf
+                reader.enter(slot, cluster, UnsafeRawPointer(leaf.address))
+                recent[slot] = (cluster, leaf)
+                return leaf
+            }
+            session.makeRoom()
             let width = width(of: slot)
             let source = reader.leaf(slot, cluster)
             leaf = session.pool.take(width: width)
@@ -131,20 +182,32 @@ final class TableOverlay {
         }
     }
 
-    /// Puts away every heap leaf, in the order of their keys.
-    func flushAll() throws(StorageError) {
+    /// Puts away every heap leaf, in the order of their keys. The last time, a few rows of the newest
+    /// cluster may stay rows.
+    func flushAll(isLast: Bool = false) throws(StorageError) {
+        if isLast { try storeTailRows() }
+        let newest = tailCluster
+        if !isTailPacked,
+            (0..<slotCount).contains(where: { slot in
+                leaves[LeafKey(id, cluster: newest, slot: slot).rawValue] != nil
+            })
+        {
+            try packTail()
+        }
+        if leaves.isEmpty { return }
         for key in leaves.keys.sorted() { try flush(LeafKey(rawValue: key)) }
     }
 
     /// Puts away the heap leaves of one cluster.
     func flush(cluster: Int) throws(StorageError) {
+        if keepsTail(cluster) { return try packTail() }
         for slot in 0..<recent.count {
             let key = LeafKey(id, cluster: cluster, slot: slot)
             if leaves[key.rawValue] != nil { try flush(key) }
         }
     }
 
-    private func flush(_ key: LeafKey) throws(StorageError) {
+    func flush(_ key: LeafKey) throws(StorageError) {
         guard let leaf = leaves[key.rawValue] else { return }
         let slot = key.slot
         let cluster = key.cluster
@@ -178,11 +241,12 @@ final class TableOverlay {
         release(key, leaf)
     }
 
-    private func release(_ key: LeafKey, _ leaf: HeapLeaf) {
+    func release(_ key: LeafKey, _ leaf: HeapLeaf) {
         leaves[key.rawValue] = nil
         session.generation.pointee += 1
         if recent[key.slot]?.cluster == key.cluster { recent[key.slot] = nil }
         reader.forget(key.slot, key.cluster)
+        if keepsTail(key.cluster) { return }
         let width = width(of: key.slot)
         session.heapSize -= LeafPool.size(width)
         session.pool.give(leaf, width: width)
@@ -226,10 +290,31 @@ final class TableOverlay {
     /// Every heap leaf goes, and with it everything that the write has not put away.
     func discard() {
         for (key, leaf) in leaves {
-            session.pool.give(leaf, width: width(of: LeafKey(rawValue: key).slot))
+            let key = LeafKey(rawValue: key)
+            if !keepsTail(key.cluster) {
+                session.pool.give(leaf, width: width(of: key.slot))
+            }
         }
-        leaves = [:]
+        for copy in copies { copy.deallocate() }
+        copies = []
+        // What a large write has needed must not stay for ever.
+        leaves.removeAll(keepingCapacity: leaves.capacity < 64)
+        flushed.removeAll(keepingCapacity: flushed.capacity < 64)
+        marks.removeAll(keepingCapacity: marks.capacity < 64)
+        presence.removeAll(keepingCapacity: presence.capacity < 64)
         for slot in recent.indices { recent[slot] = nil }
+    }
+
+    /// After the commit: the reader's own leaves of the newest cluster are of the new version, or of none.
+    func settleTail() {
+        guard let head = headAfter else { return }
+        if let tail = reader.tail {
+            let isOther = tail.cluster != Int(head.keyBound) / Cluster.rows
+            if isOther || usesTail && !keptTail || tail.arena.size > 1 << 20 { reader.dropTail() }
+        }
+        reader.tailBound = head.keyBound
+        reader.hasTailRows = head.hasTailRows
+        reader.tailStamp = head.tailStamp
     }
 
     /// Enters the heap leaves in the directory again after it has been voided.

@@ -26,7 +26,8 @@ public final class WriteSession {
     private var greatestKeys: [Int: UInt64?] = [:]
     private var isSchemaChanged = false
     var incomingColumns: [TableID: [(table: TableID, column: ColumnDefinition)]] = [:]
-    private var isMetadataChanged = false
+    /// Nothing is put away early any more.
+    private var isEnding = false
     let definitionsBefore: [TableID: TableDefinition]
 
     /// Memory for unpacked leaves before they are put away early.
@@ -59,7 +60,13 @@ public final class WriteSession {
             return known
         }
         let reader = snapshot.table(table)
-        let overlay = TableOverlay(reader, self)
+        let overlay: TableOverlay
+        if let spare = reader.spareOverlay {
+            overlay = spare
+            overlay.begin(self)
+        } else {
+            overlay = TableOverlay(reader, self)
+        }
         reader.overlay = overlay
         overlays[table] = overlay
         recent = overlay
@@ -76,6 +83,8 @@ public final class WriteSession {
         incomingColumns = [:]
         let overlay = overlay(table.id)
         let before = overlay.reader.definition
+        // Waiting rows are laid out as the definition says.
+        try overlay.packTail()
         try clearDropped(overlay.reader, before, table)
         snapshot.source.definitions[table.id] = table
         overlay.reader.configure(table)
@@ -283,7 +292,9 @@ public final class WriteSession {
         leaf.setNull(row, false)
         value.withUnsafeBytes { bytes in
             switch kind {
-            case .string, .data: leaf.setPointer(row, arena.copy(bytes))
+            case .string, .data:
+                let cluster = Int(key.rawValue) / Cluster.rows
+                leaf.setPointer(row, overlay.arena(cluster).copy(bytes))
             case .bytes12, .bytes16:
                 let width = HeapLeaf.width(of: kind)
                 precondition(bytes.count == width, "wrong number of bytes")
@@ -332,7 +343,7 @@ public final class WriteSession {
 
     /// Called before another heap leaf is made.
     func makeRoom() {
-        guard heapSize + arena.size > Self.memoryLimit, failure == nil else { return }
+        guard heapSize + arena.size > Self.memoryLimit, failure == nil, !isEnding else { return }
         do throws(StorageError) {
             for overlay in overlays.values { try overlay.flushAll() }
             arena.reset()
@@ -370,6 +381,7 @@ public final class WriteSession {
     /// Puts everything away and records the change set; what remains is the transaction's commit.
     func prepare() throws(StorageError) {
         if let failure { throw failure }
+        isEnding = true
         var changes = ChangeSet(schemaChanged: isSchemaChanged)
         let handle = transaction.handle
         let target = file.tables.tail
@@ -379,10 +391,8 @@ public final class WriteSession {
             for list in overlay.reader.lists { try list?.flush() }
             for index in overlay.reader.intIndexes { try index?.flush(in: handle) }
             for index in overlay.reader.bytesIndexes { try index?.flush(in: handle) }
-            try overlay.flushAll()
-            var head = TableHead()
-            head.keyBound = overlay.reader.keyBound
-            head.count = Int64(overlay.reader.count)
+            try overlay.flushAll(isLast: true)
+            let head = overlay.closeHead()
             if head != overlay.headBefore { try head.write(id, in: handle, target) }
             let changed = overlay.changes()
             if !changed.isEmpty { changes.tables[id] = changed }
@@ -412,6 +422,7 @@ public final class WriteSession {
         recent = nil
         for overlay in overlays.values {
             overlay.discard()
+            overlay.reader.spareOverlay = overlay
             for index in overlay.reader.intIndexes { index?.cancel() }
             for index in overlay.reader.bytesIndexes { index?.cancel() }
             for list in overlay.reader.lists { list?.cancel() }

@@ -1,0 +1,137 @@
+import LMDBStorage
+
+/// The columns of the newest cluster, unpacked: what its leaves in the file say, and over that the rows
+/// that wait in the tail.
+///
+/// A live snapshot keeps them from version to version: rows that were added since are taken over one by one,
+/// and a write changes them in place and leaves them for the version that it makes. They are dropped when
+/// anything else has happened to the cluster.
+final class TailLeaves {
+    let cluster: Int
+    let layout: RowLayout
+    /// The text of all rows.
+    let arena = TextArena()
+    // because: the reader owns this.
+    unowned(unsafe) private let reader: TableReader
+    /// By slot, with the key below which rows have been taken over.
+    private var slots: [(leaf: HeapLeaf, bound: Int64)?]
+
+    init(_ reader: TableReader, cluster: Int) {
+        self.reader = reader
+        self.cluster = cluster
+        layout = RowLayout(reader.definition)
+        slots = Array(repeating: nil, count: reader.definition.columns.count + 1)
+    }
+
+    deinit {
+        for slot in slots { if let slot { (slot.leaf.address - HeapLeaf.notes).deallocate() } }
+    }
+
+    /// The leaf of a slot as of the reader's version.
+    func leaf(_ slot: Int) -> HeapLeaf {
+        if let known = slots[slot] {
+            if known.bound < reader.tailBound {
+                takeOver(slot, known.leaf, from: known.bound)
+                slots[slot]?.bound = reader.tailBound
+            }
+            return known.leaf
+        }
+        let leaf = unpack(slot)
+        takeOver(slot, leaf, from: Int64(cluster * Cluster.rows))
+        slots[slot] = (leaf, reader.tailBound)
+        return leaf
+    }
+
+    /// A write has made rows below `bound` what they are, in all leaves there are.
+    func settle(_ bound: Int64) {
+        for slot in slots.indices { slots[slot]?.bound = bound }
+    }
+
+    private func unpack(_ slot: Int) -> HeapLeaf {
+        let kind = slot == 0 ? nil : layout.kinds[slot - 1]
+        let block = UnsafeMutableRawPointer.allocate(
+            byteCount: LeafPool.size(kind.map(HeapLeaf.width(of:)) ?? 0), alignment: 16)
+        let leaf = HeapLeaf(address: block + HeapLeaf.notes)
+        let stored = reader.stored(slot, cluster)
+        if let kind {
+            leaf.unpack(Leaf(stored), kind) { self.arena.copy($0) }
+        } else {
+            leaf.presence = stored.loadUnaligned(as: ClusterBits.self)
+        }
+        return leaf
+    }
+
+    private func takeOver(_ slot: Int, _ leaf: HeapLeaf, from first: Int64) {
+        guard reader.hasTailRows, let transaction = reader.source.reader else { return }
+        let table = reader.source.file.tables.tail
+        do throws(StorageError) {
+            if reader.tailBound - first <= 2 {
+                for key in first..<max(first, reader.tailBound) {
+                    if let node = try transaction.handle.get(table, TableHead.key(reader.id, key)) {
+                        takeOver(slot, leaf, key, node)
+                    }
+                }
+                return
+            }
+            let cursor = try transaction.handle.cursor(table)
+            var entry = try cursor.setRange(TableHead.key(reader.id, first))
+            let bound = TableHead.key(reader.id, reader.tailBound)
+            while let found = entry, found.integerKey < bound {
+                let key = Int64(found.integerKey - TableHead.key(reader.id, 0))
+                takeOver(slot, leaf, key, found.value)
+                entry = try cursor.next()
+            }
+        } catch { reader.source.note(error) }
+    }
+
+    private func takeOver(
+        _ slot: Int, _ leaf: HeapLeaf, _ key: Int64, _ node: UnsafeRawBufferPointer
+    ) {
+        guard layout.isWhole(node) else {
+            reader.source.noteDamage("row \(key) in the tail of table \(reader.id.rawValue)")
+            return
+        }
+        let row = Int(key) - cluster * Cluster.rows
+        let isRow = node[0] == RowLayout.row
+        if slot == 0 {
+            var bits = leaf.presence
+            if isRow { bits.insert(row) } else { bits.remove(row) }
+            leaf.presence = bits
+        } else if isRow {
+            layout.read(slot - 1, node, into: leaf, row, arena)
+        }
+    }
+}
+
+extension TableReader {
+    /// The newest cluster of the version that is read: the one that the next row goes to.
+    var tailCluster: Int { Int(tailBound) / Cluster.rows }
+
+    func tailLeaves() -> TailLeaves {
+        if let tail { return tail }
+        let made = TailLeaves(self, cluster: tailCluster)
+        tail = made
+        return made
+    }
+
+    /// Forgets the unpacked newest cluster, and its addresses.
+    func dropTail() {
+        guard let dropped = tail else { return }
+        tail = nil
+        guard dropped.cluster < state.pointee.capacity else { return }
+        for slot in 0...state.pointee.columnCount { forget(slot, dropped.cluster) }
+    }
+
+    /// Takes over what a head says about the tail.
+    func setTail(_ head: TableHead) {
+        if let tail,
+            !head.hasTailRows || head.tailStamp != tailStamp
+                || tail.cluster != Int(head.keyBound) / Cluster.rows
+        {
+            dropTail()
+        }
+        tailBound = head.keyBound
+        hasTailRows = head.hasTailRows
+        tailStamp = head.tailStamp
+    }
+}

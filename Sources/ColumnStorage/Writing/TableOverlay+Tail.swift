@@ -1,0 +1,146 @@
+import LMDBStorage
+
+// The newest cluster of a table, which is not full yet. A commit that has touched a few rows of it leaves
+// them as one node each, whole rows, which count instead of what the leaves of the cluster say; a commit that
+// has touched many, or filled the cluster, packs everything into leaves and removes the nodes.
+extension TableOverlay {
+    /// Up to how many rows a commit leaves as nodes: about where as many leaves become cheaper.
+    static let rowLimit = 16
+
+    /// The cluster that was the newest when the write began.
+    var tailCluster: Int { Int(headBefore.keyBound) / Cluster.rows }
+
+    /// Whether heap leaves of a cluster are those that the reader keeps.
+    @inline(__always)
+    func keepsTail(_ cluster: Int) -> Bool { cluster == tailCluster && !isTailPacked }
+
+    /// Where the text of a row goes: to where its heap leaf lives.
+    @inline(__always)
+    func arena(_ cluster: Int) -> TextArena {
+        keepsTail(cluster) ? reader.tailLeaves().arena : session.arena
+    }
+
+    /// Stores the rows of the newest cluster that the write has touched as nodes, if that is cheap and
+    /// right; otherwise leaves everything to ``packTail()``.
+    func storeTailRows() throws(StorageError) {
+        let bound = reader.keyBound
+        let cluster = Int(bound) / Cluster.rows
+        guard Int(bound) % Cluster.rows != 0, cluster != tailCluster || !isTailPacked,
+            let touched = touchedRows(cluster), touched.rowCount <= Self.rowLimit
+        else { return }
+        let isKept = keepsTail(cluster)
+        if touched.isEmpty, isKept {
+            // Looked at, nothing more.
+            for slot in 0..<slotCount {
+                let key = LeafKey(id, cluster: cluster, slot: slot)
+                if let leaf = leaves[key.rawValue] { release(key, leaf) }
+            }
+            keptTail = true
+            return
+        }
+        var leaves: [HeapLeaf] = []
+        for slot in 0..<slotCount { leaves.append(heapLeaf(slot, cluster)) }
+        let layout = isKept ? reader.tailLeaves().layout : RowLayout(reader.definition)
+        var isAppended = cluster == tailCluster && headBefore.hasTailRows
+        try touched.forEachRow { row throws(StorageError) in
+            let key = Int64(cluster * Cluster.rows + row)
+            let isNew = key >= headBefore.keyBound
+            if !isNew { isAppended = false }
+            if leaves[0].presence.contains(row) {
+                try storeRow(leaves, layout, row, key)
+            } else if !isNew {
+                let node = try session.transaction.handle.reserve(
+                    session.file.tables.tail, TableHead.key(id, key), count: 1)
+                node[0] = RowLayout.gone
+            }
+        }
+        presence[cluster] = (leaves[0].marks, leaves[0].presence)
+        for slot in 1..<slotCount where !leaves[slot].marks.isEmpty {
+            marks[LeafKey(id, cluster: cluster, slot: slot).rawValue] = leaves[slot].marks
+        }
+        for slot in 0..<slotCount {
+            release(LeafKey(id, cluster: cluster, slot: slot), leaves[slot])
+        }
+        tailRows = (isAppended ? headBefore.tailStamp : session.transaction.handle.version, bound)
+        if isKept {
+            reader.tailLeaves().settle(bound)
+            keptTail = true
+        }
+    }
+
+    /// The rows of a cluster that the write has touched; nil when it has put some of it away already, or
+    /// has not been there.
+    private func touchedRows(_ cluster: Int) -> ClusterBits? {
+        var touched = ClusterBits.zero
+        var isLoaded = false
+        for slot in 0..<slotCount {
+            let key = LeafKey(id, cluster: cluster, slot: slot).rawValue
+            if flushed.contains(key) { return nil }
+            guard let leaf = leaves[key] else { continue }
+            isLoaded = true
+            touched |= slot == 0 ? leaf.presence ^ leaf.marks : leaf.marks
+        }
+        return isLoaded ? touched : nil
+    }
+
+    private func storeRow(
+        _ leaves: [HeapLeaf], _ layout: RowLayout, _ row: Int, _ key: Int64
+    ) throws(StorageError) {
+        for column in layout.kinds.indices where layout.isText(column) && layout.places[column] >= 0
+        {
+            let leaf = leaves[column + 1]
+            let (address, count) = leaf.pointer(row)
+            var longs = leaf.longs
+            let place = LongValueKey(id, ColumnID(column), ObjectKey(key))
+            let handle = session.transaction.handle
+            if let address, count > LeafFormat.longValue {
+                try place.put(
+                    UnsafeRawBufferPointer(start: address, count: count), handle,
+                    session.file.tables.values)
+                leaf.setElsewhere(row, count: count)
+                longs.insert(row)
+            } else if longs.contains(row), address != nil || count == 0 {
+                try place.delete(handle, session.file.tables.values)
+                longs.remove(row)
+            } else {
+                continue
+            }
+            leaf.longs = longs
+        }
+        let node = try session.transaction.handle.reserve(
+            session.file.tables.tail, TableHead.key(id, key), count: layout.size(leaves, row))
+        layout.write(leaves, row, to: node)
+    }
+
+    /// Puts the cluster that was the newest away as leaves, its waiting rows included.
+    func packTail() throws(StorageError) {
+        guard !isTailPacked else { return }
+        let cluster = tailCluster
+        let hadRows = reader.hasTailRows
+        if hadRows {
+            for slot in 0..<slotCount where isColumn(slot) { _ = heapLeaf(slot, cluster) }
+        }
+        for slot in 0..<slotCount {
+            let key = LeafKey(id, cluster: cluster, slot: slot)
+            if leaves[key.rawValue] != nil { try flush(key) }
+        }
+        isTailPacked = true
+        reader.hasTailRows = false
+        reader.dropTail()
+        if hadRows { try removeTailRows() }
+    }
+
+    private func removeTailRows() throws(StorageError) {
+        let cursor = try session.transaction.handle.cursor(session.file.tables.tail)
+        var entry = try cursor.setRange(TableHead.key(id, 0))
+        let bound = TableHead.key(id)
+        while let found = entry, found.integerKey < bound {
+            try cursor.delete()
+            entry = try cursor.next()
+        }
+    }
+
+    private func isColumn(_ slot: Int) -> Bool {
+        slot == 0 || !reader.definition.columns[slot - 1].isDropped
+    }
+}

@@ -1,0 +1,173 @@
+import Testing
+
+@testable import ColumnStorage
+@testable import LMDBStorage
+
+/// Small commits at the end of a table, where rows wait to be packed into leaves.
+@Suite struct TailTests {
+    let rows = StorageModelTests()
+    let table = everyKind.id
+
+    private func open(_ path: String) throws -> Snapshot {
+        let snapshot = try Snapshot(
+            try ColumnFile.open(path: path, options: FileOptions(durability: .memory)))
+        snapshot.configure([everyKind])
+        return snapshot
+    }
+
+    /// Looks at the newest rows only, and at what a scan says about them.
+    private func check(
+        _ snapshot: Snapshot, _ model: StorageModelTests.Model, _ what: @autoclosure () -> String
+    ) {
+        let reader = snapshot.table(table)
+        #expect(reader.count == model.count, "\(what())")
+        let newest = max(0, reader.keyBound - 24)
+        for raw in newest..<reader.keyBound {
+            let key = ObjectKey(raw)
+            guard let row = model[key] else {
+                #expect(!reader.isPresent(key), "\(what()): row \(raw) is there")
+                continue
+            }
+            guard ModelRow(reader, key) == row else {
+                Issue.record("\(what()): row \(raw) is \(ModelRow(reader, key)), not \(row)")
+                return
+            }
+        }
+        var found: [ObjectKey] = []
+        for cluster in 0..<reader.clusterCount {
+            reader.matches(
+                ColumnID(4), cluster, .intBetween(1, 2), among: reader.presence(cluster)
+            ).forEachRow { found.append(ObjectKey(Int64(cluster * Cluster.rows + $0))) }
+        }
+        #expect(found == model.filter { (1...2).contains($0.value.optional ?? 0) }.keys.sorted())
+        #expect(snapshot.damage == nil)
+    }
+
+    @Test(arguments: 1...6)
+    func `small commits behave like a dictionary of rows`(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        let path = rows.folder.file("tail-\(seed)")
+        var live = try open(path)
+        var model: StorageModelTests.Model = [:]
+        _ = try live.beginWrite()
+        try live.write!.define(everyKind)
+        func insert(_ write: WriteSession) {
+            let key = write.insert(table)
+            model[key] = ModelRow()
+            write.setNull(table, ColumnID(2), key)
+            for column in 0..<9 { rows.change(&model, write, key, column, &random) }
+        }
+        // Leaves at the start, shortly before the first cluster is full; or nothing.
+        for _ in 0..<(seed % 2 == 0 ? 440 : 0) { insert(live.write!) }
+        _ = try live.commit()
+        var observer = try open(path)
+        var seen = model
+        var older: [(snapshot: Snapshot, model: StorageModelTests.Model)] = []
+        for round in 0..<140 {
+            let before = model
+            _ = try live.beginWrite()
+            let write = live.write!
+            for _ in 0..<Int.random(in: 1...3, using: &random) {
+                switch Int.random(in: 0..<40, using: &random) {
+                case 0: for _ in 0..<Int.random(in: 10...80, using: &random) { insert(write) }
+                case 1: for overlay in write.overlays.values { try overlay.flushAll() }
+                case 2: check(live, model, "seed \(seed), round \(round), inside")
+                case 3...24: insert(write)
+                default:
+                    let bound = live.table(table).keyBound
+                    let first = max(0, bound - Int64.random(in: 1...40, using: &random))
+                    guard let key = model.keys.filter({ $0.rawValue >= first }).min() else {
+                        continue
+                    }
+                    if Int.random(in: 0..<3, using: &random) == 0 {
+                        try write.delete(table, key)
+                        model[key] = nil
+                    } else {
+                        let column = Int.random(in: 0..<9, using: &random)
+                        rows.change(&model, write, key, column, &random)
+                    }
+                }
+            }
+            let where_ = "seed \(seed), round \(round)"
+            check(live, model, "\(where_), inside the write")
+            if Int.random(in: 0..<10, using: &random) == 0 {
+                live.cancelWrite()
+                model = before
+                check(live, model, "\(where_), cancelled")
+                continue
+            }
+            let left = try live.commit()
+            if round % 2 == 0 { check(live, model, "\(where_), committed") }
+            check(left, before, "\(where_), version before")
+            if Int.random(in: 0..<3, using: &random) == 0 {
+                if let left = try observer.advance() { check(left, seen, "\(where_), left") }
+                seen = model
+                check(observer, seen, "\(where_), another snapshot")
+            } else {
+                check(observer, seen, "\(where_), a snapshot that stays")
+            }
+            if round % 20 == 3 { older.append((left, before)) }
+            if round % 45 == 44 {
+                for (snapshot, model) in older { check(snapshot, model, "older version") }
+                older = []
+                live.close()
+                observer.close()
+                live = try open(path)
+                observer = try open(path)
+                seen = model
+                rows.check(live, model, "\(where_), reopened")
+            }
+        }
+        rows.check(live, model, "seed \(seed), at the end")
+    }
+
+    @Test func `single insertions stay rows until the cluster is full`() throws {
+        let live = try open(rows.folder.file())
+        _ = try live.beginWrite()
+        try live.write!.define(everyKind)
+        _ = try live.commit()
+        func nodes() throws -> (rows: Int, leaves: Int) {
+            let handle = try #require(live.source.handle)
+            let tables = live.file.tables
+            return (
+                try handle.statistics(tables.tail).entries - 1,
+                try handle.statistics(tables.leaves(of: table)).entries
+            )
+        }
+        for number in 0..<Cluster.rows {
+            _ = try live.beginWrite()
+            let key = live.write!.insert(table)
+            live.write!.set(table, ColumnID(0), key, int: Int64(number))
+            _ = try live.commit()
+            if number == 100 { #expect(try nodes() == (101, 0)) }
+        }
+        #expect(try nodes().rows == 0)
+        #expect(try nodes().leaves == everyKind.columns.count + 1)
+        for number in 0..<Cluster.rows {
+            #expect(live.table(table).int(ColumnID(0), ObjectKey(Int64(number))) == Int64(number))
+        }
+    }
+
+    @Test func `rows that wait keep their values when columns are added`() throws {
+        let live = try open(rows.folder.file())
+        _ = try live.beginWrite()
+        try live.write!.define(everyKind)
+        let key = live.write!.insert(table)
+        live.write!.set(table, ColumnID(1), key, string: "waiting")
+        _ = try live.commit()
+        var wider = everyKind
+        wider.columns.append(ColumnDefinition(id: ColumnID(9), kind: .int, isOptional: true))
+        _ = try live.beginWrite()
+        try live.write!.define(wider)
+        let second = live.write!.insert(table)
+        live.write!.set(table, ColumnID(9), second, int: 9)
+        _ = try live.commit()
+        for snapshot in [live, try Snapshot(live.file)] {
+            snapshot.configure([wider])
+            #expect(snapshot.table(table).string(ColumnID(1), key) == "waiting")
+            #expect(snapshot.table(table).int(ColumnID(9), key) == nil)
+            #expect(snapshot.table(table).int(ColumnID(9), second) == 9)
+            #expect(snapshot.damage == nil)
+        }
+    }
+}
