@@ -29,8 +29,12 @@ static inline int shim_set_history(EditLine *e, HistoryW *h) { return el_wset(e,
 static inline int shim_bind(EditLine *e, const wchar_t *key, const wchar_t *command) {
     return el_wset(e, EL_BIND, key, command, NULL);
 }
-static inline int shim_add_function(EditLine *e, const wchar_t *name, const wchar_t *help, shim_edit_function f) {
-    return el_wset(e, EL_ADDFN, name, help, f);
+/* libedit keeps the pointers of names and helps: literals stay. */
+static inline int shim_add_completion(EditLine *e, shim_edit_function f) {
+    return el_wset(e, EL_ADDFN, L"moonpool-complete", L"Complete the word before the cursor", f);
+}
+static inline int shim_add_paste(EditLine *e, shim_edit_function f) {
+    return el_wset(e, EL_ADDFN, L"moonpool-paste", L"Insert pasted text as it is", f);
 }
 /* While a line is edited the terminal sends no signals: Ctrl-C, Ctrl-Z and Ctrl-\ come as characters. */
 static inline int shim_disable_terminal_signals(EditLine *e) {

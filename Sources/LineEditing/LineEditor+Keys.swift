@@ -4,10 +4,10 @@ extension LineEditor {
     /// The keys: libedit's emacs mode, and what users of other prompts expect beyond it.
     func configureKeys() {
         withWide("emacs") { _ = shim_set_editor(editor, $0) }
-        add("moonpool-complete") { editor, _ in
+        _ = shim_add_completion(editor) { editor, _ in
             editor.flatMap(LineEditor.of)?.complete() ?? UInt8(CC_ERROR)
         }
-        add("moonpool-paste") { editor, _ in
+        _ = shim_add_paste(editor) { editor, _ in
             editor.flatMap(LineEditor.of)?.paste() ?? UInt8(CC_ERROR)
         }
         for (key, command) in [
@@ -23,10 +23,6 @@ extension LineEditor {
         ] {
             withWide(key) { key in withWide(command) { _ = shim_bind(editor, key, $0) } }
         }
-    }
-
-    private func add(_ name: String, _ function: shim_edit_function) {
-        withWide(name) { name in _ = shim_add_function(editor, name, name, function) }
     }
 
     /// The tab key: completes what is certain, lists what is not, indents where nothing stands yet.

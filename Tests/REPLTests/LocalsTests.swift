@@ -70,7 +70,9 @@ struct Entries {
         #expect(throws: LuaError.self) {
             try entries.run("local a = 1\nlocal b = 2\nerror('x')\n")
         }
-        #expect(try entries.run("a, b") == [1, .nil])
+        #expect(try entries.run("a, b") == [1, 2])
+        #expect(throws: LuaError.self) { try entries.run("local d = f(1)(2) local e = 5") }
+        #expect(try entries.run("d, e") == [.nil, .nil])
         #expect(throws: LuaError.self) { try entries.run("local c = 3 if c then error('x') end") }
         #expect(try entries.value("c") == 3)
     }

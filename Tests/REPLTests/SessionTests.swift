@@ -57,8 +57,14 @@ import Testing
         _ = try session.run(Self.dogs)
         let dog = try session.run("store:object('Dog', 2)")
         #expect(
-            dog
-                == "Dog { id = 2, age = nil, name = \"dog 2\", owner = Person \"Ann\" }")
+            dog == """
+                Dog {
+                  id = 2,
+                  age = nil,
+                  name = "dog 2",
+                  owner = Person "Ann"
+                }
+                """)
         let table = try session.run("store:objects 'Dog'")
         #expect(table.hasSuffix("50 Dog · … 44 more: .last shows them"), "\(table)")
         #expect(table.split(separator: "\n").allSatisfy { $0.count <= 60 })
@@ -92,7 +98,8 @@ import Testing
         let session = try TestSession()
         _ = try session.run(Self.dogs)
         let text = try session.runAndInterrupt(
-            "store:write(function() store:create('Person', { name = 'x' }) print('in') while true do end end)")
+            "store:write(function() store:create('Person', { name = 'x' }) print('in') while true do end end)"
+        )
         #expect(text.contains("interrupted"))
         #expect(try session.run("#store:objects 'Person', store.is_in_write") == "1\nfalse")
         _ = try session.run(".begin")

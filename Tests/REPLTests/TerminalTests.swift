@@ -1,0 +1,213 @@
+import Foundation
+import TestSupport
+import Testing
+
+private typealias Key = PseudoTerminal.Key
+
+/// `moonpool` as a user meets it: started on a terminal of its own, in a folder of its own.
+final class TerminalSession {
+    let terminal: PseudoTerminal
+    let folder: URL
+
+    init(
+        _ arguments: [String] = [], columns: Int = 60, rows: Int = 16, folder: URL? = nil,
+        environment: [String: String] = [:]
+    ) throws {
+        self.folder = folder ?? FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
+        try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
+        terminal = try PseudoTerminal(columns: columns, rows: rows)
+        var variables = [
+            "TERM": "xterm", "HOME": self.folder.path, "PATH": "/usr/bin:/bin", "NO_COLOR": "1",
+            "XDG_STATE_HOME": self.folder.path + "/state",
+            "XDG_CONFIG_HOME": self.folder.path + "/config",
+        ]
+        variables.merge(environment) { $1 }
+        let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+            .appending(path: "moonpool").path
+        try terminal.start(program, arguments, environment: variables)
+        try prompt()
+    }
+
+    /// Waits until the next entry can be typed.
+    func prompt() throws {
+        try terminal.wait(for: "the prompt") {
+            $0.lines.last?.hasSuffix(">") == true && $0.column > 0
+        }
+    }
+
+    /// Types an entry and waits until it is done with; the screen's lines.
+    @discardableResult
+    func run(_ entry: String) throws -> [String] {
+        try prompt()
+        terminal.type(entry)
+        // Blanks at the right edge are lost to a screen's lines.
+        let letters = entry.filter { $0 != " " }
+        try terminal.wait(for: "the echo of \(entry)") { screen in
+            screen.lines.joined().filter { $0 != " " }.contains(letters)
+        }
+        terminal.type(Key.enter)
+        try prompt()
+        return terminal.screen.lines
+    }
+
+    /// Ends the session by Ctrl-D; the exit code.
+    func end() throws -> Int32 {
+        try prompt()
+        terminal.type(Key.end)
+        return try terminal.exitCode()
+    }
+
+    func remove() { try? FileManager.default.removeItem(at: folder) }
+}
+
+@Suite(.serialized) struct TerminalTests {
+    @Test func `a first session`() throws {
+        let session = try TerminalSession()
+        defer { session.remove() }
+        try session.run("local n = 20")
+        #expect(try session.run("n + 1").suffix(2).first == "21")
+        session.terminal.type("for i = 1, 2 do\r")
+        try session.terminal.wait(for: "the continuation") {
+            $0.lines.last?.hasSuffix(">>") == true
+        }
+        session.terminal.type("print('line ' .. i)\rend\r")
+        try session.terminal.wait(for: "what it prints") { $0.lines.contains("line 2") }
+        try session.run(
+            "dogs = moonpool.open { path = '\(session.folder.path)/d', schema = { Dog = { name = 'string' } } }"
+        )
+        try session.run("store = dogs")
+        try session.run("store:write(function() store:create('Dog', { name = 'Rex' }) end)")
+        #expect(try session.run("store:objects 'Dog'").contains("Rex"))
+        #expect(session.terminal.screen.unknown == [])
+        #expect(try session.end() == 0)
+    }
+
+    @Test func `what timers print appears above the typed line`() throws {
+        let session = try TerminalSession(columns: 40)
+        defer { session.remove() }
+        try session.run(
+            "n = 0 timer = moonpool.every(0.02, function() n = n + 1 print('tick ' .. n) end)")
+        let line = "\"日本語日本語日本語日本語日本語 and more than one row of it\""
+        for (index, character) in line.enumerated() {
+            session.terminal.type(String(character))
+            if index % 8 == 0 {
+                let seen = session.terminal.screen.lines.filter { $0.hasPrefix("tick") }.last
+                try session.terminal.wait(for: "another tick") { screen in
+                    screen.lines.filter { $0.hasPrefix("tick") }.last != seen
+                }
+            }
+        }
+        try session.terminal.wait(for: "the whole line") { screen in
+            screen.lines.suffix(2).joined().hasSuffix("row of it\"")
+        }
+        let lines = session.terminal.screen.lines
+        #expect(lines.filter { $0.contains("日本語") }.count == 1, "\(lines)")
+        #expect(lines.dropLast(2).suffix(3).allSatisfy { $0.hasPrefix("tick ") }, "\(lines)")
+        session.terminal.type(Key.enter)
+        try session.terminal.wait(for: "the value") { screen in
+            screen.lines.contains { $0.hasPrefix("\"日本語") }
+        }
+        session.terminal.type("timer:cancel()\r")
+        #expect(session.terminal.screen.unknown == [])
+    }
+
+    @Test(arguments: [
+        "while true do end", "while true do pcall(function() while true do end end) end",
+        "coroutine.wrap(function() while true do end end)()", "moonpool.sleep(1000)",
+        "setmetatable({}, {__index = function() while true do end end}).x()",
+    ]) func `Ctrl-C stops running code and the session goes on`(_ entry: String) throws {
+        let session = try TerminalSession()
+        defer { session.remove() }
+        session.terminal.type("print('running') " + entry + "\r")
+        try session.terminal.wait(for: "the run") { $0.lines.contains("running") }
+        session.terminal.type(Key.interrupt)
+        try session.terminal.wait(for: "the interrupt") { $0.lines.contains("interrupted") }
+        #expect(try session.run("6 * 7").suffix(2).first == "42")
+        #expect(try session.end() == 0)
+    }
+
+    @Test func `Ctrl-C clears a line, leaves an entry, stops a timer that hangs`() throws {
+        let session = try TerminalSession()
+        defer { session.remove() }
+        session.terminal.type("half a line")
+        try session.terminal.wait(forText: "half a line")
+        session.terminal.type(Key.interrupt)
+        try session.terminal.wait(forText: "half a line^C")
+        try session.prompt()
+        session.terminal.type("for i = 1, 3 do\r")
+        try session.terminal.wait(for: "the continuation") {
+            $0.lines.last?.hasSuffix(">>") == true
+        }
+        session.terminal.type("print(" + Key.interrupt)
+        try session.terminal.wait(forText: "print(^C")
+        #expect(try session.run("1 + 1").suffix(2).first == "2")
+        try session.run("moonpool.after(0, function() print('hanging') while true do end end)")
+        try session.terminal.wait(for: "the timer") { $0.lines.contains("hanging") }
+        session.terminal.type(Key.interrupt)
+        try session.terminal.wait(for: "its end") { $0.text.contains("interrupted") }
+        #expect(try session.run("2 + 2").suffix(2).first == "4")
+        #expect(try session.end() == 0)
+    }
+
+    @Test func `a window that changes its size keeps the typed line`() throws {
+        let session = try TerminalSession(columns: 60)
+        defer { session.remove() }
+        session.terminal.type("'a line of more than forty letters, surely'")
+        try session.terminal.wait(forText: "surely")
+        session.terminal.resize(columns: 30, rows: 16)
+        try session.terminal.wait(for: "two rows") {
+            $0.lines.suffix(2).joined().hasSuffix("letters, surely'") && $0.lines.last!.count < 31
+        }
+        session.terminal.type(Key.enter)
+        try session.terminal.wait(for: "the value") { screen in
+            screen.lines.contains { $0.hasPrefix("\"a line of more") }
+        }
+        #expect(try session.end() == 0)
+    }
+
+    @Test func `entries come back in the next session, and the start-up file runs first`() throws {
+        let first = try TerminalSession()
+        defer { first.remove() }
+        try first.run("greeting = 'hello'")
+        #expect(try first.end() == 0)
+        let config = first.folder.appending(path: "config/moonpool")
+        try FileManager.default.createDirectory(at: config, withIntermediateDirectories: true)
+        try "local mine = 'from init' print(mine)".write(
+            to: config.appending(path: "init.lua"), atomically: true, encoding: .utf8)
+        let second = try TerminalSession(folder: first.folder)
+        #expect(second.terminal.screen.lines.contains("from init"))
+        second.terminal.type(Key.up)
+        try second.terminal.wait(forText: "greeting = 'hello'")
+        second.terminal.type(Key.enter)
+        #expect(try second.run("greeting .. mine").contains("\"hellofrom init\""))
+        #expect(try second.end() == 0)
+        let third = try TerminalSession(["--no-rc"], folder: first.folder)
+        #expect(!third.terminal.screen.text.contains("from init"))
+        #expect(try third.end() == 0)
+    }
+
+    @Test func `os.exit ends the session with its code, also from a timer`() throws {
+        let session = try TerminalSession()
+        defer { session.remove() }
+        session.terminal.type("os.exit(7)\r")
+        #expect(try session.terminal.exitCode() == 7)
+        let other = try TerminalSession()
+        defer { other.remove() }
+        try other.run("moonpool.after(0.01, function() os.exit(3) end)")
+        other.terminal.type("half a line")
+        #expect(try other.terminal.exitCode() == 3)
+        let third = try TerminalSession()
+        defer { third.remove() }
+        third.terminal.type(".quit\r")
+        #expect(try third.terminal.exitCode() == 0)
+    }
+
+    @Test func `a terminal that cannot move its cursor still has a prompt`() throws {
+        let session = try TerminalSession(environment: ["TERM": "dumb"])
+        defer { session.remove() }
+        session.terminal.type("3 * 3\r")
+        try session.terminal.wait(for: "the value") { $0.lines.contains("9") }
+        session.terminal.type(Key.end)
+        #expect(try session.terminal.exitCode() == 0)
+    }
+}
