@@ -1,0 +1,93 @@
+import Foundation
+import LineEditing
+import Synchronization
+import TestSupport
+
+/// An editor on a thread of its own and the terminal it reads from: lines go in as keys and come out as answers.
+///
+/// Ends when the terminal has sent Ctrl-D, or at the latest when the test is done with it.
+final class EditingSession {
+    let terminal: PseudoTerminal
+    let output: AsyncOutput
+    private let record = Record()
+
+    private final class Record: Sendable {
+        let answers = Mutex<[LineInput]>([])
+        let ended = DispatchSemaphore(value: 0)
+    }
+
+    init(
+        columns: Int = 40, rows: Int = 10, history: String? = nil, prompt: String = "> ",
+        completer: (@Sendable (String, String) -> Completion?)? = nil
+    ) throws {
+        setenv("TERM", "xterm", 1)
+        let terminal = try PseudoTerminal(columns: columns, rows: rows)
+        let descriptor = terminal.descriptor
+        guard let output = AsyncOutput(descriptor: descriptor) else {
+            throw PseudoTerminal.Timeout(description: "no pipe")
+        }
+        self.terminal = terminal
+        self.output = output
+        let thread = Thread { [record] in
+            defer { record.ended.signal() }
+            guard
+                let editor = LineEditor(
+                    input: descriptor, descriptor: descriptor, output: output,
+                    history: EditHistory(file: history))
+            else { return }
+            editor.completer = completer
+            while true {
+                let line = editor.readLine(prompt: prompt)
+                if case .line(let text) = line { editor.remember(text) }
+                record.answers.withLock { $0.append(line) }
+                if line == .endOfInput { return }
+            }
+        }
+        thread.start()
+        try terminal.wait(forText: Self.visible(prompt))
+    }
+
+    /// Types, waits for as many answers as it takes and returns the last.
+    func answer(_ keys: String, number: Int) throws -> LineInput? {
+        try waitForPrompt()
+        terminal.type(keys)
+        try terminal.wait(for: "answer \(number)") { _ in
+            record.answers.withLock { $0.count } >= number
+        }
+        return record.answers.withLock { $0[number - 1] }
+    }
+
+    /// Waits until the next keys reach the editor: between lines the terminal itself would take them.
+    private func waitForPrompt() throws {
+        try terminal.wait(for: "the prompt") { $0.isBracketingPastes }
+    }
+
+    /// Leaves the editor, so that its thread ends.
+    func end() throws {
+        try waitForPrompt()
+        terminal.type(PseudoTerminal.Key.interrupt)
+        try terminal.wait(for: "the interrupt") { _ in
+            record.answers.withLock { $0.last == .interrupted }
+        }
+        try waitForPrompt()
+        terminal.type(PseudoTerminal.Key.end)
+        try terminal.wait(for: "the end") { _ in
+            record.answers.withLock { $0.last == .endOfInput }
+        }
+        record.ended.wait()
+    }
+
+    private static func visible(_ prompt: String) -> String {
+        var hidden = false
+        var text = ""
+        for scalar in prompt.unicodeScalars {
+            if scalar == LineEditor.promptEscape {
+                hidden.toggle()
+            } else if !hidden {
+                text.unicodeScalars.append(scalar)
+            }
+        }
+        while text.last == " " { text.removeLast() }
+        return text
+    }
+}
