@@ -32,7 +32,9 @@ final class BackgroundFlusher: @unchecked Sendable {
         condition.deallocate()
     }
 
-    /// Asks for a flush soon. Returns at once.
+    /// Asks for a flush soon.
+    ///
+    /// Returns at once.
     func request(_ environment: OpaquePointer) {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
@@ -52,7 +54,9 @@ final class BackgroundFlusher: @unchecked Sendable {
         pthread_cond_signal(condition)
     }
 
-    /// Flushes what was asked for and ends the thread. The environment may be closed afterwards.
+    /// Flushes what was asked for and ends the thread.
+    ///
+    /// The environment may be closed afterwards.
     func stop() {
         pthread_mutex_lock(mutex)
         isStopping = true

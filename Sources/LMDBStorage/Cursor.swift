@@ -12,8 +12,10 @@ package struct Entry {
     }
 }
 
-/// A position in a table. Closed when it goes out of scope, which must be before its transaction
-/// ends; commit frees the cursors of a write itself, and a second time would be once too often.
+/// A position in a table.
+///
+/// Closed when it goes out of scope, which must be before its transaction ends; commit frees the
+/// cursors of a write itself, and a second time would be once too often.
 package struct Cursor: ~Copyable {
     private let pointer: OpaquePointer
     private let environment: Unmanaged<Environment>

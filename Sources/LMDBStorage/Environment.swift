@@ -35,7 +35,9 @@ public enum Durability: Sendable {
 
 /// How a file is opened.
 public struct EnvironmentOptions: Sendable {
-    /// The largest size that the file may reach. Reserves address space only.
+    /// The largest size that the file may reach.
+    ///
+    /// Reserves address space only.
     public var mapSize: Int
     /// How many read transactions may exist at once, over all processes.
     public var maxReaders: Int
@@ -69,7 +71,9 @@ package struct TableName: Sendable {
     }
 }
 
-/// An open file: LMDB's environment with all its tables. Obtained from ``EnvironmentRegistry``.
+/// An open file: LMDB's environment with all its tables.
+///
+/// Obtained from ``EnvironmentRegistry``.
 ///
 /// `Sendable`: LMDB synchronises the handle; the rest is immutable or atomic.
 public final class Environment: Sendable {
@@ -85,7 +89,9 @@ public final class Environment: Sendable {
     let readers = Mutex(ReaderBook())
     let flusher = BackgroundFlusher()
 
-    /// Opens or creates the file. Only the registry calls this, under its lock.
+    /// Opens or creates the file.
+    ///
+    /// Only the registry calls this, under its lock.
     init(
         path: String, options: EnvironmentOptions, tables names: [TableName]
     ) throws(StorageError) {
@@ -168,7 +174,9 @@ public final class Environment: Sendable {
         return tables
     }
 
-    /// The version of the newest commit of any process. A few loads from the map.
+    /// The version of the newest commit of any process.
+    ///
+    /// A few loads from the map.
     public func latestVersion() -> UInt64 {
         var info = MDB_envinfo()
         mdb_env_info(pointer, &info)
@@ -192,7 +200,9 @@ public final class Environment: Sendable {
     /// The oldest version that a read transaction of this process holds; nil when there is none.
     package func oldestVersion() -> UInt64? { readers.withLock { $0.oldest } }
 
-    /// Frees the slots of readers whose process is gone. Returns how many.
+    /// Frees the slots of readers whose process is gone.
+    ///
+    /// Returns how many.
     @discardableResult  // because: most callers only want the slots back
     public func clearStaleReaders() throws(StorageError) -> Int {
         var dead: Int32 = 0
@@ -206,7 +216,9 @@ public final class Environment: Sendable {
         try check(code, "mdb_env_copy2", destination)
     }
 
-    /// Closes the file. Only the registry calls this, when the last lease is gone.
+    /// Closes the file.
+    ///
+    /// Only the registry calls this, when the last lease is gone.
     func close() {
         flusher.stop()
         readers.withLock { parked in

@@ -22,7 +22,9 @@ public enum EnvironmentRegistry {
 
     static let entries = Mutex<[Identity: Entry]>([:])
 
-    /// Opens the file or shares the environment that is open already. Safe from every thread.
+    /// Opens the file or shares the environment that is open already.
+    ///
+    /// Safe from every thread.
     ///
     /// The first one to open a file decides its map size. A file that is open for reading only
     /// cannot be opened for writing as well, except where the first one could have written too.
@@ -114,7 +116,9 @@ public enum EnvironmentRegistry {
     }
 }
 
-/// A share of an open environment. The last one that goes closes the file.
+/// A share of an open environment.
+///
+/// The last one that goes closes the file.
 public final class EnvironmentLease: Sendable {
     /// The shared environment; valid while the lease lives.
     public let environment: Environment

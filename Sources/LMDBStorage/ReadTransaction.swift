@@ -33,7 +33,9 @@ struct ReaderBook: Sendable {
     var oldest: UInt64? { held.lazy.map(\.version).min() }
 }
 
-/// One version of the file, held in place for reading. The last reference lets the version go.
+/// One version of the file, held in place for reading.
+///
+/// The last reference lets the version go.
 ///
 /// May be made on one thread and released on another; used by one at a time.
 package final class ReadTransaction {
@@ -95,7 +97,9 @@ package final class ReadTransaction {
         TransactionHandle(pointer: pointer!, environment: Unmanaged.passUnretained(environment))
     }
 
-    /// Moves to the newest version. Everything read so far becomes invalid.
+    /// Moves to the newest version.
+    ///
+    /// Everything read so far becomes invalid.
     package func renew() throws(StorageError) {
         guard let pointer else {
             throw StorageError(.closed, call: "renew", file: environment.path)

@@ -88,7 +88,9 @@ package struct TransactionHandle {
         return UnsafeMutableRawBufferPointer(start: wrappedValue.mv_data, count: count)
     }
 
-    /// Removes an integer key. False when it was not there.
+    /// Removes an integer key.
+    ///
+    /// False when it was not there.
     @discardableResult  // because: removing what is absent is often fine
     package func delete(_ table: Table, _ key: UInt64) throws(StorageError) -> Bool {
         var key = key
@@ -99,7 +101,9 @@ package struct TransactionHandle {
         return try removed(code)
     }
 
-    /// Removes a key of bytes. False when it was not there.
+    /// Removes a key of bytes.
+    ///
+    /// False when it was not there.
     @discardableResult  // because: removing what is absent is often fine
     package func delete(
         _ table: Table, _ key: UnsafeRawBufferPointer
@@ -129,7 +133,9 @@ package struct TransactionHandle {
             depth: Int(stat.ms_depth))
     }
 
-    /// Opens a cursor. Close it (let it go out of scope) before the transaction ends.
+    /// Opens a cursor.
+    ///
+    /// Close it (let it go out of scope) before the transaction ends.
     package func cursor(_ table: Table) throws(StorageError) -> Cursor {
         var opened: OpaquePointer?
         try check(mdb_cursor_open(pointer, table.dbi, &opened), "mdb_cursor_open", file)

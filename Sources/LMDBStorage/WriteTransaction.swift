@@ -7,7 +7,9 @@ import Synchronization
     import Darwin
 #endif
 
-/// The one write that a file can have at a time, over all processes. Dropping it aborts it.
+/// The one write that a file can have at a time, over all processes.
+///
+/// Dropping it aborts it.
 ///
 /// Belongs to the thread that began it until it has ended.
 package final class WriteTransaction {
@@ -16,7 +18,9 @@ package final class WriteTransaction {
     private let durability: Durability
     private var pointer: OpaquePointer?
 
-    /// Waits for the file's write lock and begins. Throws `writeInProgress` when this thread has it.
+    /// Waits for the file's write lock and begins.
+    ///
+    /// Throws `writeInProgress` when this thread has it.
     package init(_ lease: EnvironmentLease, durability: Durability) throws(StorageError) {
         self.lease = lease
         self.durability = durability
@@ -57,7 +61,9 @@ package final class WriteTransaction {
         TransactionHandle(pointer: pointer!, environment: Unmanaged.passUnretained(environment))
     }
 
-    /// Makes the changes the newest version. Cursors must be closed. On error nothing has changed.
+    /// Makes the changes the newest version.
+    ///
+    /// Cursors must be closed. On error nothing has changed.
     package func commit() throws(StorageError) {
         guard let ended = pointer else {
             throw StorageError(.closed, call: "commit", file: environment.path)
@@ -68,7 +74,9 @@ package final class WriteTransaction {
         if durability == .async { environment.flusher.request(environment.pointer) }
     }
 
-    /// Forgets the changes. Does nothing after the end.
+    /// Forgets the changes.
+    ///
+    /// Does nothing after the end.
     package func abort() {
         guard let ended = pointer else { return }
         pointer = nil

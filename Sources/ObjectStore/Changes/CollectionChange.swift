@@ -19,7 +19,9 @@ public struct CollectionChange {
 
     /// Which call it is.
     public let kind: Kind
-    /// False once the object whose list or backlinks these are is gone. Then this is the last call.
+    /// False once the object whose list or backlinks these are is gone.
+    ///
+    /// Then this is the last call.
     public let isCollectionValid: Bool
 
     let positions: PositionChanges
@@ -63,7 +65,9 @@ public struct CollectionChange {
     public var versionBefore: StoreView? { oldView }
 
     /// What changed in a modified row: its own properties in schema order or, if only something
-    /// behind its links changed, the links that lead there. `index` counts as in `modifications`.
+    /// behind its links changed, the links that lead there.
+    ///
+    /// `index` counts as in `modifications`.
     ///
     /// Throws `out_of_range`.
     public func properties(ofModification index: Int) throws -> [PropertyChange] {

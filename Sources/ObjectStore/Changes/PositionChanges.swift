@@ -45,8 +45,10 @@ struct TouchedPositions {
     /// Touched rows that stayed.
     var staying: [Staying] = []
 
-    /// The changes. `oldCount` is the length of the old sequence; `keyAtNew` finds an untouched row
-    /// and is asked only where untouched rows count as moved.
+    /// The changes.
+    ///
+    /// `oldCount` is the length of the old sequence; `keyAtNew` finds an untouched row and is asked
+    /// only where untouched rows count as moved.
     func changes(oldCount: Int, keyAtNew: (Int) -> ObjectKey) -> PositionChanges {
         var deletions = leaving.map { (position: $0.old, key: $0.key) }
         var insertions = entering.map { (position: $0.new, key: $0.key) }

@@ -5,7 +5,9 @@ import ColumnStorage
 /// Values are read when asked for. Holding a change keeps the version before it readable, which
 /// keeps its pages in the file: let go of it soon.
 public struct PropertyChange {
-    /// The property. For a change behind a link: the link, list or backlinks that leads there.
+    /// The property.
+    ///
+    /// For a change behind a link: the link, list or backlinks that leads there.
     public let property: Property
     /// The object whose property it is.
     public let object: ObjectReference
@@ -19,8 +21,9 @@ public struct PropertyChange {
     /// The value before; null for lists and backlinks, which merely report that they changed.
     public var old: Value { value(in: oldView) }
 
-    /// The value after; null for lists and backlinks. Read it while the observer runs: later it
-    /// shows what the store shows then.
+    /// The value after; null for lists and backlinks.
+    ///
+    /// Read it while the observer runs: later it shows what the store shows then.
     public var new: Value { value(in: newView) }
 
     private func value(in view: StoreView) -> Value {

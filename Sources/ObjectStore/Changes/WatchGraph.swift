@@ -136,8 +136,9 @@ struct WatchGraph: Sendable {
 }
 
 extension WatchGraph {
-    /// The rows of the root that a step touches. Rows that the step inserted may be among them,
-    /// rows that it deleted are not.
+    /// The rows of the root that a step touches.
+    ///
+    /// Rows that the step inserted may be among them, rows that it deleted are not.
     func touchedRows(in step: VersionStep) -> KeySet {
         guard step.changes.tables.keys.contains(where: tables.contains) else { return KeySet() }
         var touched = nodes.map { ownTouchedRows(of: $0, in: step) }

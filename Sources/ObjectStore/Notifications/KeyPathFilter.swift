@@ -23,7 +23,9 @@ struct KeyPathFilter {
     /// All that counts, in one graph.
     let graph: WatchGraph
 
-    /// Reads the key paths of a class. No path at all means no filter.
+    /// Reads the key paths of a class.
+    ///
+    /// No path at all means no filter.
     ///
     /// Throws `invalid_query` with the nearest name there is.
     init(_ texts: [String], class classSchema: ClassSchema, schema: Schema) throws {
@@ -63,8 +65,9 @@ struct KeyPathFilter {
 
 /// Key paths with `*` in them.
 private enum WildcardPath {
-    /// Every path that the text stands for. A `*` before the end takes the properties that the
-    /// rest of the path can follow.
+    /// Every path that the text stands for.
+    ///
+    /// A `*` before the end takes the properties that the rest of the path can follow.
     static func expand(
         _ text: String, class classSchema: ClassSchema, schema: Schema
     ) throws -> [PropertyPath] {

@@ -15,7 +15,9 @@ public final class NotificationPump {
     /// a further write in an observer is refused.
     public static let maximumRounds = 100
 
-    /// Receives the errors of handlers, with the observer's token. Without it they are dropped.
+    /// Receives the errors of handlers, with the observer's token.
+    ///
+    /// Without it they are dropped.
     public var errorHandler: ((any Error, NotificationToken?) -> Void)?
 
     unowned let store: Store
@@ -143,8 +145,9 @@ extension NotificationPump {
 
 // Delivery.
 extension NotificationPump {
-    /// Calls every observer that has not seen the version that is present at the start. Observers
-    /// that are added meanwhile wait for the next delivery.
+    /// Calls every observer that has not seen the version that is present at the start.
+    ///
+    /// Observers that are added meanwhile wait for the next delivery.
     func deliver() {
         guard !isClosed else { return }
         cleanGeneration = store.view.generation

@@ -12,8 +12,10 @@ public final class NotificationToken {
         observer.end()
     }
 
-    /// Ends the observation. The handler is never called again, not even for changes that are
-    /// already known; one that is running finishes. Calling it again does nothing.
+    /// Ends the observation.
+    ///
+    /// The handler is never called again, not even for changes that are already known; one that is
+    /// running finishes. Calling it again does nothing.
     public func invalidate() {
         observer.end()
     }

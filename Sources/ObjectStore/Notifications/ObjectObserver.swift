@@ -36,7 +36,9 @@ final class ObjectObserver: Observer {
         filter = nil
     }
 
-    /// Objects have no initial call. One that is gone before its observer was ever served is told.
+    /// Objects have no initial call.
+    ///
+    /// One that is gone before its observer was ever served is told.
     override func begin(in view: StoreView) throws -> Call? {
         view.isPresent(object) ? nil : lastCall()
     }

@@ -44,13 +44,17 @@ class Observer {
         pump = nil
     }
 
-    /// Lets go of the handler and of what was kept for it. A running handler is held by its call.
+    /// Lets go of the handler and of what was kept for it.
+    ///
+    /// A running handler is held by its call.
     func release() {}
 
     /// Takes the collection or object as it is; the first call.
     func begin(in view: StoreView) throws -> Call? { nil }
 
-    /// Moves along a step. Nil if the observer has nothing to hear.
+    /// Moves along a step.
+    ///
+    /// Nil if the observer has nothing to hear.
     func advance(along step: VersionStep) throws -> Call? { nil }
 
     /// The call for an error that ends the observation.

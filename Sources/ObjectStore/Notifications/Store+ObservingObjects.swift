@@ -1,5 +1,7 @@
 extension Store {
-    /// Calls a handler when an object changes, and once when it is deleted. There is no initial call.
+    /// Calls a handler when an object changes, and once when it is deleted.
+    ///
+    /// There is no initial call.
     ///
     /// `keyPaths` name the properties to look at, also behind links, lists and backlinks; without
     /// any, all of the object's own properties count. Throws `invalid_object` for an object that is

@@ -38,8 +38,9 @@ final class BulkCreation {
         defaults = classSchema.properties.map(\.defaultValue)
     }
 
-    /// Creates an object from values in schema order, nil for those not given. Nil if it declines;
-    /// nothing has happened then.
+    /// Creates an object from values in schema order, nil for those not given.
+    ///
+    /// Nil if it declines; nothing has happened then.
     func create(_ given: [Value?]) -> ObjectKey? {
         guard given.count == fields.count else { return nil }
         for position in fields.indices where !isSimple(given[position], position) { return nil }

@@ -100,7 +100,9 @@ extension LiveList {
         try StoreError.wrapping { () throws(StorageError) in try list.insert(element, at: index) }
     }
 
-    /// Replaces the element at an index. Setting an equal value counts as a change.
+    /// Replaces the element at an index.
+    ///
+    /// Setting an equal value counts as a change.
     ///
     /// Throws as ``append(_:)``, and `out_of_range`.
     public func set(_ value: Value, at index: Int) throws {

@@ -36,7 +36,9 @@ public struct LiveObject {
         return try source.view.value(property, of: key, in: classSchema)
     }
 
-    /// Sets a property in the open write transaction. Setting an equal value counts as a change.
+    /// Sets a property in the open write transaction.
+    ///
+    /// Setting an equal value counts as a change.
     ///
     /// Throws `not_in_write`, `unknown_property`, `type_mismatch`, `missing_value`,
     /// `invalid_object`, `frozen`, `invalid_argument` for a primary key.

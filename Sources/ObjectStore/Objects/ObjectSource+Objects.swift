@@ -6,7 +6,9 @@ extension ObjectSource {
         view.schema.find(table: reference.table).map { LiveObject(self, $0, reference.key) }
     }
 
-    /// A handle for an object of a class of this source, whether or not it exists. Costs nothing.
+    /// A handle for an object of a class of this source, whether or not it exists.
+    ///
+    /// Costs nothing.
     public func object(_ classSchema: ClassSchema, _ key: ObjectKey) -> LiveObject {
         LiveObject(self, classSchema, key)
     }

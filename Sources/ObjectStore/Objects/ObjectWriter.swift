@@ -71,7 +71,9 @@ struct ObjectWriter {
         }
     }
 
-    /// Deletes an object. Links to it become nil, lists lose it; the objects it links to stay.
+    /// Deletes an object.
+    ///
+    /// Links to it become nil, lists lose it; the objects it links to stay.
     func delete(_ key: ObjectKey, in classSchema: ClassSchema) throws {
         guard store.view.table(classSchema).isPresent(key) else {
             throw StoreView.deleted(classSchema, key)

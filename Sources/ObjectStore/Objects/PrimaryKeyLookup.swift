@@ -33,7 +33,9 @@ extension StoreView {
 }
 
 extension Store {
-    /// The object with a primary key, or nil. About half a microsecond.
+    /// The object with a primary key, or nil.
+    ///
+    /// About half a microsecond.
     ///
     /// Throws `unknown_class`, `type_mismatch` for a key of another type, `invalid_argument` if the
     /// class has no primary key, `closed`, `wrong_thread`.

@@ -43,7 +43,9 @@ extension Store {
         try ObjectCreation(writer, mode: .all).update(object.key, classSchema, given)
     }
 
-    /// Deletes an object. Links to it become nil and lists lose it; what it links to stays.
+    /// Deletes an object.
+    ///
+    /// Links to it become nil and lists lose it; what it links to stays.
     ///
     /// Throws `not_in_write`, `invalid_object` for one that was deleted or is of another store.
     public func delete(_ object: LiveObject) throws {

@@ -1,7 +1,9 @@
 import ColumnStorage
 
-/// One class: its name, its properties, and the table that stores its objects. Immutable; a class,
-/// not a struct, so that handles of objects carry one reference instead of the whole description.
+/// One class: its name, its properties, and the table that stores its objects.
+///
+/// Immutable; a class, not a struct, so that handles of objects carry one reference instead of the
+/// whole description.
 public final class ClassSchema: Sendable {
     /// The class's name.
     public let name: String
@@ -17,7 +19,9 @@ public final class ClassSchema: Sendable {
 
     private let positions: [String: Int]
 
-    /// Describes a class that is yet to be stored. Duplicate names are found by validation.
+    /// Describes a class that is yet to be stored.
+    ///
+    /// Duplicate names are found by validation.
     public convenience init(_ name: String, _ properties: [Property]) {
         self.init(name, properties, table: .unassigned, columnCount: 0)
     }
@@ -32,12 +36,16 @@ public final class ClassSchema: Sendable {
             properties.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// The property of this name, or nil. Constant time.
+    /// The property of this name, or nil.
+    ///
+    /// Constant time.
     public func property(named name: String) -> Property? {
         positions[name].map { properties[$0] }
     }
 
-    /// The position of the property of this name in schema order, or nil. Constant time.
+    /// The position of the property of this name in schema order, or nil.
+    ///
+    /// Constant time.
     public func position(of name: String) -> Int? {
         positions[name]
     }

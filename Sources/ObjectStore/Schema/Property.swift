@@ -21,7 +21,9 @@ public struct Property: Hashable, Sendable {
     public var name: String
     /// The type of the value, or of the elements of a list.
     public var type: PropertyType
-    /// Whether the value, or an element of the list, may be nil. To-one links always may.
+    /// Whether the value, or an element of the list, may be nil.
+    ///
+    /// To-one links always may.
     public var isOptional: Bool
     /// Whether the property is a list.
     public var isList: Bool

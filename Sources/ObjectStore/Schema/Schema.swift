@@ -1,6 +1,8 @@
 import ColumnStorage
 
-/// The classes of a store, as its file holds them. Immutable; a changed store has another one.
+/// The classes of a store, as its file holds them.
+///
+/// Immutable; a changed store has another one.
 public final class Schema: Sendable {
     /// The classes in the order of their names.
     public let classes: [ClassSchema]
@@ -45,12 +47,16 @@ public final class Schema: Sendable {
     /// The schema of a new, empty file.
     public static let empty = Schema(classes: [], version: 0, nextTable: 0)
 
-    /// The class of this name, or nil. Constant time.
+    /// The class of this name, or nil.
+    ///
+    /// Constant time.
     public func find(_ name: String) -> ClassSchema? {
         positions[name].map { classes[$0] }
     }
 
-    /// The class whose objects a table holds, or nil. Constant time.
+    /// The class whose objects a table holds, or nil.
+    ///
+    /// Constant time.
     public func find(table: TableID) -> ClassSchema? {
         positionsByTable[table].map { classes[$0] }
     }

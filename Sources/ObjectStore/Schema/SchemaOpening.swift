@@ -90,7 +90,9 @@ struct SchemaOpening {
 
 extension Store {
     /// Creates classes, or adds properties and indexes to existing ones, in one transaction; live
-    /// objects and observers stay as they are. Existing objects get nil, zero or empty values.
+    /// objects and observers stay as they are.
+    ///
+    /// Existing objects get nil, zero or empty values.
     ///
     /// Throws `already_in_write` inside a write transaction, `invalid_schema`, `migration_needed` for
     /// a change that would lose data (nothing changes then), and what a write may throw.

@@ -1,8 +1,9 @@
 import ColumnStorage
 
 extension Store {
-    /// The present version, which can be read for as long as somebody holds it. Cheap; keeps the
-    /// version's pages in the file.
+    /// The present version, which can be read for as long as somebody holds it.
+    ///
+    /// Cheap; keeps the version's pages in the file.
     ///
     /// Throws `already_in_write` inside a write transaction, `closed`, `wrong_thread`.
     public func frozenView() throws -> StoreView {

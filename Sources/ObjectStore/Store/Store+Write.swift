@@ -22,7 +22,9 @@ extension Store {
     }
 
     /// Opens a write transaction on the newest version, after observers have heard of everything
-    /// before it. Waits while another thread or process writes.
+    /// before it.
+    ///
+    /// Waits while another thread or process writes.
     ///
     /// Throws `already_in_write`, `read_only`, `closed`, `wrong_thread`, `disk_full`, `limit_exceeded`
     /// (observers keep setting each other off).

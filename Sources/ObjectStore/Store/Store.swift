@@ -19,8 +19,9 @@ public final class Store {
     /// The schema and snapshot that reads see; the same object for the store's whole life.
     public let view: StoreView
 
-    /// Whether a turn of the event loop moves the store to the newest version. On by default;
-    /// without it the store's observers are told that a refresh is required.
+    /// Whether a turn of the event loop moves the store to the newest version.
+    ///
+    /// On by default; without it the store's observers are told that a refresh is required.
     public var autorefresh = true
 
     /// Whether the store was closed.
@@ -76,6 +77,7 @@ public final class Store {
     }
 
     /// Ends the store: an open write is rolled back, observers are ended, the snapshot is released.
+    ///
     /// Calling it again does nothing.
     public func close() {
         guard !isClosed else { return }
@@ -119,7 +121,9 @@ public final class Store {
 }
 
 extension Store {
-    /// Moves to the newest version and delivers what that causes, now. True if the version moved.
+    /// Moves to the newest version and delivers what that causes, now.
+    ///
+    /// True if the version moved.
     ///
     /// False, without doing anything, inside a write transaction and inside an observer. Throws
     /// `closed`, `wrong_thread`, and what reading the file may throw.
@@ -153,7 +157,9 @@ extension Store {
     }
 
     /// To be called by the host on the store's thread when the file may have been changed by
-    /// another process. Echoes of own commits cost one load.
+    /// another process.
+    ///
+    /// Echoes of own commits cost one load.
     public func fileMayHaveChanged() {
         guard !isClosed, view.snapshot.file.latestVersion() != view.version else { return }
         takeTurn()

@@ -27,12 +27,16 @@ public final class StoreView {
     /// The version that the view shows; an open write transaction adds to it.
     public var version: UInt64 { snapshot.version }
 
-    /// The rows of a class. The same reader each time; it moves with the view.
+    /// The rows of a class.
+    ///
+    /// The same reader each time; it moves with the view.
     public func table(_ classSchema: ClassSchema) -> TableReader {
         snapshot.table(classSchema.table)
     }
 
-    /// The rows of a table. The same reader each time; it moves with the view.
+    /// The rows of a table.
+    ///
+    /// The same reader each time; it moves with the view.
     public func table(_ table: TableID) -> TableReader {
         snapshot.table(table)
     }
@@ -43,8 +47,9 @@ public final class StoreView {
             && table(reference.table).isPresent(reference.key)
     }
 
-    /// The value of one property. Lists and backlinks are read whole: use ``LiveList`` and results
-    /// where that matters.
+    /// The value of one property.
+    ///
+    /// Lists and backlinks are read whole: use ``LiveList`` and results where that matters.
     ///
     /// Throws `invalid_object` if the object does not exist in this view.
     public func value(

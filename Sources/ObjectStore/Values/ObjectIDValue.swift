@@ -17,8 +17,9 @@ public struct ObjectIDValue: Hashable, Comparable, Sendable {
     private static let process = UInt64.random(in: 0..<(1 << 40))
     private static let counter = Atomic<UInt32>(UInt32.random(in: 0..<(1 << 24)))
 
-    /// A new identifier for a moment given in seconds since the epoch. Ascending within a process
-    /// and second; any thread may call it.
+    /// A new identifier for a moment given in seconds since the epoch.
+    ///
+    /// Ascending within a process and second; any thread may call it.
     public static func generate(seconds: UInt32) -> ObjectIDValue {
         let count = counter.wrappingAdd(1, ordering: .relaxed).newValue & 0xFF_FFFF
         return ObjectIDValue(

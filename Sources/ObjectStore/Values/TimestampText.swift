@@ -14,8 +14,10 @@ extension Timestamp: CustomStringConvertible {
         return text + "Z"
     }
 
-    /// Reads ISO 8601: `2026-11-20`, `2026-11-20T10:00`, `2026-11-20 10:00:00.25+01:00`; nil for
-    /// anything else. A time without a zone is UTC.
+    /// Reads ISO 8601; nil for anything else.
+    ///
+    /// As in `2026-11-20`, `2026-11-20T10:00`, `2026-11-20 10:00:00.25+01:00`. A time without a zone
+    /// is UTC.
     public init?(_ text: some StringProtocol) {
         var scanner = DigitScanner(text)
         let isNegative = scanner.skip("-")

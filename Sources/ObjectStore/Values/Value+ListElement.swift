@@ -1,7 +1,9 @@
 import ColumnStorage
 
 extension Value {
-    /// The value as an element of a stored list. Nested values have been resolved to links before.
+    /// The value as an element of a stored list.
+    ///
+    /// Nested values have been resolved to links before.
     var listElement: ListElement {
         switch self {
         case .null, .list, .dictionary: .null
@@ -19,6 +21,7 @@ extension Value {
     }
 
     /// An element of a stored list as a value of a property; null where the bytes make no sense.
+    ///
     /// `target` is the table that links lead to.
     init(_ element: ListElement, of type: PropertyType, target: TableID?) {
         switch (type, element) {

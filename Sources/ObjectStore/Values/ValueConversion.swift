@@ -1,7 +1,9 @@
 /// Turns what somebody gives for a property into what the property stores.
 enum ValueConversion {
     /// The value as the property stores it: whole doubles become ints, ints become doubles, other
-    /// types must match. Links and nested tables pass unchanged; they are resolved by who creates.
+    /// types must match.
+    ///
+    /// Links and nested tables pass unchanged; they are resolved by who creates.
     ///
     /// Throws `type_mismatch`, or `missing_value` for nil where nil cannot be.
     static func stored(
