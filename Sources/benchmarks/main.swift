@@ -20,6 +20,7 @@ do {
         exit(0)
     }
 
+    countsProcessorTime.store(options.countsProcessorTime, ordering: .relaxed)
     let chosen = makeContestants().filter { options.includes(contestant: $0.name) }
     let bench = try Bench(options, chosen)
     try InsertWorkload.run(bench)
