@@ -122,4 +122,36 @@ struct IntBlock {
             index &+= 1
         }
     }
+
+    /// Writes this block with one more entry to memory for the largest block. Returns its size, or 0
+    /// when the entry does not fit the forms of this block or makes it too large.
+    func insert(_ entry: IntEntry, into target: UnsafeMutableRawPointer) -> Int {
+        let distance = UInt64(bitPattern: entry.value &- firstValue)
+        let keyDistance = UInt64(bitPattern: entry.key &- smallestKey)
+        let size = Self.headerBytes + Self.slackBytes + (count + 1) * (valueWidth + keyWidth)
+        guard count < Self.maximumEntries, size <= Self.maximumBytes, entry.value >= firstValue,
+            entry.key >= smallestKey, valueStep == 1 || distance <= valueMask,
+            keyStep == 1 || keyDistance <= keyMask
+        else { return 0 }
+        let place = lowerBound(entry)
+        // Before the first the base of all distances would be another one.
+        guard place > 0 else { return 0 }
+        if valueStep == 1, place != count || distance != UInt64(count) { return 0 }
+        if keyStep == 1, place != count || keyDistance != UInt64(count) { return 0 }
+        target.copyMemory(from: start, byteCount: Self.headerBytes)
+        target.storeBytes(of: UInt32(count + 1), as: UInt32.self)
+        var next = target + Self.headerBytes
+        var source = start + Self.headerBytes
+        for (width, distance) in [(valueWidth, distance), (keyWidth, keyDistance)] where width > 0 {
+            // The new value is stored as eight bytes, of which what follows overwrites those too many.
+            next.copyMemory(from: source, byteCount: place * width)
+            (next + place * width).storeBytes(of: distance, as: UInt64.self)
+            (next + (place + 1) * width).copyMemory(
+                from: source + place * width, byteCount: (count - place) * width)
+            next += (count + 1) * width
+            source += count * width
+        }
+        next.storeBytes(of: 0, as: UInt64.self)
+        return size
+    }
 }

@@ -64,6 +64,12 @@ extension IntIndex {
         // because: there are changes.
         let sums = delta!.sortedSums()
         let tail = delta!.tail
+        if tail.isEmpty, sums.count == 1, sums[0].change == 1,
+            try insertAlone(sums[0].entry, transaction)
+        {
+            cancel()
+            return
+        }
         var changes = GrowableBuffer<IntDelta.Record>()
         defer { changes.deallocate() }
         if tail.isEmpty {
@@ -104,6 +110,33 @@ extension IntIndex {
         guard let last, IndexKey.hasPrefix(last.key, prefix) else { return nil }
         guard let block = IntBlock(last.value) else { throw damaged(transaction) }
         return block.entry(block.count - 1)
+    }
+
+    /// Puts one entry into its block as it is stored; false when the block must be packed in another way.
+    /// A commit that adds one row does nothing else here.
+    private func insertAlone(
+        _ entry: IntEntry, _ transaction: TransactionHandle
+    ) throws(StorageError) -> Bool {
+        var bound: IntEntry?
+        var size = 0
+        let packed = UnsafeMutableRawPointer.allocate(
+            byteCount: IntBlock.maximumBytes + 16, alignment: 8)
+        defer { packed.deallocate() }
+        do {
+            let cursor = try transaction.cursor(blocks)
+            let after = try cursor.setRange(scratchKey.make(entry))
+            if let after, IntIndexKey.entry(after.key) == entry { return false }
+            let before = after == nil ? try cursor.last() : try cursor.previous()
+            guard let before, IndexKey.hasPrefix(before.key, prefix),
+                let block = IntBlock(before.value)
+            else { return false }
+            size = block.insert(entry, into: packed)
+            bound = IntIndexKey.entry(before.key)
+        }
+        guard size > 0, let bound else { return false }
+        try transaction.put(
+            blocks, scratchKey.make(bound), UnsafeRawBufferPointer(start: packed, count: size))
+        return true
     }
 
     /// Merges sorted changes: finds the block of the next one, takes all changes up to the

@@ -108,6 +108,39 @@ enum DoubleKernels {
         }
     }
 
+    /// What keeps the values of some of four rows and makes zeros of the others, by four bits.
+    private static let lanes: [SIMD4<UInt64>] = (0..<16).map { bits in
+        var lanes = SIMD4<UInt64>.zero
+        for lane in 0..<4 where bits >> lane & 1 != 0 { lanes[lane] = .max }
+        return lanes
+    }
+
+    /// The sum of the doubles of some rows. Every row is read and those that do not count are made zero,
+    /// which takes less time than finding out which do.
+    static func sum(of leaf: Leaf, _ rows: ClusterBits) -> Double {
+        let payload = leaf.payload
+        return lanes.withUnsafeBufferPointer { lanes in
+            // because: sixteen lanes, and indexes of four bits.
+            let lanes = lanes.baseAddress.unsafelyUnwrapped
+            var even = SIMD4<Double>.zero
+            var odd = SIMD4<Double>.zero
+            var row = 0
+            while row < Cluster.rows {
+                let bits = rows[row &>> 6] &>> UInt64(truncatingIfNeeded: row & 63)
+                let place = payload + 8 &* row
+                let first = place.loadUnaligned(as: SIMD4<UInt64>.self)
+                let second = place.loadUnaligned(fromByteOffset: 32, as: SIMD4<UInt64>.self)
+                even += unsafeBitCast(
+                    first & lanes[Int(truncatingIfNeeded: bits & 15)], to: SIMD4<Double>.self)
+                odd += unsafeBitCast(
+                    second & lanes[Int(truncatingIfNeeded: bits &>> 4 & 15)],
+                    to: SIMD4<Double>.self)
+                row &+= 8
+            }
+            return (even + odd).sum()
+        }
+    }
+
     static func rows(of leaf: Leaf, from low: Double, through high: Double) -> ClusterBits {
         scan(leaf, low, high) { ($0 >= low) && ($0 <= high) }
     }

@@ -43,23 +43,7 @@ extension TableReader {
     public func sumDouble(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Double {
         guard let (leaf, rows, isFloat) = doubles(column, cluster, among) else { return 0 }
         if leaf.encoding == LeafEncoding.double {
-            let payload = leaf.payload
-            // Four running sums: one alone waits for each addition.
-            var sums = SIMD4<Double>.zero
-            var word = 0
-            while word < 8 {
-                var rest = rows[word]
-                var lane = 0
-                let base = payload + 512 &* word
-                while rest != 0 {
-                    let bit = rest.trailingZeroBitCount
-                    rest &= rest &- 1
-                    sums[lane & 3] += base.loadUnaligned(fromByteOffset: 8 &* bit, as: Double.self)
-                    lane &+= 1
-                }
-                word &+= 1
-            }
-            return sums.sum()
+            return DoubleKernels.sum(of: leaf, rows)
         }
         var sum = 0.0
         rows.forEachRow { sum += isFloat ? Double(leaf.float($0)) : leaf.double($0) }

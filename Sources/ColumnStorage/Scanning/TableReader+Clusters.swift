@@ -114,18 +114,22 @@ extension TableReader {
         let rows = among & ~nulls
         @inline(__always)
         func with(
-            _ wanted: [UInt8],
+            _ wanted: [UInt8], among chosen: ClusterBits? = nil,
             _ test: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool
         ) -> ClusterBits {
             wanted.withUnsafeBytes { wanted in
-                filter(column, cluster, leaf, rows) { test($0, wanted) }
+                filter(column, cluster, leaf, chosen ?? rows) { test($0, wanted) }
             }
         }
         switch test {
-        case .bytesEqual(let wanted): return with(wanted, BytesTest.isEqual)
+        case .bytesEqual(let wanted):
+            let rows = candidates(leaf, wanted, rows)
+            return with(wanted, among: rows, BytesTest.isEqual)
         case .bytesNotEqual(let wanted):
             return with(wanted) { !BytesTest.isEqual($0, $1) } | nulls & among
-        case .bytesPrefix(let wanted): return with(wanted, BytesTest.startsWith)
+        case .bytesPrefix(let wanted):
+            let rows = candidates(leaf, wanted, rows)
+            return with(wanted, among: rows, BytesTest.startsWith)
         case .bytesSuffix(let wanted): return with(wanted, BytesTest.endsWith)
         case .bytesContain(let wanted): return with(wanted, BytesTest.contains)
         case .bytesCompare(let comparison, let wanted):
@@ -135,6 +139,15 @@ extension TableReader {
             return filter(column, cluster, leaf, rows) { wanted.contains([UInt8]($0)) }
         default: return .zero
         }
+    }
+
+    /// The rows that may begin with these bytes.
+    private func candidates(_ leaf: Leaf, _ wanted: [UInt8], _ rows: ClusterBits) -> ClusterBits {
+        guard let first = wanted.first, leaf.encoding == LeafEncoding.text16, !leaf.hasLong else {
+            return rows
+        }
+        return TextKernels.rows(
+            of: leaf, beginningWith: first, least: wanted.count, among: rows)
     }
 
     /// The rows whose bytes pass. A dictionary's entries are asked once each.

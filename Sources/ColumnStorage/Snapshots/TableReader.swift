@@ -130,7 +130,30 @@ public final class TableReader {
     func load(_ slot: Int, _ cluster: Int) -> UnsafeRawPointer {
         let address = find(slot, cluster)
         enter(slot, cluster, address)
+        if slot == 0 && address == LeafDefaults.absent && overlay == nil {
+            enterAbsent(after: cluster)
+        }
         return address
+    }
+
+    /// Enters the run of clusters that begins with an absent one: where all rows are deleted for ever, a scan
+    /// must not search for each.
+    private func enterAbsent(after cluster: Int) {
+        guard let reader = source.reader else { return }
+        do throws(StorageError) {
+            let cursor = try reader.handle.cursor(leaves)
+            let next = try cursor.setRange(LeafKey(id, cluster: cluster, slot: 0).rawValue)
+            var end = hasTailRows ? min(tailCluster, clusterCount) : clusterCount
+            if let next {
+                let key = LeafKey(rawValue: next.integerKey)
+                if key.rawValue >> 48 == UInt64(id.rawValue) { end = min(end, key.cluster) }
+            }
+            var absent = cluster + 1
+            while absent < end {
+                enter(0, absent, LeafDefaults.absent)
+                absent += 1
+            }
+        } catch { source.note(error) }
     }
 
     func enter(_ slot: Int, _ cluster: Int, _ address: UnsafeRawPointer) {
