@@ -196,8 +196,8 @@ public final class EventLoop: @unchecked Sendable {
             if isStopped { return }
         }
         let now = clock.now()
-        let last = timers.newestAge
-        while !isStopped, let timer = timers.takeDue(at: now, notAfter: last) {
+        timers.settle()
+        while !isStopped, let timer = timers.takeDue(at: now) {
             timer.fire(at: now)
         }
         didTurn?()
@@ -228,7 +228,9 @@ public final class EventLoop: @unchecked Sendable {
         let milliseconds = UInt64(clamping: seconds).multipliedReportingOverflow(by: 1000)
         let rest = UInt64((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
         let total = milliseconds.overflow ? UInt64(Int64.max) : milliseconds.partialValue + rest
-        uv_timer_start(alarm, { _ in }, total, 0)
+        // libuv calls what is due before it waits, and would then wait for ever: the alarm has to forbid that.
+        uv_timer_start(
+            alarm, { alarm in if let loop = alarm?.pointee.loop { uv_stop(loop) } }, total, 0)
     }
 
     // MARK: - The end

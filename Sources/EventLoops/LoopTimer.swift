@@ -8,8 +8,12 @@ public final class LoopTimer {
     private let interval: Duration?
     let keepsAlive: Bool
     let age: UInt64
-    var deadline: Duration
-    private(set) var isFiring = false
+    private(set) var deadline: Duration
+    private var isFiring = false
+    /// Where the loop's queue keeps it.
+    var place = Place.nowhere
+
+    enum Place { case nowhere, incoming, heap(Int) }
 
     init(
         loop: EventLoop, age: UInt64, deadline: Duration, interval: Duration?, keepsAlive: Bool,
@@ -51,6 +55,11 @@ public final class LoopTimer {
             deadline = interval > .zero ? current + interval : current
         }
         loop.timers.insert(self)
+    }
+
+    /// The order in which timers are called.
+    func isBefore(_ other: LoopTimer) -> Bool {
+        (deadline, age) < (other.deadline, other.age)
     }
 
     func forgetHandler() { handler = nil }

@@ -1,15 +1,19 @@
 /// The active timers of one loop, earliest first; among equals the older one.
 ///
-/// A sorted array, latest first, so that the next one is taken from the end: scripts have a handful of timers.
+/// A binary heap in which every timer knows its place, so that adding, taking and cancelling cost the logarithm of their
+/// number. New ones wait outside of the heap until `settle`: a turn calls no timer that was made during it.
 struct TimerQueue {
-    private var timers: [LoopTimer] = []
+    private var heap: [LoopTimer] = []
+    private var incoming: [LoopTimer] = []
     private var ages: UInt64 = 0
-    private var firing = 0
     private(set) var keepingAlive = 0
 
-    /// The age of the timer made last: a turn calls no timer that was made during it.
-    var newestAge: UInt64 { ages }
-    var nextDeadline: Duration? { timers.last?.deadline }
+    /// When the earliest timer is due.
+    var nextDeadline: Duration? {
+        let newest = incoming.lazy.map(\.deadline).min()
+        guard let first = heap.first?.deadline else { return newest }
+        return newest.map { min($0, first) } ?? first
+    }
 
     mutating func nextAge() -> UInt64 {
         ages += 1
@@ -17,40 +21,87 @@ struct TimerQueue {
     }
 
     mutating func insert(_ timer: LoopTimer) {
-        var low = 0
-        var high = timers.count
-        while low < high {
-            let middle = (low + high) / 2
-            let other = timers[middle]
-            if (other.deadline, other.age) > (timer.deadline, timer.age) {
-                low = middle + 1
-            } else {
-                high = middle
-            }
-        }
-        timers.insert(timer, at: low)
+        timer.place = .incoming
+        incoming.append(timer)
         if timer.keepsAlive { keepingAlive += 1 }
     }
 
+    /// Takes the new timers in; before a turn calls what is due.
+    mutating func settle() {
+        for timer in incoming {
+            timer.place = .heap(heap.count)
+            heap.append(timer)
+            rise(heap.count - 1)
+        }
+        incoming.removeAll(keepingCapacity: true)
+    }
+
     mutating func remove(_ timer: LoopTimer) {
-        guard let index = timers.lastIndex(where: { $0 === timer }) else { return }
-        timers.remove(at: index)
+        switch timer.place {
+        case .nowhere:
+            return
+        case .incoming:
+            incoming.removeAll { $0 === timer }
+        case .heap(let index):
+            removeFromHeap(index)
+        }
+        timer.place = .nowhere
         if timer.keepsAlive { keepingAlive -= 1 }
     }
 
-    /// Takes out the earliest timer that is due, if it is not younger than the turn.
-    mutating func takeDue(at now: Duration, notAfter age: UInt64) -> LoopTimer? {
-        guard
-            let index = timers.lastIndex(where: { $0.age <= age }), timers[index].deadline <= now
-        else { return nil }
-        let timer = timers.remove(at: index)
-        if timer.keepsAlive { keepingAlive -= 1 }
+    /// Takes out the earliest timer that is due.
+    mutating func takeDue(at now: Duration) -> LoopTimer? {
+        guard let timer = heap.first, timer.deadline <= now else { return nil }
+        remove(timer)
         return timer
     }
 
     mutating func removeAll() {
-        for timer in timers { timer.forgetHandler() }
-        timers = []
+        for timer in heap + incoming {
+            timer.forgetHandler()
+            timer.place = .nowhere
+        }
+        heap = []
+        incoming = []
         keepingAlive = 0
+    }
+
+    private mutating func removeFromHeap(_ index: Int) {
+        let last = heap.removeLast()
+        guard index < heap.count else { return }
+        heap[index] = last
+        last.place = .heap(index)
+        sink(index)
+        rise(index)
+    }
+
+    private mutating func rise(_ start: Int) {
+        var index = start
+        while index > 0 {
+            let parent = (index - 1) / 2
+            guard heap[index].isBefore(heap[parent]) else { return }
+            exchange(index, parent)
+            index = parent
+        }
+    }
+
+    private mutating func sink(_ start: Int) {
+        var index = start
+        while true {
+            var first = index
+            for child in [2 * index + 1, 2 * index + 2]
+            where child < heap.count && heap[child].isBefore(heap[first]) {
+                first = child
+            }
+            if first == index { return }
+            exchange(index, first)
+            index = first
+        }
+    }
+
+    private mutating func exchange(_ a: Int, _ b: Int) {
+        heap.swapAt(a, b)
+        heap[a].place = .heap(a)
+        heap[b].place = .heap(b)
     }
 }

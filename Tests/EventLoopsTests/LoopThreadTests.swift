@@ -75,6 +75,22 @@ import Testing
         #expect(log.lines.first == "beat")
     }
 
+    @Test func `calls timers that are due before the loop waits`() throws {
+        let log = Log()
+        let thread = try LoopThread(name: "hurried") { loop in
+            for round in 0..<40 {
+                for step in 0..<20 {
+                    loop.timer(after: .microseconds(round * 50 + step)) {
+                        if step == 19 { log.add("\(round)") }
+                    }
+                }
+            }
+            loop.run()
+        }
+        thread.join()
+        #expect(log.lines.count == 40)
+    }
+
     @Test func `coalesces wake-ups of several threads and loses none`() throws {
         let end = Exchange()
         let thread = try LoopThread(name: "woken") { loop in

@@ -100,6 +100,20 @@ import Testing
         #expect(log.lines == ["first", "second"])
     }
 
+    @Test func `takes a hundred thousand timers, and cancels half of them`() {
+        let log = log
+        let timers = (0..<100_000).map { number in
+            loop.timer(after: .milliseconds(number % 977)) {
+                if number % 50_000 == 1 { log.add("\(number)") }
+            }
+        }
+        for number in stride(from: 0, to: timers.count, by: 2) { timers[number].cancel() }
+        #expect(loop.isAlive)
+        advance(.seconds(1))
+        #expect(log.lines == ["1", "50001"].sorted { Int($0)! % 977 < Int($1)! % 977 })
+        #expect(!loop.isAlive)
+    }
+
     @Test func `agrees with a plain list of times over random timers`() {
         var generator = SeededGenerator(seed: 7)
         for _ in 0..<200 {
