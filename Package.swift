@@ -55,12 +55,16 @@ let package = Package(
             dependencies: ["StoreBindings", "ObjectStore", "LuaHost", "EventLoops"],
             swiftSettings: safe),
         .target(
-            name: "REPL", dependencies: ["ScriptHost", "LuaHost", "LineEditing"],
+            name: "REPL",
+            dependencies: [
+                "ScriptHost", "StoreBindings", "ObjectStore", "LuaHost", "EventLoops",
+                "LineEditing",
+            ],
             swiftSettings: safe),
         .executableTarget(
             name: "moonpool",
             dependencies: [
-                "REPL", "ScriptHost",
+                "REPL", "ScriptHost", "LuaHost", "EventLoops",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: safe),

@@ -1,4 +1,3 @@
-import ColumnStorage
 import LuaHost
 import ObjectStore
 

@@ -65,10 +65,13 @@ extension NotificationPump {
     /// write transaction begins.
     func checkRounds() throws {
         guard depth > 0, current != nil, callRound >= Self.maximumRounds else { return }
+        let who =
+            participants.count == 1
+            ? "\(participants[0]) keeps setting itself off"
+            : "\(participants.joined(separator: " and ")) keep setting each other off"
         throw StoreError(
             .limitExceeded,
-            "\(participants.joined(separator: " and ")) keep setting each other off: "
-                + "\(Self.maximumRounds) rounds of writes in observers; write silently, or only "
+            "\(who): \(Self.maximumRounds) rounds of writes in observers; write silently, or only "
                 + "when something is left to do")
     }
 

@@ -5,8 +5,7 @@ import Synchronization
 ///
 /// There is one for each open file, found through a registry; stores of any thread join and leave.
 final class StoreCoordinator: Sendable {
-    /// The file that the stores share.
-    let file: ColumnFile
+    private let file: ObjectIdentifier
 
     private struct Members {
         var next: UInt64 = 0
@@ -21,27 +20,23 @@ final class StoreCoordinator: Sendable {
 
     private static let registry = Mutex<[ObjectIdentifier: WeakCoordinator]>([:])
 
-    private init(_ file: ColumnFile) {
+    private init(_ file: ObjectIdentifier) {
         self.file = file
     }
 
     deinit {
-        let identifier = ObjectIdentifier(file.lease.environment)
         Self.registry.withLock { registry in
-            // Another coordinator may already stand for a file object at the same address.
-            if registry[identifier]?.coordinator == nil { registry[identifier] = nil }
+            // Another coordinator may already stand for a file that was opened at the same address.
+            if registry[file]?.coordinator == nil { registry[file] = nil }
         }
     }
 
     /// The coordinator of a file.
     static func of(_ file: ColumnFile) -> StoreCoordinator {
         registry.withLock { registry in
-            if let known = registry[ObjectIdentifier(file.lease.environment)]?.coordinator {
-                return known
-            }
-            let coordinator = StoreCoordinator(file)
-            registry[ObjectIdentifier(file.lease.environment)] = WeakCoordinator(
-                coordinator: coordinator)
+            if let known = registry[file.identity]?.coordinator { return known }
+            let coordinator = StoreCoordinator(file.identity)
+            registry[file.identity] = WeakCoordinator(coordinator: coordinator)
             return coordinator
         }
     }
