@@ -6,8 +6,8 @@
 
 /// Packs wide leaves into the form that lies in the file. Owns the memory it packs into.
 final class LeafPacker {
-    private var buffer: UnsafeMutableRawPointer
-    private var capacity: Int
+    @exclusivity(unchecked) private var buffer: UnsafeMutableRawPointer
+    @exclusivity(unchecked) private var capacity: Int
     private let slots: UnsafeMutablePointer<UInt16>
     private let representatives: UnsafeMutablePointer<Int>
     private let codes: UnsafeMutablePointer<UInt8>
@@ -77,7 +77,7 @@ final class LeafPacker {
         return (next, head + payload)
     }
 
-    private var bitmapScratch = ClusterBits.zero
+    @exclusivity(unchecked) private var bitmapScratch = ClusterBits.zero
 
     private func withUnsafeBytesOf(_ bits: ClusterBits) -> UnsafeRawPointer {
         // because: the scratch lives in this object, and the copy follows at once.

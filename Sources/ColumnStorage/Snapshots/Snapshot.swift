@@ -9,7 +9,7 @@ public final class Snapshot {
     package let source: SnapshotSource
     /// Whether it stays at its version.
     public let isFrozen: Bool
-    private var tables: [TableID: TableReader] = [:]
+    @exclusivity(unchecked) private var tables: [TableID: TableReader] = [:]
 
     /// A live snapshot at the newest version.
     public init(_ file: ColumnFile) throws(StorageError) {

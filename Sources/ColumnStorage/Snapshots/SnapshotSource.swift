@@ -6,24 +6,22 @@ import LMDBStorage
 package final class SnapshotSource {
     package let file: ColumnFile
     /// The version that is read; nil once closed.
-    package private(set) var reader: ReadTransaction?
+    @exclusivity(unchecked) package private(set) var reader: ReadTransaction?
     /// The write that this snapshot has open.
-    package var write: WriteSession?
+    @exclusivity(unchecked) package var write: WriteSession?
     /// What tables look like.
-    var definitions: [TableID: TableDefinition] = [:]
+    @exclusivity(unchecked) var definitions: [TableID: TableDefinition] = [:]
     /// The first thing in the file that made no sense.
-    var damage: StorageError?
-    let listPages: ListPages
+    @exclusivity(unchecked) var damage: StorageError?
+    @exclusivity(unchecked) private var madeListPages: ListPages?
     /// By shard; empty until one is asked for.
-    private var indexPages: [IndexPages?] = []
+    @exclusivity(unchecked) private var indexPages: [IndexPages?] = []
     /// What writes of this snapshot work with; kept between them.
     private(set) lazy var workspace = WriteWorkspace()
 
     init(_ file: ColumnFile, _ reader: ReadTransaction) {
         self.file = file
         self.reader = reader
-        listPages = ListPages(file.tables.lists)
-        listPages.move(to: reader.handle)
     }
 
     var version: UInt64 { reader?.version ?? 0 }
@@ -32,6 +30,16 @@ package final class SnapshotSource {
     var handle: TransactionHandle? {
         if let write, write.transaction.isOpen { return write.transaction.handle }
         return reader?.handle
+    }
+
+    /// The chunks of all lists. Made when a table with lists is read: most snapshots are made by commits
+    /// and never looked at.
+    var listPages: ListPages {
+        if let madeListPages { return madeListPages }
+        let pages = ListPages(file.tables.lists)
+        pages.move(to: handle)
+        madeListPages = pages
+        return pages
     }
 
     /// The index blocks of a table's shard.
@@ -46,7 +54,7 @@ package final class SnapshotSource {
 
     /// Forgets where index blocks and list chunks lie: the transaction or its content is another one.
     func forgetPages() {
-        listPages.move(to: handle)
+        madeListPages?.move(to: handle)
         for pages in indexPages { pages?.invalidate() }
     }
 

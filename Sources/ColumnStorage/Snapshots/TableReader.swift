@@ -13,24 +13,24 @@ public final class TableReader {
     /// The table's number.
     public let id: TableID
     /// What the columns are.
-    public internal(set) var definition: TableDefinition
+    @exclusivity(unchecked) public internal(set) var definition: TableDefinition
     @usableFromInline let state: UnsafeMutablePointer<TableState>
     package let source: SnapshotSource
     let leaves: Table
     /// What the open write has done to this table.
-    var overlay: TableOverlay?
+    @exclusivity(unchecked) var overlay: TableOverlay?
     /// The newest cluster with the rows that wait in the tail, once something has asked for it.
-    var tail: TailLeaves?
+    @exclusivity(unchecked) var tail: TailLeaves?
     /// The bound of keys of the version that is read; a write of this snapshot may be further.
-    var tailBound: Int64 = 0
-    var hasTailRows = false
-    var tailStamp: UInt64 = 0
+    @exclusivity(unchecked) var tailBound: Int64 = 0
+    @exclusivity(unchecked) var hasTailRows = false
+    @exclusivity(unchecked) var tailStamp: UInt64 = 0
     /// What a write of this table can use again.
-    var spareOverlay: TableOverlay?
+    @exclusivity(unchecked) var spareOverlay: TableOverlay?
     /// By column; nil where there is none.
-    var intIndexes: [IntIndex?] = []
-    var lists: [ListColumn?] = []
-    var bytesIndexes: [BytesIndex?] = []
+    @exclusivity(unchecked) var intIndexes: [IntIndex?] = []
+    @exclusivity(unchecked) var lists: [ListColumn?] = []
+    @exclusivity(unchecked) var bytesIndexes: [BytesIndex?] = []
 
     init(_ id: TableID, _ source: SnapshotSource) {
         self.id = id

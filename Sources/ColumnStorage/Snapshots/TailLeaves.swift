@@ -14,7 +14,7 @@ final class TailLeaves {
     // because: the reader owns this.
     unowned(unsafe) private let reader: TableReader
     /// By slot, with the key below which rows have been taken over.
-    private var slots: [(leaf: HeapLeaf, bound: Int64)?]
+    @exclusivity(unchecked) private var slots: [(leaf: HeapLeaf, bound: Int64)?]
 
     init(_ reader: TableReader, cluster: Int) {
         self.reader = reader

@@ -1,6 +1,6 @@
 /// Blocks for heap leaves, kept between uses by width.
 final class LeafPool {
-    private var free: [Int: [UnsafeMutableRawPointer]] = [:]
+    @exclusivity(unchecked) private var free: [Int: [UnsafeMutableRawPointer]] = [:]
     private static let keep = 64
 
     deinit {

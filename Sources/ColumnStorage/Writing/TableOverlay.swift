@@ -6,31 +6,31 @@ final class TableOverlay {
     let id: TableID
     // because: the reader owns this, and the session is there from `begin` to `end`.
     unowned(unsafe) let reader: TableReader
-    unowned(unsafe) private(set) var session: WriteSession
+    @exclusivity(unchecked) unowned(unsafe) private(set) var session: WriteSession
 
     /// Heap leaves by leaf key.
-    private(set) var leaves: [UInt64: HeapLeaf] = [:]
+    @exclusivity(unchecked) private(set) var leaves: [UInt64: HeapLeaf] = [:]
     /// The heap leaf used last, by slot.
-    private var recent: [(cluster: Int, leaf: HeapLeaf)?]
+    @exclusivity(unchecked) private var recent: [(cluster: Int, leaf: HeapLeaf)?]
     /// Leaves whose newest form lies in the write transaction.
-    private(set) var flushed: Set<UInt64> = []
+    @exclusivity(unchecked) private(set) var flushed: Set<UInt64> = []
     /// Marks of leaves that were put away.
-    var marks: [UInt64: ClusterBits] = [:]
+    @exclusivity(unchecked) var marks: [UInt64: ClusterBits] = [:]
     /// Presence before and after, of clusters whose presence was put away.
-    var presence: [Int: (old: ClusterBits, new: ClusterBits)] = [:]
+    @exclusivity(unchecked) var presence: [Int: (old: ClusterBits, new: ClusterBits)] = [:]
     /// Copies of leaves from the write transaction, for readers.
-    private var copies: [UnsafeMutableRawPointer] = []
+    @exclusivity(unchecked) private var copies: [UnsafeMutableRawPointer] = []
     /// Whether the table was touched at all, net changes or not.
-    private(set) var isTouched = false
-    private(set) var headBefore = TableHead()
-    private var headAfter: TableHead?
+    @exclusivity(unchecked) private(set) var isTouched = false
+    @exclusivity(unchecked) private(set) var headBefore = TableHead()
+    @exclusivity(unchecked) private var headAfter: TableHead?
     /// Whether the cluster that was the newest when the write began has become leaves.
-    var isTailPacked = false
+    @exclusivity(unchecked) var isTailPacked = false
     /// What the head is going to say about rows that wait in the tail, if the write has stored any.
-    var tailRows: (stamp: UInt64, bound: Int64)?
+    @exclusivity(unchecked) var tailRows: (stamp: UInt64, bound: Int64)?
     /// Whether the reader's own leaves of the newest cluster are what the write has made them.
-    var keptTail = false
-    private var usesTail = false
+    @exclusivity(unchecked) var keptTail = false
+    @exclusivity(unchecked) private var usesTail = false
 
     init(_ reader: TableReader, _ session: WriteSession) {
         id = reader.id
@@ -219,7 +219,8 @@ final class TableOverlay {
                 try dropCluster(cluster)
             } else {
                 try withUnsafeBytesTyped(of: &stored) { bytes throws(StorageError) in
-                    try session.put(reader.leaves, id, key.rawValue, bytes)
+                    try session.put(
+                        reader.leaves, id, key.rawValue, bytes, mayBeLast: cluster >= tailCluster)
                 }
             }
             presence[cluster] = (leaf.marks, bits)
@@ -233,7 +234,8 @@ final class TableOverlay {
                     kind == .string || kind == .data
                     ? try putLong(leaf, slot, cluster, present) : .zero
                 let packed = session.packer.pack(leaf, kind, present: present, long: long)
-                try session.put(reader.leaves, id, key.rawValue, packed)
+                try session.put(
+                    reader.leaves, id, key.rawValue, packed, mayBeLast: cluster >= tailCluster)
             }
             if !leaf.marks.isEmpty { marks[key.rawValue] = leaf.marks }
         }

@@ -1,10 +1,10 @@
 /// Memory for the bytes that a write has been given; all of it goes at once.
 final class TextArena {
-    private var chunks: [UnsafeMutableRawPointer] = []
-    private var next: UnsafeMutableRawPointer?
-    private var rest = 0
-    private(set) var size = 0
-    private var firstSize = 0
+    @exclusivity(unchecked) private var chunks: [UnsafeMutableRawPointer] = []
+    @exclusivity(unchecked) private var next: UnsafeMutableRawPointer?
+    @exclusivity(unchecked) private var rest = 0
+    @exclusivity(unchecked) private(set) var size = 0
+    @exclusivity(unchecked) private var firstSize = 0
 
     private static let chunkSize = 1 << 16
 

@@ -18,16 +18,17 @@ public final class WriteSession {
     /// Raised whenever heap leaves are put away: addresses taken before are void.
     let generation: UnsafeMutablePointer<Int>
     /// Bytes of heap leaves.
-    var heapSize = 0
-    private(set) var failure: StorageError?
-    private(set) var overlays: [TableID: TableOverlay] = [:]
-    private var recent: TableOverlay?
+    @exclusivity(unchecked) var heapSize = 0
+    @exclusivity(unchecked) private(set) var failure: StorageError?
+    @exclusivity(unchecked) private(set) var overlays: [TableID: TableOverlay] = [:]
+    @exclusivity(unchecked) private var recent: TableOverlay?
     /// The greatest key of each shard that was asked for.
-    private var greatestKeys: [Int: UInt64?] = [:]
-    private var isSchemaChanged = false
-    var incomingColumns: [TableID: [(table: TableID, column: ColumnDefinition)]] = [:]
+    @exclusivity(unchecked) private var greatestKeys: [Int: UInt64?] = [:]
+    @exclusivity(unchecked) private var isSchemaChanged = false
+    @exclusivity(unchecked) var incomingColumns:
+        [TableID: [(table: TableID, column: ColumnDefinition)]] = [:]
     /// Nothing is put away early any more.
-    private var isEnding = false
+    @exclusivity(unchecked) private var isEnding = false
     let definitionsBefore: [TableID: TableDefinition]
 
     /// Memory for unpacked leaves before they are put away early.
@@ -361,12 +362,15 @@ public final class WriteSession {
 
     /// Stores a leaf; at the end of the shard without a search.
     func put(
-        _ shard: Table, _ table: TableID, _ key: UInt64, _ bytes: UnsafeRawBufferPointer
+        _ shard: Table, _ table: TableID, _ key: UInt64, _ bytes: UnsafeRawBufferPointer,
+        mayBeLast: Bool
     ) throws(StorageError) {
         let index = FileTables.shard(of: table)
         let greatest: UInt64?
         if let known = greatestKeys[index] {
             greatest = known
+        } else if !mayBeLast {
+            return try transaction.handle.put(shard, key, bytes)
         } else {
             let cursor = try transaction.handle.cursor(shard)
             greatest = try cursor.last()?.integerKey
