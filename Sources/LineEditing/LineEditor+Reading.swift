@@ -27,21 +27,27 @@ extension LineEditor {
                     wasInterrupted = true
                     return -1
                 case "\u{1A}":
-                    shim_prepare_terminal(editor, 0)
-                    suspendJob()
-                    shim_prepare_terminal(editor, 1)
-                    noticeWindowSize()
-                    shim_refresh(editor)
+                    leaveTerminal { suspendJob() }
                 case "\u{1C}":
-                    shim_prepare_terminal(editor, 0)
-                    quitJob()
-                    shim_prepare_terminal(editor, 1)
+                    leaveTerminal { quitJob() }
                 default:
                     character.pointee = wchar_t(scalar.value)
                     return 1
                 }
             }
         }
+    }
+
+    /// Gives the terminal back for as long as the job is stopped, and takes the line up again where it is continued.
+    private func leaveTerminal(_ stop: () -> Void) {
+        eraseLine()
+        write("\u{1B}[?2004l")
+        shim_prepare_terminal(editor, 0)
+        stop()
+        shim_prepare_terminal(editor, 1)
+        write("\u{1B}[?2004h")
+        noticeWindowSize()
+        shim_refresh(editor)
     }
 
     private func showWhatHappened() {

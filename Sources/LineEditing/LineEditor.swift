@@ -184,17 +184,20 @@ public final class LineEditor {
 
     /// Erases prompt and line, prints, and lets libedit draw both again.
     func interject(_ bytes: [UInt8]) {
+        eraseLine()
+        // Raw mode leaves output processing on, so a line feed still returns the carriage.
+        bytes.withUnsafeBytes { Descriptor.write(descriptor, $0) }
+        shim_refresh(editor)
+    }
+
+    /// Erases prompt and line and leaves the cursor where the prompt began.
+    func eraseLine() {
         var layout = TypedLineLayout(columns: windowSize.columns)
         layout.add(prompt: prompt, escape: Self.promptEscape)
         layout.add(text: typed.before.unicodeScalars)
         // The cursor cannot be above the window's first row, whatever has scrolled out of it.
         let row = min(layout.row, max(windowSize.rows - 1, 0))
         write(row > 0 ? "\u{1B}[\(row)A\r\u{1B}[J" : "\r\u{1B}[J")
-        if !bytes.isEmpty {
-            // Raw mode leaves output processing on, so a line feed still returns the carriage.
-            bytes.withUnsafeBytes { Descriptor.write(descriptor, $0) }
-        }
-        shim_refresh(editor)
     }
 
     /// Follows a change of the window's size; true if there was one.

@@ -119,7 +119,7 @@ final class PromptLoop {
                 interrupts += 1
                 // The terminal has shown ^C: what comes next begins a line of its own.
                 output.write("\n")
-                if hasTold, interrupts > 2 { return 130 }
+                if hasTold { return 130 }
                 script.interrupt()
             case .timeout:
                 guard !hasTold else { break }
