@@ -55,11 +55,17 @@ extension TableOverlay {
             }
         }
         presence[cluster] = (leaves[0].marks, leaves[0].presence)
-        for slot in 1..<slotCount where !leaves[slot].marks.isEmpty {
+        // New rows count as inserted, whatever was set in them.
+        let old = leaves[0].marks
+        for slot in 1..<slotCount where !(leaves[slot].marks & old).isEmpty {
             marks[LeafKey(id, cluster: cluster, slot: slot).rawValue] = leaves[slot].marks
         }
-        for slot in 0..<slotCount {
-            release(LeafKey(id, cluster: cluster, slot: slot), leaves[slot])
+        if isKept, self.leaves.count == slotCount {
+            releaseKept()
+        } else {
+            for slot in 0..<slotCount {
+                release(LeafKey(id, cluster: cluster, slot: slot), leaves[slot])
+            }
         }
         tailRows = (isAppended ? headBefore.tailStamp : session.transaction.handle.version, bound)
         if isKept {
@@ -71,11 +77,12 @@ extension TableOverlay {
     /// The rows of a cluster that the write has touched; nil when it has put some of it away already, or
     /// has not been there.
     private func touchedRows(_ cluster: Int) -> ClusterBits? {
+        guard hasLeaves(cluster) else { return nil }
         var touched = ClusterBits.zero
         var isLoaded = false
         for slot in 0..<slotCount {
             let key = LeafKey(id, cluster: cluster, slot: slot).rawValue
-            if flushed.contains(key) { return nil }
+            if !flushed.isEmpty, flushed.contains(key) { return nil }
             guard let leaf = leaves[key] else { continue }
             isLoaded = true
             touched |= slot == 0 ? leaf.presence ^ leaf.marks : leaf.marks

@@ -187,15 +187,32 @@ final class TableOverlay {
     func flushAll(isLast: Bool = false) throws(StorageError) {
         if isLast { try storeTailRows() }
         let newest = tailCluster
-        if !isTailPacked,
-            (0..<slotCount).contains(where: { slot in
-                leaves[LeafKey(id, cluster: newest, slot: slot).rawValue] != nil
-            })
-        {
-            try packTail()
-        }
+        if !isTailPacked, hasLeaves(newest) { try packTail() }
         if leaves.isEmpty { return }
+        if leaves.count == 1, let key = leaves.keys.first {
+            return try flush(LeafKey(rawValue: key))
+        }
         for key in leaves.keys.sorted() { try flush(LeafKey(rawValue: key)) }
+    }
+
+    /// Whether the write has heap leaves of a cluster.
+    func hasLeaves(_ cluster: Int) -> Bool {
+        if leaves.count <= 2 * slotCount {
+            return leaves.keys.contains { LeafKey(rawValue: $0).cluster == cluster }
+        }
+        return (0..<slotCount).contains {
+            leaves[LeafKey(id, cluster: cluster, slot: $0).rawValue] != nil
+        }
+    }
+
+    /// Forgets all heap leaves, which are the reader's own.
+    func releaseKept() {
+        for slot in recent.indices {
+            recent[slot] = nil
+            reader.forget(slot, tailCluster)
+        }
+        leaves.removeAll(keepingCapacity: true)
+        session.generation.pointee += 1
     }
 
     /// Puts away the heap leaves of one cluster.
@@ -338,6 +355,7 @@ final class TableOverlay {
             changes.inserted.insert(base: base, bits: new & ~old)
             changes.deleted.insert(base: base, bits: old & ~new)
         }
+        if marks.isEmpty { return changes }
         for key in marks.keys.sorted(by: {
             LeafKey(rawValue: $0).cluster < LeafKey(rawValue: $1).cluster
         }) {

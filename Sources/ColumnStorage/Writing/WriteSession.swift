@@ -390,7 +390,7 @@ public final class WriteSession {
         let handle = transaction.handle
         let target = file.tables.tail
         var shards: UInt32 = 0
-        for id in overlays.keys.sorted() {
+        for id in overlays.count == 1 ? Array(overlays.keys) : overlays.keys.sorted() {
             guard let overlay = overlays[id], overlay.isTouched else { continue }
             for list in overlay.reader.lists { try list?.flush() }
             for index in overlay.reader.intIndexes { try index?.flush(in: handle) }
