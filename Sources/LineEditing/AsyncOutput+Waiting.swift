@@ -2,7 +2,9 @@ extension AsyncOutput {
     /// What ended a wait between lines.
     public enum Event: Sendable { case woken, interrupted, timeout }
 
-    /// Waits until somebody wakes the pipe, the user presses Ctrl-C, or the time is over. For while code runs.
+    /// Waits until somebody wakes the pipe, the user presses Ctrl-C, or the time is over.
+    ///
+    /// For while code runs.
     public func waitForEvent(milliseconds: Int? = nil) -> Event {
         while true {
             if TerminalSignals.takeInterrupts() > 0 { return .interrupted }

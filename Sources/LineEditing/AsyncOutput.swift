@@ -28,7 +28,9 @@ public final class AsyncOutput: Sendable {
         self.descriptor = descriptor
     }
 
-    /// Prints bytes, above the line that is being typed if there is one. Any thread.
+    /// Prints bytes, above the line that is being typed if there is one.
+    ///
+    /// Any thread.
     public func write(_ bytes: some Sequence<UInt8>) {
         let bytes = Array(bytes)
         if bytes.isEmpty { return }

@@ -1,6 +1,8 @@
 /// Completion of file names.
 public enum FileNames {
-    /// The names that continue a path: of `a/b` those in `a` that begin with `b`. Folders end in a slash.
+    /// The names that continue a path: of `a/b` those in `a` that begin with `b`.
+    ///
+    /// Folders end in a slash.
     ///
     /// What begins with a dot is left out unless the path asks for it.
     public static func completions(of path: String) -> (typed: String, names: [String]) {

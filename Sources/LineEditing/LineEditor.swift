@@ -100,7 +100,9 @@ public final class LineEditor {
         promptPointer.deallocate()
     }
 
-    /// Shows the prompt and reads one line. Blocks; what other threads print meanwhile goes above the line.
+    /// Shows the prompt and reads one line.
+    ///
+    /// Blocks; what other threads print meanwhile goes above the line.
     public func readLine(prompt: String) -> LineInput {
         setPrompt(prompt)
         wasInterrupted = false

@@ -7,7 +7,9 @@ public final class PlainLineReader {
     /// Reads from a descriptor.
     public init(input: Int32 = 0) { self.input = input }
 
-    /// The next line's bytes without its end; nil when there is none. A last line without an end counts.
+    /// The next line's bytes without its end; nil when there is none.
+    ///
+    /// A last line without an end counts.
     public func readLine() -> [UInt8]? {
         var scanned = 0
         while true {

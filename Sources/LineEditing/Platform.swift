@@ -31,7 +31,9 @@ enum Descriptor {
         }
     }
 
-    /// Writes without waiting: for pipes that only wake somebody. May be called in a signal handler.
+    /// Writes without waiting: for pipes that only wake somebody.
+    ///
+    /// May be called in a signal handler.
     static func writeOnce(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) {
         let before = errno
         #if canImport(Glibc)

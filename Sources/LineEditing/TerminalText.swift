@@ -2,7 +2,9 @@ import CEdit
 
 /// How much room text takes on a terminal.
 public enum TerminalText {
-    /// The columns that a text takes, all on one line. Control characters and what cannot be shown count as one.
+    /// The columns that a text takes, all on one line.
+    ///
+    /// Control characters and what cannot be shown count as one.
     ///
     /// Any thread: it works by the locale that the editor uses, whatever the thread's own.
     public static func width(_ text: String) -> Int {

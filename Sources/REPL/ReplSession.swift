@@ -14,7 +14,9 @@ import ScriptHost
 
 /// Runs the prompt.
 public enum ReplSession {
-    /// Runs the prompt until it ends; the process's exit code. On the main thread, at a terminal, once per process.
+    /// Runs the prompt until it ends; the process's exit code.
+    ///
+    /// On the main thread, at a terminal, once per process.
     ///
     /// `main` runs on the script's thread before the first prompt: what stood on the command line. The session goes on
     /// whatever comes of it; false makes nothing different, because it has told of its error.
@@ -62,8 +64,9 @@ public enum ReplSession {
 }
 
 extension Session {
-    /// Opens the store of the command line and runs the user's start-up file. A store that cannot be opened ends the
-    /// session.
+    /// Opens the store of the command line and runs the user's start-up file.
+    ///
+    /// A store that cannot be opened ends the session.
     func start(_ options: ReplOptions) {
         do throws(LuaError) {
             let argument: LuaValue

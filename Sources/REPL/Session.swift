@@ -84,7 +84,9 @@ public final class Session {
         }
     }
 
-    /// Runs Lua and prints its values or its error. True if it went well.
+    /// Runs Lua and prints its values or its error.
+    ///
+    /// True if it went well.
     @discardableResult  // because only commands that go on afterwards ask
     func evaluate(_ entry: String, named name: String? = nil) -> Bool {
         do {

@@ -65,7 +65,9 @@ struct ChainResolver {
         case index(LuaToken)
     }
 
-    /// What the tokens end in. With `requiresAccess` they end in the `.` or `:` before a function's name.
+    /// What the tokens end in.
+    ///
+    /// With `requiresAccess` they end in the `.` or `:` before a function's name.
     func subject(of tokens: [LuaToken], requiresAccess: Bool) -> Subject? {
         var tokens = tokens
         if requiresAccess {

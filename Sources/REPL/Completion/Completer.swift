@@ -3,7 +3,9 @@ import LuaHost
 import ObjectStore
 import StoreBindings
 
-/// Finds what may stand at the cursor. Looks into tables raw and into schemas; runs no code of a script, reads no object.
+/// Finds what may stand at the cursor.
+///
+/// Looks into tables raw and into schemas; runs no code of a script, reads no object.
 ///
 /// On the script's thread.
 struct Completer {
@@ -90,7 +92,9 @@ struct Completer {
         return path(word, in: subject?.classSchema)
     }
 
-    /// A key path: `owner.na`. Without a class, every property and class there is.
+    /// A key path: `owner.na`.
+    ///
+    /// Without a class, every property and class there is.
     private func path(_ word: String, in start: ClassSchema?) -> Completion? {
         var parts = word.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         let typed = parts.removeLast()

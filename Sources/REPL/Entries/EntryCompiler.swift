@@ -10,7 +10,9 @@ enum EntryStatus: Equatable, Sendable {
     case wrong(String)
 }
 
-/// Tells whole entries from unfinished ones, by Lua's own compiler. Runs nothing.
+/// Tells whole entries from unfinished ones, by Lua's own compiler.
+///
+/// Runs nothing.
 ///
 /// The main thread has one with a state of its own, so that typing never waits for the script.
 final class EntryCompiler {
@@ -43,7 +45,9 @@ final class EntryCompiler {
 
 /// The forms of an entry that are not Lua's.
 enum EntryText {
-    /// Whether it is a dot command: a dot and a letter. (No Lua begins so.)
+    /// Whether it is a dot command: a dot and a letter.
+    ///
+    /// (No Lua begins so.)
     static func isCommand(_ entry: String) -> Bool {
         let trimmed = entry.drop { $0.isWhitespace }
         return trimmed.first == "." && trimmed.dropFirst().first?.isLetter == true

@@ -13,7 +13,9 @@ struct EntryRewriter {
         var isConstant: Bool
     }
 
-    /// The name of the function that takes new locals. No completion shows it; a script that uses it is asking for it.
+    /// The name of the function that takes new locals.
+    ///
+    /// No completion shows it; a script that uses it is asking for it.
     static let keeper = "__keep_locals"
 
     /// A name that Lua does not let a function have more than some two hundred of.
@@ -30,8 +32,10 @@ struct EntryRewriter {
     /// The names that the entry might mean a local by.
     var names: Set<String> { Set(tokens.lazy.filter { $0.kind == .name }.map(\.text)) }
 
-    /// The chunk: returns a function that takes the keeper and does what the entry says. Nil when it needs too many
-    /// of the earlier locals at once. Without `keeping`, its own locals end with it.
+    /// The chunk: returns a function that takes the keeper and does what the entry says.
+    ///
+    /// Nil when it needs too many of the earlier locals at once. Without `keeping`, its own locals
+    /// end with it.
     func chunk(earlier: [Local], keeping: Bool = true) -> String? {
         let names = names
         let needed = earlier.filter { names.contains($0.name) || $0.name == "_ENV" }

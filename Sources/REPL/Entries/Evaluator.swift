@@ -37,7 +37,9 @@ final class Evaluator {
     /// The name of the newest entry in messages.
     var newestName: String { "\(Self.prefix)\(number)" }
 
-    /// Runs an entry; all its results. `enter` surrounds the run. A file gives its own name for messages.
+    /// Runs an entry; all its results.
+    ///
+    /// `enter` surrounds the run. A file gives its own name for messages.
     func evaluate(
         _ entry: String, named file: String? = nil,
         enter: (() throws -> [LuaValue]) throws -> [LuaValue]

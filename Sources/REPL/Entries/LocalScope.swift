@@ -48,7 +48,9 @@ final class LocalScope {
         return kept, keep, bind
         """
 
-    /// A scope without locals. Nil where the state has no `debug` library.
+    /// A scope without locals.
+    ///
+    /// Nil where the state has no `debug` library.
     init?(_ state: LuaState) {
         self.state = state
         guard let parts = try? state.run(Self.source, name: "=moonpool"), parts.count == 3,

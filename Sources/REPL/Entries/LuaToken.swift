@@ -25,7 +25,9 @@ struct LuaToken: Equatable {
     ]
 }
 
-/// Splits Lua source into tokens. Total: whatever it is given, every byte that is no blank is in one of them.
+/// Splits Lua source into tokens.
+///
+/// Total: whatever it is given, every byte that is no blank is in one of them.
 struct LuaLexer {
     private let bytes: [UInt8]
     private var position = 0
