@@ -13,7 +13,7 @@ public final class LoopTimer {
     /// Where the loop's queue keeps it.
     var place = Place.nowhere
 
-    enum Place { case nowhere, incoming, heap(Int) }
+    enum Place { case nowhere, incoming(Int), heap(Int) }
 
     init(
         loop: EventLoop, age: UInt64, deadline: Duration, interval: Duration?, keepsAlive: Bool,

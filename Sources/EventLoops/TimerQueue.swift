@@ -4,13 +4,13 @@
 /// number. New ones wait outside of the heap until `settle`: a turn calls no timer that was made during it.
 struct TimerQueue {
     private var heap: [LoopTimer] = []
-    private var incoming: [LoopTimer] = []
+    private var incoming: [LoopTimer?] = []  // nil where one was cancelled meanwhile
     private var ages: UInt64 = 0
     private(set) var keepingAlive = 0
 
     /// When the earliest timer is due.
     var nextDeadline: Duration? {
-        let newest = incoming.lazy.map(\.deadline).min()
+        let newest = incoming.lazy.compactMap { $0?.deadline }.min()
         guard let first = heap.first?.deadline else { return newest }
         return newest.map { min($0, first) } ?? first
     }
@@ -21,14 +21,14 @@ struct TimerQueue {
     }
 
     mutating func insert(_ timer: LoopTimer) {
-        timer.place = .incoming
+        timer.place = .incoming(incoming.count)
         incoming.append(timer)
         if timer.keepsAlive { keepingAlive += 1 }
     }
 
     /// Takes the new timers in; before a turn calls what is due.
     mutating func settle() {
-        for timer in incoming {
+        for case let timer? in incoming {
             timer.place = .heap(heap.count)
             heap.append(timer)
             rise(heap.count - 1)
@@ -40,8 +40,8 @@ struct TimerQueue {
         switch timer.place {
         case .nowhere:
             return
-        case .incoming:
-            incoming.removeAll { $0 === timer }
+        case .incoming(let index):
+            incoming[index] = nil
         case .heap(let index):
             removeFromHeap(index)
         }
@@ -57,7 +57,7 @@ struct TimerQueue {
     }
 
     mutating func removeAll() {
-        for timer in heap + incoming {
+        for timer in heap + incoming.compactMap({ $0 }) {
             timer.forgetHandler()
             timer.place = .nowhere
         }
