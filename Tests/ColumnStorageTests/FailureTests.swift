@@ -112,7 +112,7 @@ import Testing
         try make(path, rows: 10)
         do {
             let file = try ColumnFile.open(path: path)
-            let writer = try WriteTransaction(file.lease, durability: .full)
+            let writer = try WriteTransaction(file.lease(), durability: .full)
             let bytes: [UInt8] = [0x50, 0x4F, 0x4F, 0x4C, 2, 0, 0, 0]
             try Metadata.write(FileFormat.name, bytes, in: writer.handle, file.tables.meta)
             try writer.commit()
@@ -127,7 +127,7 @@ import Testing
         try make(path, rows: 1500)
         let file = try ColumnFile.open(path: path, options: FileOptions(durability: .memory))
         for _ in 0..<20 {
-            let writer = try WriteTransaction(file.lease, durability: .memory)
+            let writer = try WriteTransaction(file.lease(), durability: .memory)
             let cluster = Int.random(in: 0..<4, using: &random)
             let slot = Int.random(in: 0..<10, using: &random)
             let key = LeafKey(table, cluster: cluster, slot: slot).rawValue

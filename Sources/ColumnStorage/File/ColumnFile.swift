@@ -57,7 +57,10 @@ public struct FileOptions: Sendable {
     }
 }
 
-/// One open file. Safe to share between threads; closed when the last reference is gone.
+/// One open file.
+///
+/// Safe to share between threads. Let go of by ``close()``, or when the last reference is gone;
+/// snapshots that are still open keep what they read.
 public final class ColumnFile: Sendable {
     /// The path, or the name of an in-memory file.
     public let path: String
@@ -65,16 +68,22 @@ public final class ColumnFile: Sendable {
     public let isInMemory: Bool
     /// How it was opened.
     public let options: FileOptions
-    package let lease: EnvironmentLease
+    /// Whether this process cannot write to the file.
+    public let isReadOnly: Bool
+    /// The same for all openings of one file in this process, while one of them lives.
+    public let identity: ObjectIdentifier
     package let tables: FileTables
+    private let held: Mutex<EnvironmentLease?>
 
     private init(
         _ path: String, _ options: FileOptions, _ lease: EnvironmentLease, isInMemory: Bool
     ) throws(StorageError) {
         self.path = path
         self.options = options
-        self.lease = lease
+        held = Mutex(lease)
         self.isInMemory = isInMemory
+        isReadOnly = options.isReadOnly || lease.environment.isReadOnly
+        identity = ObjectIdentifier(lease.environment)
         tables = FileTables(lease.environment)
         try FileFormat.check(self)
     }
@@ -103,25 +112,42 @@ public final class ColumnFile: Sendable {
         return try ColumnFile(name, options, lease, isInMemory: true)
     }
 
-    /// The version of the newest commit of any process. A few loads from the map.
-    public func latestVersion() -> UInt64 { lease.environment.latestVersion() }
+    /// Lets go of the file: it is unmapped as soon as no snapshot and nobody else in this process
+    /// has it open.
+    ///
+    /// Files in memory live by their references alone.
+    public func close() {
+        if !isInMemory { held.withLock { $0 = nil } }
+    }
 
-    /// How many bytes the file uses, and how many it may.
-    public func size() -> (used: Int, limit: Int) { lease.environment.size() }
+    /// The share of the open file.
+    ///
+    /// Throws `closed`.
+    package func lease() throws(StorageError) -> EnvironmentLease {
+        guard let lease = held.withLock({ $0 }) else {
+            throw StorageError(.closed, call: "use", file: path)
+        }
+        return lease
+    }
+
+    private var environment: Environment? { held.withLock { $0?.environment } }
+
+    /// The version of the newest commit of any process; 0 once closed. A few loads from the map.
+    public func latestVersion() -> UInt64 { environment?.latestVersion() ?? 0 }
+
+    /// How many bytes the file uses, and how many it may; zeros once closed.
+    public func size() -> (used: Int, limit: Int) { environment?.size() ?? (0, 0) }
 
     /// Waits until every commit so far is on the device.
-    public func sync() throws(StorageError) { try lease.environment.sync() }
+    public func sync() throws(StorageError) { try lease().environment.sync() }
 
     /// Writes a compact copy of the newest version to a path where nothing is yet.
     public func copyCompacted(to destination: String) throws(StorageError) {
-        try lease.environment.copyCompacted(to: destination)
+        try lease().environment.copyCompacted(to: destination)
     }
 
-    /// Whether this process cannot write to the file.
-    public var isReadOnly: Bool { options.isReadOnly || lease.environment.isReadOnly }
-
     /// The oldest version that a snapshot of this process reads.
-    func oldestVersion() -> UInt64? { lease.environment.oldestVersion() }
+    func oldestVersion() -> UInt64? { environment?.oldestVersion() }
 }
 
 extension FileOptions {

@@ -9,7 +9,7 @@ enum FileFormat {
 
     /// Throws unless the file has this layout; marks a new file as having it.
     static func check(_ file: ColumnFile) throws(StorageError) {
-        let reader = try ReadTransaction(file.lease)
+        let reader = try ReadTransaction(file.lease())
         let bytes = try Metadata.read(name, in: reader.handle, file.tables.meta)
         let historyEntries = try reader.handle.statistics(file.tables.history).entries
         reader.end()
@@ -28,7 +28,7 @@ enum FileFormat {
     }
 
     private static func mark(_ file: ColumnFile) throws(StorageError) {
-        let writer = try WriteTransaction(file.lease, durability: file.options.durability)
+        let writer = try WriteTransaction(file.lease(), durability: file.options.durability)
         let handle = writer.handle
         // Somebody else may have been faster.
         if try Metadata.read(name, in: handle, file.tables.meta) != nil {

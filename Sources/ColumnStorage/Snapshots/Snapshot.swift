@@ -13,7 +13,7 @@ public final class Snapshot {
 
     /// A live snapshot at the newest version.
     public init(_ file: ColumnFile) throws(StorageError) {
-        source = SnapshotSource(file, try ReadTransaction(file.lease))
+        source = SnapshotSource(file, try ReadTransaction(file.lease()))
         isFrozen = false
     }
 
@@ -76,7 +76,7 @@ public final class Snapshot {
         precondition(!isFrozen && write == nil, "only a live snapshot outside a write advances")
         let old = try reader()
         guard file.latestVersion() != old.version else { return nil }
-        let next = try ReadTransaction(file.lease)
+        let next = try ReadTransaction(file.lease())
         guard next.version != old.version else { return nil }
         return try move(from: old, to: next)
     }
@@ -127,7 +127,7 @@ public final class Snapshot {
         guard !file.isReadOnly else {
             throw StorageError(.readOnly, call: "begin write", file: file.path)
         }
-        let transaction = try WriteTransaction(file.lease, durability: file.options.durability)
+        let transaction = try WriteTransaction(file.lease(), durability: file.options.durability)
         let left = try advance()
         source.write = WriteSession(self, transaction)
         source.forgetPages()
@@ -149,7 +149,7 @@ public final class Snapshot {
         do throws(StorageError) {
             try session.prepare()
             // The reader's slot is taken while the write can still fail.
-            next = try ReadTransaction(reserving: file.lease)
+            next = try ReadTransaction(reserving: file.lease())
             committed = session.transaction.handle.version
             try session.transaction.commit()
         } catch {

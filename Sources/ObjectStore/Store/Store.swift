@@ -88,6 +88,7 @@ public final class Store {
         wakeup?.cancel()
         wakeup = nil
         view.snapshot.close()
+        view.snapshot.file.close()
     }
 
     /// The file's path; nil in memory.

@@ -1,0 +1,35 @@
+import Glibc
+import ObjectStore
+import Testing
+
+@Suite struct ClosingTests {
+    private static let classes = [ClassSchema("A", [Property("n", .int)])]
+
+    @Test func `1.45 a closed store lets go of its file though handles and tokens live on`() throws
+    {
+        let folder = TemporaryFolder()
+        let path = folder.file("a.moonpool")
+        let configuration = StoreConfiguration(.file(path), schema: Self.classes)
+        let store = try Store(configuration, scheduler: ManualScheduler())
+        let object = try store.write { try store.create("A", .list([.int(7)])) }
+        let token = try store.objects("A").observe { _ in }
+        store.close()
+        // A file that is still mapped, cut and mapped again would end the process.
+        #expect(truncate(path, 100) == 0)
+        _ = storeError(.fileCorrupt) {
+            _ = try Store(configuration, scheduler: ManualScheduler())
+        }
+        #expect(unlink(path) == 0)
+        let again = try Store(configuration, scheduler: ManualScheduler())
+        #expect(try again.objects("A").count() == 0)
+        _ = storeError(.closed) { _ = try object.value("n") }
+        token.invalidate()
+    }
+
+    @Test func `one of two stores may close while the other goes on`() throws {
+        let pair = try StorePair(Self.classes)
+        pair.store.close()
+        try pair.other.write { try pair.other.create("A", .list([.int(1)])) }
+        #expect(try pair.other.objects("A").count() == 1)
+    }
+}
