@@ -253,7 +253,8 @@ public final class EventLoop: @unchecked Sendable {
             return (shared.isClosed, shared.jobs)
         }
         if alreadyClosed { return }
-        _ = dropped  // released here, outside of the lock, because a closure's captures may post in their deinit
+        // Released here, outside of the lock, because a closure's captures may post in their deinit.
+        _ = dropped
         didTurn = nil
         timers.removeAll()
         wakeups = []

@@ -77,6 +77,7 @@ public final class ScriptContext {
             while exitStatus == nil { loop.run() }
             hold.release()
         } else if status == 0 {
+            storeModule.keepObservers()
             collector = IdleCollector(self)
             loop.run()
             collector?.stop()

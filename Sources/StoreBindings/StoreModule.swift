@@ -54,6 +54,8 @@ public final class StoreModule {
     // does not keep it alive.
     private let tokensByNumber: LuaTable
     private let callbacksByToken: LuaTable
+    // Token userdata by number that the script need not hold itself.
+    private let keptTokens: LuaTable
     private var tokens: [Int: WeakToken] = [:]
     private var lastToken = 0
 
@@ -70,6 +72,7 @@ public final class StoreModule {
         null = state.userdata(NullMarker(), NullMarker.type)
         tokensByNumber = Self.weakTable(state, "v")
         callbacksByToken = Self.weakTable(state, "k")
+        keptTokens = state.makeTable()
         ModuleFunctions(self).install()
         state.loadedModules?["moonpool"] = .table(table)
     }
@@ -86,6 +89,18 @@ public final class StoreModule {
     /// Ends every observer: nothing is called again.
     public func endObservers() {
         for token in activeTokens { token.invalidate() }
+    }
+
+    /// Holds the tokens that are valid now until they end.
+    ///
+    /// For the end of a script's main chunk, whose locals would be garbage from then on: what was
+    /// observed at the top of a script is observed as long as the script runs.
+    public func keepObservers() {
+        for token in activeTokens {
+            let number = token.number
+            keptTokens[number] = userdata(token)
+            token.endHandler = { [weak self] in self?.keptTokens[number] = .nil }
+        }
     }
 
     /// Ends everything: tokens, open writes (rolled back), stores.

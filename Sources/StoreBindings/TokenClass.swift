@@ -26,6 +26,7 @@ public final class TokenHandle {
         self.number = number
         self.place = place
         self.hold = hold
+        token.endHandler = { [weak self] in self?.didEnd() }
     }
 
     deinit { hold?.release() }
@@ -47,13 +48,17 @@ public final class TokenHandle {
     /// Ends the observation; again does nothing.
     public func invalidate() {
         token.invalidate()
-        releaseHold()
     }
 
-    /// The observer has ended by itself, or has just been ended.
-    func releaseHold() {
+    /// Called once when the observation has ended.
+    var endHandler: (() -> Void)?
+
+    /// The observation has ended, by the token or by itself.
+    private func didEnd() {
         hold?.release()
         hold = nil
+        endHandler?()
+        endHandler = nil
     }
 
     static let type: LuaClass<TokenHandle> = LuaClass(

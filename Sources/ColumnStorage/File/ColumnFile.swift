@@ -88,7 +88,9 @@ public final class ColumnFile: Sendable {
         try FileFormat.check(self)
     }
 
-    /// Opens a file, or creates it. A file that is open already in this process is shared.
+    /// Opens a file, or creates it.
+    ///
+    /// A file that is open already in this process is shared.
     ///
     /// Throws `notAStore`, `newerFormat`, `damaged`, `permission`, `notFound`.
     public static func open(
@@ -100,6 +102,7 @@ public final class ColumnFile: Sendable {
     }
 
     /// Opens a file that no path leads to: it exists while somebody in this process has it open.
+    ///
     /// The same name means the same file.
     public static func openInMemory(named name: String) throws(StorageError) -> ColumnFile {
         try InMemoryFiles.open(name)
@@ -132,7 +135,9 @@ public final class ColumnFile: Sendable {
 
     private var environment: Environment? { held.withLock { $0?.environment } }
 
-    /// The version of the newest commit of any process; 0 once closed. A few loads from the map.
+    /// The version of the newest commit of any process; 0 once closed.
+    ///
+    /// A few loads from the map.
     public func latestVersion() -> UInt64 { environment?.latestVersion() ?? 0 }
 
     /// How many bytes the file uses, and how many it may; zeros once closed.

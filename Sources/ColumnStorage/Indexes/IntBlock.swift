@@ -123,8 +123,10 @@ struct IntBlock {
         }
     }
 
-    /// Writes this block with one more entry to memory for the largest block. Returns its size, or 0
-    /// when the entry does not fit the forms of this block or makes it too large.
+    /// Writes this block with one more entry to memory for the largest block.
+    ///
+    /// Returns its size, or 0 when the entry does not fit the forms of this block or makes it too
+    /// large.
     func insert(_ entry: IntEntry, into target: UnsafeMutableRawPointer) -> Int {
         let distance = UInt64(bitPattern: entry.value &- firstValue)
         let keyDistance = UInt64(bitPattern: entry.key &- smallestKey)

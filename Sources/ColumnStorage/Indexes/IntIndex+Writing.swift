@@ -112,7 +112,9 @@ extension IntIndex {
         return block.entry(block.count - 1)
     }
 
-    /// Puts one entry into its block as it is stored; false when the block must be packed in another way.
+    /// Puts one entry into its block as it is stored; false when the block must be packed in
+    /// another way.
+    ///
     /// A commit that adds one row does nothing else here.
     private func insertAlone(
         _ entry: IntEntry, _ transaction: TransactionHandle

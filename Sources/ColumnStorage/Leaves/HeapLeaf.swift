@@ -17,7 +17,9 @@ struct HeapLeaf {
     static let notes = 192
     static let payloadOffset = LeafFormat.headerSize + Cluster.bitmapBytes
 
-    /// For a column: the rows that the write has set. For presence: the rows before the write.
+    /// For a column: the rows that the write has set.
+    ///
+    /// For presence: the rows before the write.
     var marks: ClusterBits {
         get { (address - Self.notes).loadUnaligned(as: ClusterBits.self) }
         nonmutating set { (address - Self.notes).storeBytes(of: newValue, as: ClusterBits.self) }
@@ -120,8 +122,9 @@ struct HeapLeaf {
         )
     }
 
-    /// Fills the wide form from a leaf. `text` copies bytes that do not stay where they are; nil
-    /// when the leaf outlives the write.
+    /// Fills the wide form from a leaf.
+    ///
+    /// `text` copies bytes that do not stay where they are; nil when the leaf outlives the write.
     func unpack(
         _ leaf: Leaf, _ kind: ColumnKind,
         text: ((UnsafeRawBufferPointer) -> UnsafeRawBufferPointer)?

@@ -144,7 +144,9 @@ struct Leaf {
             : Float(minimumDouble)
     }
 
-    /// The bytes of a value that is not long. Offsets are checked here, once per read.
+    /// The bytes of a value that is not long.
+    ///
+    /// Offsets are checked here, once per read.
     @inlinable @inline(__always)
     func bytes(_ row: Int) -> UnsafeRawBufferPointer {
         let data = payload

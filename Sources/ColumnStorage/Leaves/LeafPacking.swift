@@ -4,7 +4,9 @@
     import Darwin
 #endif
 
-/// Packs wide leaves into the form that lies in the file. Owns the memory it packs into.
+/// Packs wide leaves into the form that lies in the file.
+///
+/// Owns the memory it packs into.
 final class LeafPacker {
     @exclusivity(unchecked) private var buffer: UnsafeMutableRawPointer
     @exclusivity(unchecked) private var capacity: Int
@@ -31,7 +33,9 @@ final class LeafPacker {
         codes.deallocate()
     }
 
-    /// The packed form; valid until the next call. Rows that are not `present` may be forgotten.
+    /// The packed form; valid until the next call.
+    ///
+    /// Rows that are not `present` may be forgotten.
     func pack(
         _ leaf: HeapLeaf, _ kind: ColumnKind, present: ClusterBits, long: ClusterBits
     ) -> UnsafeRawBufferPointer {
@@ -255,8 +259,9 @@ final class LeafPacker {
         return finish(size)
     }
 
-    /// One-byte codes when few values are distinct; nil when there are too many. Gives up early: most
-    /// columns with many distinct values show it within the first rows.
+    /// One-byte codes when few values are distinct; nil when there are too many.
+    ///
+    /// Gives up early: most columns with many distinct values show it within the first rows.
     private func packDictionary(
         _ leaf: HeapLeaf, _ nulls: ClusterBits, _ present: ClusterBits
     ) -> UnsafeRawBufferPointer? {

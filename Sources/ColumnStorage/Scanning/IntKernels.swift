@@ -1,5 +1,7 @@
-/// Tests of a whole leaf of integers against a range. The loops are plain `while` loops over narrow
-/// integers without branches, which the compiler turns into vector instructions.
+/// Tests of a whole leaf of integers against a range.
+///
+/// The loops are plain `while` loops over narrow integers without branches, which the compiler
+/// turns into vector instructions.
 enum IntKernels {
     /// The rows with `low <= value <= high`, nulls not looked at.
     static func rows(of leaf: Leaf, from low: Int64, through high: Int64) -> ClusterBits {
@@ -115,8 +117,10 @@ enum DoubleKernels {
         return lanes
     }
 
-    /// The sum of the doubles of some rows. Every row is read and those that do not count are made zero,
-    /// which takes less time than finding out which do.
+    /// The sum of the doubles of some rows.
+    ///
+    /// Every row is read and those that do not count are made zero, which takes less time than
+    /// finding out which do.
     static func sum(of leaf: Leaf, _ rows: ClusterBits) -> Double {
         let payload = leaf.payload
         return lanes.withUnsafeBufferPointer { lanes in

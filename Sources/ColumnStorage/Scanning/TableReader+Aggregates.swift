@@ -38,8 +38,9 @@ extension TableReader {
         return (sum, overflow)
     }
 
-    /// The sum of floats or doubles. Added in an order of its own: the last bits may differ from a
-    /// sum from left to right.
+    /// The sum of floats or doubles.
+    ///
+    /// Added in an order of its own: the last bits may differ from a sum from left to right.
     public func sumDouble(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Double {
         guard let (leaf, rows, isFloat) = doubles(column, cluster, among) else { return 0 }
         if leaf.encoding == LeafEncoding.double {
@@ -90,8 +91,10 @@ extension TableReader {
         return best
     }
 
-    /// Appends the integers of the rows, ascending by row: also of booleans (0 and 1), lists (count) and
-    /// links (key, -1 for none). A null row gives 0: ask `matches(.notNull)` first.
+    /// Appends the integers of the rows, ascending by row: also of booleans (0 and 1), lists
+    /// (count) and links (key, -1 for none).
+    ///
+    /// A null row gives 0: ask `matches(.notNull)` first.
     public func gatherInts(
         _ column: ColumnID, _ cluster: Int, among: ClusterBits, into values: inout [Int64]
     ) {
@@ -104,7 +107,9 @@ extension TableReader {
         }
     }
 
-    /// Appends the floats or doubles of the rows, ascending by row. A null row gives 0.
+    /// Appends the floats or doubles of the rows, ascending by row.
+    ///
+    /// A null row gives 0.
     public func gatherDoubles(
         _ column: ColumnID, _ cluster: Int, among: ClusterBits, into values: inout [Double]
     ) {

@@ -20,7 +20,9 @@ extension TableReader {
         return (Leaf(leaf(column.rawValue + 1, cluster)), kind)
     }
 
-    /// The rows among `among` whose value passes the test. `among` must be rows that exist.
+    /// The rows among `among` whose value passes the test.
+    ///
+    /// `among` must be rows that exist.
     public func matches(
         _ column: ColumnID, _ cluster: Int, _ test: ColumnTest, among: ClusterBits
     ) -> ClusterBits {
@@ -150,7 +152,9 @@ extension TableReader {
             of: leaf, beginningWith: first, least: wanted.count, among: rows)
     }
 
-    /// The rows whose bytes pass. A dictionary's entries are asked once each.
+    /// The rows whose bytes pass.
+    ///
+    /// A dictionary's entries are asked once each.
     @inline(__always)
     private func filter(
         _ column: ColumnID, _ cluster: Int, _ leaf: Leaf, _ rows: ClusterBits,

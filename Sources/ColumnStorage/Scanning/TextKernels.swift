@@ -1,7 +1,9 @@
 /// A quick look at many values of text, before any is compared.
 enum TextKernels {
-    /// The rows among `rows` of a plain leaf with 16-bit ends that begin with `first` and are no shorter than
-    /// `least`. No branch depends on a value, so that it does not matter how many pass.
+    /// The rows among `rows` of a plain leaf with 16-bit ends that begin with `first` and are no
+    /// shorter than `least`.
+    ///
+    /// No branch depends on a value, so that it does not matter how many pass.
     static func rows(
         of leaf: Leaf, beginningWith first: UInt8, least: Int, among rows: ClusterBits
     ) -> ClusterBits {

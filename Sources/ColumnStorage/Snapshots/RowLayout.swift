@@ -1,5 +1,6 @@
-/// How a row of the tail lies in its node. Follows from the table's definition: a change of it packs the
-/// tail first.
+/// How a row of the tail lies in its node.
+///
+/// Follows from the table's definition: a change of it packs the tail first.
 ///
 ///     0   u8   1 = a row; 0 = the row is gone, and nothing follows
 ///     1        a bit for each column: null
@@ -12,7 +13,9 @@ struct RowLayout {
     static let row: UInt8 = 1
     static let gone: UInt8 = 0
 
-    /// Where the value of a column lies: an offset, or the number of a text value. -1 for a hole.
+    /// Where the value of a column lies: an offset, or the number of a text value.
+    ///
+    /// -1 for a hole.
     private(set) var places: [Int] = []
     private(set) var kinds: [ColumnKind] = []
     private(set) var texts = 0

@@ -30,14 +30,19 @@ public final class Snapshot {
     /// The file.
     public var file: ColumnFile { source.file }
 
-    /// The version that is read; inside a write, the version before it. 0 once closed.
+    /// The version that is read; inside a write, the version before it.
+    ///
+    /// 0 once closed.
     public var version: UInt64 { source.version }
 
-    /// The first thing in the file that made no sense, if anything did. It was read as empty.
+    /// The first thing in the file that made no sense, if anything did.
+    ///
+    /// It was read as empty.
     public var damage: StorageError? { source.damage }
 
-    /// Tells what tables look like, after the schema has been read or has changed. Tables that are not
-    /// named stay as they are.
+    /// Tells what tables look like, after the schema has been read or has changed.
+    ///
+    /// Tables that are not named stay as they are.
     public func configure(_ definitions: [TableDefinition]) {
         for definition in definitions {
             source.definitions[definition.id] = definition
@@ -68,8 +73,10 @@ public final class Snapshot {
 
     // MARK: Versions
 
-    /// Moves to the newest version. Returns the version that was left, frozen; nil when there is no
-    /// newer one. Table readers follow; cost: a few microseconds, whatever the size.
+    /// Moves to the newest version.
+    ///
+    /// Returns the version that was left, frozen; nil when there is no newer one. Table readers
+    /// follow; cost: a few microseconds, whatever the size.
     ///
     /// Not inside a write.
     public func advance() throws(StorageError) -> Snapshot? {
@@ -93,19 +100,24 @@ public final class Snapshot {
         return left
     }
 
-    /// A second, immutable view of the same version. Inside a write: of the version before it.
+    /// A second, immutable view of the same version.
+    ///
+    /// Inside a write: of the version before it.
     public func frozen() throws(StorageError) -> Snapshot {
         Snapshot(file, try reader(), write?.definitionsBefore ?? source.definitions)
     }
 
-    /// What happened after version `from`, up to `to`, which is at most this snapshot's. Nil when
-    /// the history does not reach back that far.
+    /// What happened after version `from`, up to `to`, which is at most this snapshot's.
+    ///
+    /// Nil when the history does not reach back that far.
     public func changes(from: UInt64, to: UInt64) throws(StorageError) -> ChangeSet? {
         try HistoryLog.changes(
             after: from, through: to, in: file.tables.history, reader().handle)
     }
 
-    /// Lets the version go. Table readers read as empty tables from now on. An open write is cancelled.
+    /// Lets the version go.
+    ///
+    /// Table readers read as empty tables from now on. An open write is cancelled.
     public func close() {
         if write != nil { cancelWrite() }
         for reader in tables.values { reader.close() }
@@ -118,8 +130,9 @@ public final class Snapshot {
     /// The open write, between begin and commit or cancel.
     public var write: WriteSession? { source.write }
 
-    /// Waits for the file's write lock, then moves to the newest version inside it. Returns the version
-    /// that was left, if it moved.
+    /// Waits for the file's write lock, then moves to the newest version inside it.
+    ///
+    /// Returns the version that was left, if it moved.
     ///
     /// Throws `readOnly`, and `writeInProgress` when this thread has another write open on the file.
     public func beginWrite() throws(StorageError) -> Snapshot? {
@@ -134,7 +147,9 @@ public final class Snapshot {
         return left
     }
 
-    /// Makes the write the newest version and moves there. Returns the version before it, frozen.
+    /// Makes the write the newest version and moves there.
+    ///
+    /// Returns the version before it, frozen.
     ///
     /// A write that changed nothing makes a version too. On an error (`mapFull`, `diskFull`, …) nothing of
     /// the write remains and the snapshot is where it was.

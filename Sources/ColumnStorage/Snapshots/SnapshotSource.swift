@@ -32,8 +32,10 @@ package final class SnapshotSource {
         return reader?.handle
     }
 
-    /// The chunks of all lists. Made when a table with lists is read: most snapshots are made by commits
-    /// and never looked at.
+    /// The chunks of all lists.
+    ///
+    /// Made when a table with lists is read: most snapshots are made by commits and never looked
+    /// at.
     var listPages: ListPages {
         if let madeListPages { return madeListPages }
         let pages = ListPages(file.tables.lists)
@@ -58,7 +60,9 @@ package final class SnapshotSource {
         for pages in indexPages { pages?.invalidate() }
     }
 
-    /// Reads another version from now on. The old one lives as long as somebody else holds it.
+    /// Reads another version from now on.
+    ///
+    /// The old one lives as long as somebody else holds it.
     func move(to next: ReadTransaction) {
         reader = next
         forgetPages()

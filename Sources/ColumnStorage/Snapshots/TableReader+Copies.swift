@@ -1,6 +1,8 @@
 // Values copied out of the map, for callers that keep them.
 extension TableReader {
-    /// A string, or nil as for ``int(_:_:)``. Bytes that are no UTF-8 are replaced by U+FFFD.
+    /// A string, or nil as for ``int(_:_:)``.
+    ///
+    /// Bytes that are no UTF-8 are replaced by U+FFFD.
     public func string(_ column: ColumnID, _ key: ObjectKey) -> String? {
         withBytes(column, key) { span in
             span.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }

@@ -23,8 +23,10 @@ extension TableReader {
         } ?? []
     }
 
-    /// The rows with integers of a range in the order of the index (by value, then key); an open end
-    /// is nil. Without an index in the order of keys.
+    /// The rows with integers of a range in the order of the index (by value, then key); an open
+    /// end is nil.
+    ///
+    /// Without an index in the order of keys.
     public func keys(
         _ column: ColumnID, from lower: Int64?, through upper: Int64?
     ) -> [ObjectKey] {
@@ -58,8 +60,9 @@ extension TableReader {
         intIndex(column) != nil || bytesIndex(column) != nil
     }
 
-    /// The list of a row, for reading; follows the snapshot. Nil for a dead row and another kind of
-    /// column.
+    /// The list of a row, for reading; follows the snapshot.
+    ///
+    /// Nil for a dead row and another kind of column.
     public func list(_ column: ColumnID, _ key: ObjectKey) -> ListReader? {
         guard isPresent(key) else { return nil }
         return list(column)?.reader(key)

@@ -3,13 +3,16 @@ import LMDBStorage
 // Whole lists, copied. What cannot be read is noted in the snapshot's `damage` and counts as empty.
 extension TableReader {
     /// The rows that a list of links holds, in its order; empty for a dead row and another kind of
-    /// column. Cost: the length of the list.
+    /// column.
+    ///
+    /// Cost: the length of the list.
     public func linkedKeys(_ column: ColumnID, _ key: ObjectKey) -> [ObjectKey] {
         copy(column, key) { list in try list.keys() }
     }
 
-    /// The elements of a list, in its order; empty for a dead row and another kind of column. Cost:
-    /// the length of the list.
+    /// The elements of a list, in its order; empty for a dead row and another kind of column.
+    ///
+    /// Cost: the length of the list.
     public func listElements(_ column: ColumnID, _ key: ObjectKey) -> [ListElement] {
         copy(column, key) { list in try list.elements() }
     }

@@ -52,7 +52,9 @@ extension TableReader {
         return ColumnKind(rawValue: state.pointee.kinds[column.rawValue])
     }
 
-    /// Whether the value is null. False for a dead row and an unknown column.
+    /// Whether the value is null.
+    ///
+    /// False for a dead row and an unknown column.
     public func isNull(_ column: ColumnID, _ key: ObjectKey) -> Bool {
         guard let kind = kind(of: column), let place = place(column, key, kind) else {
             return false
@@ -96,8 +98,9 @@ extension TableReader {
         return place.leaf.float(place.row)
     }
 
-    /// The key that a link holds, or nil. The target may be of any age: links are nullified when
-    /// their target is deleted.
+    /// The key that a link holds, or nil.
+    ///
+    /// The target may be of any age: links are nullified when their target is deleted.
     @inlinable
     public func link(_ column: ColumnID, _ key: ObjectKey) -> ObjectKey? {
         guard let place = place(column, key, .link) else { return nil }

@@ -6,7 +6,9 @@ import LMDBStorage
     import Darwin
 #endif
 
-/// One table as a snapshot sees it. The reader of a live snapshot follows it, writes included.
+/// One table as a snapshot sees it.
+///
+/// The reader of a live snapshot follows it, writes included.
 ///
 /// Belongs to the snapshot's thread. After the snapshot is closed it reads as an empty table.
 public final class TableReader {
@@ -53,7 +55,9 @@ public final class TableReader {
     /// Clusters that keys lie in.
     @inlinable public var clusterCount: Int { state.pointee.clusterCount }
 
-    /// Takes over what the columns are. Addresses stay, except of columns that changed.
+    /// Takes over what the columns are.
+    ///
+    /// Addresses stay, except of columns that changed.
     func configure(_ next: TableDefinition) {
         let columns = next.columns.count
         guard state.pointee.resize(columns: columns, clusters: state.pointee.capacity) else {
@@ -111,7 +115,9 @@ public final class TableReader {
         state.pointee.clusterCount = 0
     }
 
-    /// The leaf of a slot, from the directory or the file. Both numbers are inside the bounds.
+    /// The leaf of a slot, from the directory or the file.
+    ///
+    /// Both numbers are inside the bounds.
     @inlinable @inline(__always)
     func leaf(_ slot: Int, _ cluster: Int) -> UnsafeRawPointer {
         let entry = state.pointee.directory[slot &* state.pointee.capacity &+ cluster]

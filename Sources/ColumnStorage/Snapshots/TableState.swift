@@ -60,8 +60,9 @@ struct TableState {
         }
     }
 
-    /// Makes room for `clusters` clusters of `columns` columns, keeping the addresses. False when
-    /// there is no memory for it.
+    /// Makes room for `clusters` clusters of `columns` columns, keeping the addresses.
+    ///
+    /// False when there is no memory for it.
     mutating func resize(columns: Int, clusters: Int) -> Bool {
         if columns == columnCount && clusters <= capacity { return true }
         let wanted = clusters <= capacity ? capacity : max(clusters, 2 * capacity, 4)

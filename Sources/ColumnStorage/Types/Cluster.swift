@@ -18,7 +18,9 @@ public enum Cluster {
     }
 }
 
-/// One bit per row of a cluster: bit `i` is bit `i % 64` of word `i / 64`. Bits from 496 on are zero.
+/// One bit per row of a cluster.
+///
+/// Bit `i` is bit `i % 64` of word `i / 64`. Bits from 496 on are zero.
 public typealias ClusterBits = SIMD8<UInt64>
 
 extension SIMD8<UInt64> {

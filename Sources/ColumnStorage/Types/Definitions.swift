@@ -1,4 +1,6 @@
-/// What a column holds. Dates are `int` (microseconds).
+/// What a column holds.
+///
+/// Dates are `int` (microseconds).
 public enum ColumnKind: UInt8, Sendable, Hashable, CaseIterable {
     case bool = 1
     case int
@@ -12,7 +14,9 @@ public enum ColumnKind: UInt8, Sendable, Hashable, CaseIterable {
     case list
 }
 
-/// Which index a column has. Links and lists of links always have theirs.
+/// Which index a column has.
+///
+/// Links and lists of links always have theirs.
 public enum IndexKind: UInt8, Sendable, Hashable {
     case none
     case ordered
@@ -35,7 +39,9 @@ public struct ColumnDefinition: Hashable, Sendable {
     public var id: ColumnID
     /// What it holds.
     public var kind: ColumnKind
-    /// Whether it can be null. Links always can, and lists never.
+    /// Whether it can be null.
+    ///
+    /// Links always can, and lists never.
     public var isOptional: Bool
     /// Which index it has.
     public var index: IndexKind
@@ -65,7 +71,9 @@ public struct ColumnDefinition: Hashable, Sendable {
     }
 }
 
-/// A table as storage knows it. Names belong to the layer above.
+/// A table as storage knows it.
+///
+/// Names belong to the layer above.
 public struct TableDefinition: Hashable, Sendable {
     /// Its number.
     public var id: TableID

@@ -1,4 +1,6 @@
-/// The stable key of a row: ascending, never used again in its table. The first is 0.
+/// The stable key of a row: ascending, never used again in its table.
+///
+/// The first is 0.
 public struct ObjectKey: RawRepresentable, Hashable, Comparable, Sendable {
     /// The key as a number.
     public var rawValue: Int64
@@ -39,7 +41,9 @@ public struct TableID: RawRepresentable, Hashable, Comparable, Sendable {
     public static func < (left: TableID, right: TableID) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// The place of a column in its table's array of columns. A dropped column leaves a hole.
+/// The place of a column in its table's array of columns.
+///
+/// A dropped column leaves a hole.
 public struct ColumnID: RawRepresentable, Hashable, Comparable, Sendable {
     /// The place, below ``limit``.
     public var rawValue: Int

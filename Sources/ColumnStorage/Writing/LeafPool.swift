@@ -7,7 +7,9 @@ final class LeafPool {
         for blocks in free.values { for block in blocks { block.deallocate() } }
     }
 
-    /// A leaf for values of this width; 0 is a presence bitmap. Its content is undefined.
+    /// A leaf for values of this width; 0 is a presence bitmap.
+    ///
+    /// Its content is undefined.
     func take(width: Int) -> HeapLeaf {
         let block =
             free[width]?.popLast()

@@ -1,7 +1,9 @@
 import LMDBStorage
 
-/// A list of one row inside a write. Every change marks the (row, column) as modified, keeps the number of
-/// elements in the row and the index of links backwards. Positions must be in range: callers check.
+/// A list of one row inside a write.
+///
+/// Every change marks the (row, column) as modified, keeps the number of elements in the row and
+/// the index of links backwards. Positions must be in range: callers check.
 ///
 /// Appending touches only the last chunk, however long the list is.
 public struct ListEditor {

@@ -41,7 +41,9 @@ public final class RowWriter {
         leaves.deallocate()
     }
 
-    /// Begins a row. It exists once ``endRow()`` is called.
+    /// Begins a row.
+    ///
+    /// It exists once ``endRow()`` is called.
     public func beginRow() {
         let key = state.pointee.keyBound
         let cluster = Int(key) / Cluster.rows
@@ -71,7 +73,9 @@ public final class RowWriter {
         cells.pointee.generation = session.generation.pointee
     }
 
-    /// Ends the row, which exists from now on. Returns its key.
+    /// Ends the row, which exists from now on.
+    ///
+    /// Returns its key.
     @discardableResult  // because: bulk loads seldom need the keys
     public func endRow() -> ObjectKey {
         let row = cells.pointee.row

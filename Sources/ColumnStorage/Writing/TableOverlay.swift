@@ -182,8 +182,9 @@ final class TableOverlay {
         }
     }
 
-    /// Puts away every heap leaf, in the order of their keys. The last time, a few rows of the newest
-    /// cluster may stay rows.
+    /// Puts away every heap leaf, in the order of their keys.
+    ///
+    /// The last time, a few rows of the newest cluster may stay rows.
     func flushAll(isLast: Bool = false) throws(StorageError) {
         if isLast { try storeTailRows() }
         let newest = tailCluster
@@ -280,7 +281,9 @@ final class TableOverlay {
         }
     }
 
-    /// Stores the long values that are new and removes those that are gone. Returns which rows are long.
+    /// Stores the long values that are new and removes those that are gone.
+    ///
+    /// Returns which rows are long.
     private func putLong(
         _ leaf: HeapLeaf, _ slot: Int, _ cluster: Int, _ present: ClusterBits
     ) throws(StorageError) -> ClusterBits {

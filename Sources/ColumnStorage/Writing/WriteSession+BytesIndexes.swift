@@ -3,7 +3,9 @@ import LMDBStorage
 // The same for columns of bytes.
 extension WriteSession {
     /// Moves the entry of a row in an index of bytes from what the row holds to other bytes; nil is
-    /// no entry. Call it before the row is changed.
+    /// no entry.
+    ///
+    /// Call it before the row is changed.
     func reindexBytes(
         _ overlay: TableOverlay, _ column: ColumnID, _ key: ObjectKey,
         to new: UnsafeRawBufferPointer?, isNew: Bool

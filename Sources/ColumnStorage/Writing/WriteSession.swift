@@ -1,6 +1,8 @@
 import LMDBStorage
 
-/// An open write of a snapshot: what changes rows. Reads of the snapshot see its changes at once.
+/// An open write of a snapshot: what changes rows.
+///
+/// Reads of the snapshot see its changes at once.
 ///
 /// Belongs to the thread that began it. Everything it touches stays unpacked in memory until commit,
 /// or until there is too much of it. A failure while data is put away (a full disk or map) is kept and
@@ -74,8 +76,9 @@ public final class WriteSession {
         return overlay
     }
 
-    /// Creates the table, or changes what it looks like. Added columns read as zero, null or empty for
-    /// the rows that exist, at no cost.
+    /// Creates the table, or changes what it looks like.
+    ///
+    /// Added columns read as zero, null or empty for the rows that exist, at no cost.
     public func define(_ table: TableDefinition) throws(StorageError) {
         guard table.id.rawValue < TableID.limit - 1, table.columns.count < ColumnID.limit else {
             throw StorageError(.system, call: "too many tables or columns", file: file.path)
@@ -115,7 +118,9 @@ public final class WriteSession {
         }
     }
 
-    /// Stores a small named blob. The schema counts as changed.
+    /// Stores a small named blob.
+    ///
+    /// The schema counts as changed.
     public func setMetadata(_ name: String, _ value: [UInt8]) throws(StorageError) {
         try Metadata.write("user." + name, value, in: transaction.handle, file.tables.meta)
         isSchemaChanged = true
@@ -161,7 +166,9 @@ public final class WriteSession {
         }
     }
 
-    /// Removes a row. Its key is never used again.
+    /// Removes a row.
+    ///
+    /// Its key is never used again.
     public func delete(_ table: TableID, _ key: ObjectKey) throws(StorageError) {
         let overlay = overlay(table)
         let (cluster, row) = place(key)

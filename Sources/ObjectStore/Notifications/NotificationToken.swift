@@ -23,6 +23,13 @@ public final class NotificationToken {
     /// Whether the handler may still be called.
     public var isValid: Bool { observer.isActive }
 
+    /// Called once when the observation has ended, however it ended: by a token, by the end of what
+    /// was observed, or by the store's closing.
+    public var endHandler: (() -> Void)? {
+        get { observer.endHandler }
+        set { observer.endHandler = newValue }
+    }
+
     /// The name for reports; empty if none was given.
     public var name: String { observer.name }
 

@@ -34,6 +34,9 @@ class Observer {
     /// What is observed, for messages.
     var subject: String { "the store" }
 
+    /// Called once when the observation has ended.
+    final var endHandler: (() -> Void)?
+
     /// Ends the observation, from inside or outside a call.
     final func end() {
         guard isActive else { return }
@@ -42,6 +45,9 @@ class Observer {
         release()
         pump?.didEnd(self)
         pump = nil
+        let endHandler = endHandler
+        self.endHandler = nil
+        endHandler?()
     }
 
     /// Lets go of the handler and of what was kept for it.
