@@ -34,7 +34,7 @@ public final class WriteSession {
     let definitionsBefore: [TableID: TableDefinition]
 
     /// Memory for unpacked leaves before they are put away early.
-    static let memoryLimit = 48 << 20
+    static let memoryLimit = 24 << 20
 
     init(_ snapshot: Snapshot, _ transaction: WriteTransaction) {
         self.snapshot = snapshot
