@@ -1,0 +1,69 @@
+import Testing
+
+/// Several processes on one file.
+@Suite struct TwoProcessTests {
+    private static let schema = """
+        local store = moonpool.open {
+          path = arg[1], durability = "memory",
+          schema = { Entry = { id = "int primary", writer = "string" } },
+        }
+
+        """
+
+    @Test func `commits of one process wake the observers of another, with exact changes`() throws {
+        let folder = try TemporaryFolder()
+        let store = folder.path + "/shared.moonpool"
+        let observer = try folder.write(
+            Self.schema + """
+                local seen = 0
+                local token
+                token = store:objects("Entry"):where("writer == 'other'"):observe(function(change)
+                  if change.type == "initial" then print("ready") io.flush() return end
+                  for _, index in ipairs(change.insertions) do
+                    seen = seen + 1
+                    assert(change.collection[index].id == seen, "a change that was missed or doubled")
+                  end
+                  if seen == 50 then print("seen " .. seen) token:invalidate() end
+                end)
+                """, to: "observer.lua")
+        let writer = try folder.write(
+            Self.schema + """
+                for id = 1, 50 do
+                  store:write(function() store:create("Entry", { id = id, writer = "other" }) end)
+                end
+                """, to: "writer.lua")
+        let observing = try Subprocess(Tool.path, [observer, store])
+        try observing.wait { observing.output.contains("ready") }
+        let writing = try Tool.run([writer, store])
+        #expect(writing.exitCode == 0, "\(writing.error)")
+        let outcome = try observing.finish()
+        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        #expect(outcome.lines == ["ready", "seen 50"])
+    }
+
+    @Test func `writers of several processes take turns and lose nothing`() throws {
+        let folder = try TemporaryFolder()
+        let store = folder.path + "/shared.moonpool"
+        let writer = try folder.write(
+            Self.schema + """
+                for _ = 1, 100 do
+                  store:write(function()
+                    store:create("Entry", { id = #store:objects "Entry" + 1, writer = arg[2] })
+                  end)
+                end
+                """, to: "writer.lua")
+        let writers = try (1...3).map { try Subprocess(Tool.path, [writer, store, "\($0)"]) }
+        for process in writers {
+            let outcome = try process.finish()
+            #expect(outcome.exitCode == 0, "\(outcome.error)")
+        }
+        let counted = try Tool.run([
+            "-e",
+            """
+            local store = moonpool.open("\(store)")
+            print(#store:objects "Entry", store:objects("Entry"):max "id")
+            """,
+        ])
+        #expect(counted.output == "300\t300\n", "\(counted.error)")
+    }
+}
