@@ -9,7 +9,7 @@ let strict: [SwiftSetting] =
 let safe: [SwiftSetting] =
     strict + [.strictMemorySafety(), .treatWarning("StrictMemorySafety", as: .error)]
 
-/// The few modules where pointers live: LMDBStorage, ColumnStorage, EventLoops, LuaHost and LineEditing.
+/// The few modules where pointers live: LMDBStorage, ColumnStorage, Decimals, EventLoops, LuaHost and LineEditing.
 let unsafeZone: [SwiftSetting] = strict
 
 let package = Package(
@@ -26,6 +26,7 @@ let package = Package(
         .systemLibrary(
             name: "CLMDB", pkgConfig: "lmdb",
             providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
+        .systemLibrary(name: "CDecimal", providers: [.apt(["libintelrdfpmath-dev"])]),
         .systemLibrary(
             name: "CLua", pkgConfig: "lua5.4",
             providers: [.apt(["liblua5.4-dev"]), .brew(["lua"])]),
@@ -41,7 +42,9 @@ let package = Package(
 
         .target(name: "LMDBStorage", dependencies: ["CLMDB"], swiftSettings: unsafeZone),
         .target(name: "ColumnStorage", dependencies: ["LMDBStorage"], swiftSettings: unsafeZone),
-        .target(name: "ObjectStore", dependencies: ["ColumnStorage"], swiftSettings: safe),
+        .target(name: "Decimals", dependencies: ["CDecimal"], swiftSettings: unsafeZone),
+        .target(
+            name: "ObjectStore", dependencies: ["ColumnStorage", "Decimals"], swiftSettings: safe),
 
         .target(name: "CLuaShims", dependencies: ["CLua"]),
         .target(name: "LuaHost", dependencies: ["CLuaShims"], swiftSettings: unsafeZone),
@@ -49,7 +52,8 @@ let package = Package(
         .target(name: "LineEditing", dependencies: ["CEdit"], swiftSettings: unsafeZone),
 
         .target(
-            name: "StoreBindings", dependencies: ["ObjectStore", "LuaHost"], swiftSettings: safe),
+            name: "StoreBindings", dependencies: ["ObjectStore", "LuaHost", "Decimals"],
+            swiftSettings: safe),
         .target(
             name: "ScriptHost",
             dependencies: ["StoreBindings", "ObjectStore", "LuaHost", "EventLoops"],
@@ -82,6 +86,8 @@ let package = Package(
         .testTarget(
             name: "ColumnStorageTests", dependencies: ["ColumnStorage", "LMDBStorage"],
             swiftSettings: unsafeZone),
+        .testTarget(
+            name: "DecimalsTests", dependencies: ["Decimals"], swiftSettings: unsafeZone),
         .testTarget(
             name: "ObjectStoreTests", dependencies: ["ObjectStore", "ColumnStorage"],
             swiftSettings: unsafeZone),

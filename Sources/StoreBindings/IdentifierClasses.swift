@@ -24,7 +24,7 @@ final class UUIDBox {
                         .boolean(
                             try call.object(1, type).identifier < call.object(2, type).identifier))
                 }),
-            LuaMethod("__concat", anyReceiver: joined),
+            LuaMethod("__concat", anyReceiver: joinedTexts),
         ])
 
     /// `moonpool.uuid([text])`.
@@ -62,7 +62,7 @@ final class ObjectIDBox {
                         .boolean(
                             try call.object(1, type).identifier < call.object(2, type).identifier))
                 }),
-            LuaMethod("__concat", anyReceiver: joined),
+            LuaMethod("__concat", anyReceiver: joinedTexts),
         ])
 
     /// `moonpool.object_id([text])`.
@@ -96,7 +96,7 @@ final class DataBox {
                     return call.answer(
                         .boolean(left != nil && left == call.optionalObject(2, type)?.bytes))
                 }),
-            LuaMethod("__concat", anyReceiver: joined),
+            LuaMethod("__concat", anyReceiver: joinedTexts),
         ])
 }
 
@@ -108,7 +108,7 @@ final class NullMarker {
 }
 
 /// `a .. b` of two values by their texts.
-private let joined: @Sendable (borrowing LuaCall) throws -> LuaAnswer = { call in
+let joinedTexts: @Sendable (borrowing LuaCall) throws -> LuaAnswer = { call in
     let left = try call.state.describe(call[1])
     let right = try call.state.describe(call[2])
     return call.answer(.string(LuaString(bytes: left.bytes + right.bytes)))

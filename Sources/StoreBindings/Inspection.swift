@@ -35,6 +35,7 @@ extension StoreModule {
         if let box = userdata.object(as: ObjectIDBox.type) {
             return .text(box.identifier.description)
         }
+        if let box = userdata.object(as: DecimalBox.type) { return .text(box.number.description) }
         if let box = userdata.object(as: DataBox.type) { return .text("\(box.bytes.count) bytes") }
         return userdata.object(as: NullMarker.type) != nil ? .text("null") : nil
     }
@@ -56,6 +57,7 @@ extension StoreModule {
         if userdata.object(as: ListHandle.type) != nil { return ListHandle.type.members }
         if userdata.object(as: StoreHandle.type) != nil { return StoreHandle.type.members }
         if userdata.object(as: TokenHandle.type) != nil { return TokenHandle.type.members }
+        if userdata.object(as: DecimalBox.type) != nil { return DecimalBox.type.members }
         if userdata.object(as: ChangeHandle.type) != nil { return ChangeHandle.type.members }
         return []
     }
@@ -94,6 +96,9 @@ extension StoreModule {
         Documented(
             name: ChangeHandle.type.name, summary: ChangeHandle.type.summary,
             members: ChangeHandle.type.members),
+        Documented(
+            name: DecimalBox.type.name, summary: DecimalBox.type.summary,
+            members: DecimalBox.type.members),
         Documented(
             name: "date", summary: "A moment in microseconds; its fields are those of UTC.",
             members: DateClass.methods.members),

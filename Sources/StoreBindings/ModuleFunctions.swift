@@ -14,6 +14,7 @@ struct ModuleFunctions {
         ("date", "([text | seconds | fields]) → date", "A moment; now without an argument."),
         ("uuid", "([text]) → uuid", "A UUID; a random one without an argument."),
         ("object_id", "([text]) → object_id", "An object id; a new one without an argument."),
+        ("decimal", "(text | number) → decimal", "A decimal number of 34 digits."),
         ("data", "(bytes) → data", "Bytes for a data property."),
         ("class_of", "(object) → string", "The name of an object's class."),
         ("store_of", "(object | Results | list) → store", "The store that a value comes from."),
@@ -32,6 +33,7 @@ struct ModuleFunctions {
         add("date") { try dates.make($0) }
         add("uuid", UUIDBox.make)
         add("object_id", ObjectIDBox.make)
+        add("decimal", DecimalBox.make)
         add("data") { call in call.answer(DataBox(try call.string(1).bytes), DataBox.type) }
         add("new", UnmanagedObject.make)
         add("class_of") { call in
@@ -63,7 +65,7 @@ struct ModuleFunctions {
     private func addMethodsAsFunctions(
         _ add: (String, @escaping (borrowing LuaCall) throws -> LuaAnswer) -> Void
     ) {
-        let own: Set = ["open", "date", "uuid", "object_id", "data", "new"]
+        let own: Set = ["open", "date", "uuid", "object_id", "decimal", "data", "new"]
         let names =
             ObjectClass.methods.members.map(\.name) + ResultsHandle.type.members.map(\.name)
             + ListHandle.type.members.map(\.name)

@@ -106,8 +106,10 @@ struct SchemaArguments {
         case .nil: return nil
         case .boolean(let flag): return .bool(flag)
         case .integer(let number):
+            if property.type == .decimal { return .decimal(DecimalValue(number)) }
             return property.type == .double ? .double(Double(number)) : .int(number)
-        case .number(let number): return .double(number)
+        case .number(let number):
+            return property.type == .decimal ? .decimal(DecimalValue(number)) : .double(number)
         case .string(let string):
             if property.type == .data { return .data(string.bytes) }
             if let text = string.text { return .string(text) }
@@ -117,6 +119,7 @@ struct SchemaArguments {
             }
             if let box = userdata.object(as: UUIDBox.type) { return .uuid(box.identifier) }
             if let box = userdata.object(as: ObjectIDBox.type) { return .objectID(box.identifier) }
+            if let box = userdata.object(as: DecimalBox.type) { return .decimal(box.number) }
             if let box = userdata.object(as: DataBox.type) { return .data(box.bytes) }
             if userdata.object(as: NullMarker.type) != nil { return nil }
         case .table(let table) where table.pairs.isEmpty && property.isList: return .list([])

@@ -32,6 +32,7 @@ struct ValueBridge {
         case .date(let moment): handle.dates.userdata(moment, state)
         case .uuid(let identifier): state.userdata(UUIDBox(identifier), UUIDBox.type)
         case .objectID(let identifier): state.userdata(ObjectIDBox(identifier), ObjectIDBox.type)
+        case .decimal(let number): state.userdata(DecimalBox(number), DecimalBox.type)
         case .object(let reference): frozen?.userdata(reference) ?? handle.userdata(reference)
         case .list(let values): .table(state.makeTable(values.map(lua)))
         case .dictionary(let values): .table(table(values))
@@ -70,6 +71,7 @@ struct ValueBridge {
     private func simpleBox(_ field: borrowing LuaField) -> Value? {
         if let box = field.box(UUIDBox.type) { return .uuid(box.identifier) }
         if let box = field.box(ObjectIDBox.type) { return .objectID(box.identifier) }
+        if let box = field.box(DecimalBox.type) { return .decimal(box.number) }
         if let box = field.box(DataBox.type) { return .data(box.bytes) }
         return field.box(NullMarker.type) != nil ? .null : nil
     }
@@ -186,6 +188,7 @@ struct ValueBridge {
             if let live = userdata.liveObject { return try object(live) }
             if let box = userdata.object(as: UUIDBox.type) { return .uuid(box.identifier) }
             if let box = userdata.object(as: ObjectIDBox.type) { return .objectID(box.identifier) }
+            if let box = userdata.object(as: DecimalBox.type) { return .decimal(box.number) }
             if let box = userdata.object(as: DataBox.type) { return .data(box.bytes) }
             if userdata.object(as: NullMarker.type) != nil { return .null }
             if let list = userdata.object(as: ListHandle.type) {

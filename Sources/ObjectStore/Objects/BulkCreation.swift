@@ -71,7 +71,7 @@ final class BulkCreation {
         switch (field.type, value) {
         case (.bool, .bool), (.int, .int), (.float, .float), (.double, .double),
             (.string, .string), (.data, .data), (.date, .date), (.uuid, .uuid),
-            (.objectID, .objectID):
+            (.objectID, .objectID), (.decimal, .decimal):
             return true
         case (.object, .object(let reference)):
             guard let target = targets[position] else { return false }
@@ -104,6 +104,7 @@ final class BulkCreation {
         case .date(let moment): writer.setInt(column, moment.microseconds)
         case .uuid(let identifier): writer.setBytes(column, identifier.bytes)
         case .objectID(let identifier): writer.setBytes(column, identifier.bytes)
+        case .decimal(let number): writer.setBytes(column, number.bytes)
         case .object(let reference): writer.setLink(column, reference.key)
         }
     }

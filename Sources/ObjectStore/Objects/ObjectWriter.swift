@@ -60,6 +60,7 @@ struct ObjectWriter {
             session.set(table, column, key, bytes: identifier.bytes)
         case .objectID(let identifier):
             session.set(table, column, key, bytes: identifier.bytes)
+        case .decimal(let number): session.set(table, column, key, bytes: number.bytes)
         case .object(let reference): session.set(table, column, key, link: reference.key)
         case .list(let values):
             try StoreError.wrapping { () throws(StorageError) in

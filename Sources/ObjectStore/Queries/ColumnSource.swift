@@ -19,8 +19,10 @@ struct ColumnSource: Hashable, Sendable {
         case .double: rows.double(column, key).map(Scalar.double) ?? .null
         case .string, .data, .uuid, .objectID:
             rows.withBytes(column, key) { .bytes([UInt8](copying: Span(_bytes: $0))) } ?? .null
+        case .decimal:
+            rows.bytes(column, key).flatMap(DecimalValue.init(bytes:)).map(Scalar.decimal) ?? .null
         case .object: rows.link(column, key).map(Scalar.link) ?? .null
-        case .backlinks: .null
+        case .mixed, .backlinks: .null
         }
     }
 
@@ -36,7 +38,9 @@ struct ColumnSource: Hashable, Sendable {
             }
         case .float(let number): .double(Double(number))
         case .double(let number): .double(number)
-        case .bytes(let bytes): .bytes(bytes)
+        case .bytes(let bytes):
+            type == .decimal
+                ? DecimalValue(bytes: bytes).map(Scalar.decimal) ?? .null : .bytes(bytes)
         }
     }
 

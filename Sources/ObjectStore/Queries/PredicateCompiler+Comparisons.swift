@@ -135,6 +135,8 @@ extension PredicateCompiler {
             form = .bool((number == 1) != matchesNull)
         case (.value(.int), _), (.value(.date), _):
             form = PredicateCompiler.whole(operation.comparison ?? .equal, constant)
+        case (.value(.decimal), _), (.value(.double), .decimal):
+            form = .compare(operation.comparison ?? .equal, PredicateCompiler.decimal(constant))
         case (.value(.float), _), (.value(.double), _):
             let number = PredicateCompiler.real(constant, path.type)
             form = .double(operation.comparison ?? .equal, number)
@@ -152,6 +154,8 @@ extension PredicateCompiler {
         switch constant {
         case .int(let value): return .int(comparison, value)
         case .double(let value): number = value
+        case .decimal(let value):
+            return value.exactInt.map { .int(comparison, $0) } ?? .compare(comparison, constant)
         default: return .never
         }
         if let exact = Int64(exactly: number) { return .int(comparison, exact) }
@@ -184,6 +188,11 @@ extension PredicateCompiler {
         return rounded.isFinite ? rounded : number
     }
 
+    /// A constant for a decimal column: the decimal that a number is written as.
+    private static func decimal(_ constant: Scalar) -> Scalar {
+        constant.decimal.map(Scalar.decimal) ?? constant
+    }
+
     private func between(
         _ left: PredicateOperand, _ right: PredicateOperand, _ folding: TextFolding,
         _ syntax: ComparisonSyntax
@@ -205,7 +214,15 @@ extension PredicateCompiler {
         if bounds.contains(where: { $0.value == .null }) { return ConstantNode(value: false) }
         if case .path(let path) = left.form {
             let form: ValueTest.Form
-            if left.type == .value(.int) || left.type == .value(.date) {
+            let needsDecimals =
+                left.type == .value(.decimal)
+                || left.type != .value(.float)
+                    && bounds.contains { $0.type == .value(.decimal) }
+            if needsDecimals {
+                form = .between(
+                    PredicateCompiler.decimal(bounds[0].value),
+                    PredicateCompiler.decimal(bounds[1].value))
+            } else if left.type == .value(.int) || left.type == .value(.date) {
                 form = PredicateCompiler.wholeRange(bounds[0].value, bounds[1].value)
             } else {
                 form = .doubleBetween(
@@ -292,6 +309,10 @@ extension PredicateCompiler {
                 if case .int(.equal, let number) = whole(.equal, value) { number } else { nil }
             }
             form = .intIn(Set(numbers).sorted())
+        case .value(.decimal):
+            form = .oneOf(values.filter { $0 != .null }.map(decimal))
+        case .value(.double) where values.contains { if case .decimal = $0 { true } else { false } }:
+            form = .oneOf(values.filter { $0 != .null })
         case .value(.float), .value(.double):
             form = .doubleIn(values.filter { $0 != .null }.map { real($0, type) })
         case .value(.bool):

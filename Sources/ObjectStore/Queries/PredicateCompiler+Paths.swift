@@ -287,7 +287,8 @@ extension PredicateCompiler {
         depend(on: walk.components, in: scope)
         let path = CompiledPath(hops: walk.hops, terminal: walk.terminal)
         let type: PropertyType =
-            operation == .minimum || operation == .maximum ? last.type : .double
+            operation == .minimum || operation == .maximum || last.type == .decimal
+            ? last.type : .double
         return PredicateOperand(
             form: .expression(AggregateExpression(operation: operation, path: path)),
             type: .value(type), description: "'@\(sign.name)'", range: range)

@@ -192,6 +192,7 @@ struct PredicateCompiler {
         case .date(let moment): (.int(moment.microseconds), .value(.date))
         case .uuid(let identifier): (.bytes(identifier.bytes), .value(.uuid))
         case .objectID(let identifier): (.bytes(identifier.bytes), .value(.objectID))
+        case .decimal(let number): (.decimal(number), .value(.decimal))
         case .object(let reference): (.link(reference.key), .object(reference.table))
         case .list, .dictionary: nil
         }
@@ -232,16 +233,17 @@ struct PredicateCompiler {
             }
             expressions.append(expression)
         }
+        let isDecimal = left.type == .value(.decimal) || right.type == .value(.decimal)
+        let type = OperandType.value(isDecimal ? .decimal : .double)
         if case .constant(let a) = left.form, case .constant(let b) = right.form {
             let value = ArithmeticExpression.compute(operation, a, b)
             return PredicateOperand(
-                form: .constant(value), type: .value(.double), description: "a number",
-                range: range)
+                form: .constant(value), type: type, description: "a number", range: range)
         }
         return PredicateOperand(
             form: .expression(
                 ArithmeticExpression(
                     operation: operation, left: expressions[0], right: expressions[1])),
-            type: .value(.double), description: "a calculation", range: range)
+            type: type, description: "a calculation", range: range)
     }
 }

@@ -1,4 +1,5 @@
 import ColumnStorage
+import Decimals
 
 /// An operand that is computed for each row.
 protocol PredicateExpression: Sendable {
@@ -121,12 +122,28 @@ struct ArithmeticExpression: PredicateExpression {
             if let exact, !exact.overflow { return .int(exact.partialValue) }
         }
         if left == .nothing || right == .nothing { return .nothing }
+        if case .decimal = left { return compute(operation, left.decimal, right.decimal) }
+        if case .decimal = right { return compute(operation, left.decimal, right.decimal) }
         guard let a = left.number, let b = right.number else { return .null }
         return switch operation {
         case .plus: .double(a + b)
         case .minus: .double(a - b)
         case .times: .double(a * b)
         case .divided: .double(a / b)
+        }
+    }
+}
+
+extension ArithmeticExpression {
+    private static func compute(
+        _ operation: ArithmeticOperator, _ left: DecimalValue?, _ right: DecimalValue?
+    ) -> Scalar {
+        guard let left, let right else { return .null }
+        return switch operation {
+        case .plus: .decimal(left + right)
+        case .minus: .decimal(left - right)
+        case .times: .decimal(left * right)
+        case .divided: .decimal(left / right)
         }
     }
 }
@@ -144,6 +161,7 @@ struct Aggregate {
     private var sum: Int64 = 0
     private var real = 0.0
     private var isReal = false
+    private var decimal: DecimalValue?
     private var count = 0
     private var extreme = Scalar.nothing
 
@@ -160,12 +178,13 @@ struct Aggregate {
         case .maximum:
             if extreme == .nothing || Scalar.order(value, extreme) == 1 { extreme = value }
         case .sum, .average:
-            guard let number = value.number else { return }
-            if case .int(let whole) = value {
-                add(whole)
-            } else {
+            switch value {
+            case .int(let whole): add(whole)
+            case .double(let number):
                 real += number
                 isReal = true
+            case .decimal(let number): decimal = decimal.map { $0 + number } ?? number
+            default: return
             }
         }
     }
@@ -219,8 +238,19 @@ struct Aggregate {
     var result: Scalar {
         switch operation {
         case .minimum, .maximum: extreme
-        case .sum: isReal ? .double(real) : .int(sum)
-        case .average: count == 0 ? .nothing : .double(real / Double(count))
+        case .sum: total
+        case .average:
+            switch total {
+            case _ where count == 0: .nothing
+            case .decimal(let total): .decimal(total / DecimalValue(Int64(count)))
+            default: .double(real / Double(count))
+            }
         }
+    }
+
+    private var total: Scalar {
+        let others: Scalar = isReal ? .double(real) : .int(sum)
+        guard let decimal else { return others }
+        return .decimal(others.decimal.map { decimal + $0 } ?? decimal)
     }
 }

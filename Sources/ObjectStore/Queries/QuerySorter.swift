@@ -197,6 +197,7 @@ struct QuerySorter {
         case .double(let value): return SortCode.of(value)
         case .link(let target): return SortCode.of(target.rawValue)
         case .bytes(let bytes): return arena.add(bytes)
+        case .decimal(let value): return arena.add(value.orderedBytes)
         }
     }
 }

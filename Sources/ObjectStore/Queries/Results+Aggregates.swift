@@ -9,6 +9,8 @@ extension Results {
     public func sum(_ path: String) throws -> Value {
         switch try aggregate(.sum, path) {
         case (.int(let value), let type) where type == .int: .int(value)
+        case (.decimal(let value), _): .decimal(value)
+        case (.int(0), .decimal): .decimal(.zero)
         case (let value, _): .double(value.number ?? 0)
         }
     }
@@ -34,6 +36,7 @@ extension Results {
     /// Throws as ``sum(_:)``.
     public func average(_ path: String) throws -> Value {
         let (value, _) = try aggregate(.average, path)
+        if case .decimal(let average) = value { return .decimal(average) }
         return value.number.map(Value.double) ?? .null
     }
 
@@ -50,6 +53,7 @@ extension Results {
         case .int(let value):
             type == .date ? .date(Timestamp(microseconds: value)) : .int(value)
         case .double(let value): type == .float ? .float(Float(value)) : .double(value)
+        case .decimal(let value): .decimal(value)
         default: .null
         }
     }
@@ -80,7 +84,9 @@ extension Results {
         }
         let keys = try keys()
         var aggregate = Aggregate(operation)
-        if compiled.hops.isEmpty, case .value(_, let column) = compiled.terminal {
+        if compiled.hops.isEmpty, case .value(_, let column) = compiled.terminal,
+            type != .decimal
+        {
             let rows = source.view.table(query.table)
             let isDone = keys.forEachCluster { cluster, bits in
                 aggregate.add(column, of: rows, cluster, bits)

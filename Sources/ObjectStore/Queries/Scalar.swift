@@ -11,6 +11,8 @@ enum Scalar: Hashable, Sendable {
     case bool(Bool)
     case int(Int64)
     case double(Double)
+    /// Apart, because it is large and the others are not.
+    indirect case decimal(DecimalValue)
     case bytes([UInt8])
     case link(ObjectKey)
 
@@ -19,6 +21,17 @@ enum Scalar: Hashable, Sendable {
         switch self {
         case .int(let value): Double(value)
         case .double(let value): value
+        case .decimal(let value): value.double
+        default: nil
+        }
+    }
+
+    /// The number as a decimal; nil for what is no number.
+    var decimal: DecimalValue? {
+        switch self {
+        case .int(let value): DecimalValue(value)
+        case .double(let value): DecimalValue(value)
+        case .decimal(let value): value
         default: nil
         }
     }
@@ -30,6 +43,9 @@ enum Scalar: Hashable, Sendable {
         case (.int(let a), .double(let b)): order(a, b)
         case (.double(let a), .int(let b)): order(b, a).map { -$0 }
         case (.double(let a), .double(let b)): a < b ? -1 : a > b ? 1 : a == b ? 0 : nil
+        case (.decimal(let a), .decimal(let b)): DecimalValue.order(a, b)
+        case (.decimal(let a), _): right.decimal.flatMap { DecimalValue.order(a, $0) }
+        case (_, .decimal(let b)): left.decimal.flatMap { DecimalValue.order($0, b) }
         case (.bool(let a), .bool(let b)): a == b ? 0 : a ? 1 : -1
         case (.bytes(let a), .bytes(let b)):
             a == b ? 0 : a.lexicographicallyPrecedes(b) ? -1 : 1

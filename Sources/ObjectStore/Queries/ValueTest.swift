@@ -17,6 +17,10 @@ struct ValueTest: Sendable {
         case doubleBetween(Double, Double)
         case doubleIn([Double])
         case bytes(TextTest)
+        /// What no column kernel knows: decimals.
+        case compare(Comparison, Scalar)
+        case between(Scalar, Scalar)
+        case oneOf([Scalar])
         /// Links to one of these objects, ascending.
         case links([ObjectKey])
         case notLink(ObjectKey)
@@ -45,6 +49,12 @@ struct ValueTest: Sendable {
         case (.doubleBetween(let low, let high), .double(let number)):
             return low <= number && number <= high
         case (.doubleIn(let set), .double(let number)): return set.contains(number)
+        case (.compare(let comparison, let bound), _):
+            return Scalar.holds(value, comparison, bound)
+        case (.between(let low, let high), _):
+            return Scalar.holds(value, .greaterOrEqual, low)
+                && Scalar.holds(value, .lessOrEqual, high)
+        case (.oneOf(let set), _): return set.contains { Scalar.holds(value, .equal, $0) }
         case (.bytes(let test), .bytes(let bytes)): return test.matches(bytes.span)
         case (.links(let keys), .link(let key)): return keys.containsSorted(key)
         case (.notLink(let other), .link(let key)): return key != other
@@ -58,7 +68,8 @@ struct ValueTest: Sendable {
         case .never, .always, .bool, .int, .intBetween: 1
         case .double, .doubleBetween, .links, .notLink: 2
         case .intIn, .doubleIn: 6
-        case .bytes(.folded), .bytes(.like): 60
+        case .compare, .between: 40
+        case .bytes(.folded), .bytes(.like), .oneOf: 60
         case .bytes(.contains): 15
         case .bytes: 8
         }

@@ -54,7 +54,7 @@ public enum PropertySyntax {
             throw StoreError(
                 .invalidSchema, "\(place): \(text): this version stores no \(kind)")
         }
-        if base == "decimal" || base == "mixed" {
+        if base == "mixed" {
             throw StoreError(
                 .invalidSchema, "\(place): this version stores no values of type \(base)")
         }

@@ -20,6 +20,10 @@ public enum PropertyType: String, Hashable, Sendable, CaseIterable {
     case uuid
     /// A 12-byte object id.
     case objectID = "object_id"
+    /// A decimal number of 34 digits.
+    case decimal
+    /// Any value: nil, a value of any other type, a link to an object of any class, lists and maps of such values.
+    case mixed
     /// A link to an object of the property's target class.
     case object
     /// The objects that link here through another property; read-only, without storage.
@@ -33,8 +37,8 @@ public enum PropertyType: String, Hashable, Sendable, CaseIterable {
         case .float: .float
         case .double: .double
         case .string: .string
-        case .data: .data
-        case .uuid: .bytes16
+        case .data, .mixed: .data
+        case .uuid, .decimal: .bytes16
         case .objectID: .bytes12
         case .object: .link
         case .backlinks: nil
@@ -50,8 +54,8 @@ public enum PropertyType: String, Hashable, Sendable, CaseIterable {
     /// Whether `<` and `>` mean something for the type.
     public var isOrdered: Bool { ![.object, .backlinks].contains(self) }
 
-    /// Whether the type is a number: int, float or double.
-    public var isNumeric: Bool { [.int, .float, .double].contains(self) }
+    /// Whether the type is a number: int, float, double or decimal.
+    public var isNumeric: Bool { [.int, .float, .double, .decimal].contains(self) }
 
     /// What a required property of the type holds where it was given no value, as after the property
     /// was added to a class that has objects; null for links.
@@ -66,7 +70,8 @@ public enum PropertyType: String, Hashable, Sendable, CaseIterable {
         case .date: .date(Timestamp(microseconds: 0))
         case .uuid: .uuid(UUIDValue(high: 0, low: 0))
         case .objectID: .objectID(ObjectIDValue(high: 0, low: 0))
-        case .object, .backlinks: .null
+        case .decimal: .decimal(.zero)
+        case .object, .backlinks, .mixed: .null
         }
     }
 }

@@ -97,7 +97,9 @@ public final class StoreView {
             guard let target = schema.target(of: property), let linked = rows.link(column, key)
             else { return nil }
             return .object(ObjectReference(table: target.table, key: linked))
-        case .backlinks: return nil
+        case .decimal:
+            return rows.bytes(column, key).flatMap(DecimalValue.init(bytes:)).map(Value.decimal)
+        case .mixed, .backlinks: return nil
         }
     }
 

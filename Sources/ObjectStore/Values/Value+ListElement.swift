@@ -16,6 +16,7 @@ extension Value {
         case .date(let moment): .int(moment.microseconds)
         case .uuid(let identifier): .bytes(identifier.bytes)
         case .objectID(let identifier): .bytes(identifier.bytes)
+        case .decimal(let number): .bytes(number.bytes)
         case .object(let reference): .int(reference.key.rawValue)
         }
     }
@@ -35,6 +36,8 @@ extension Value {
         case (.uuid, .bytes(let bytes)): self = UUIDValue(bytes: bytes).map(Value.uuid) ?? .null
         case (.objectID, .bytes(let bytes)):
             self = ObjectIDValue(bytes: bytes).map(Value.objectID) ?? .null
+        case (.decimal, .bytes(let bytes)):
+            self = DecimalValue(bytes: bytes).map(Value.decimal) ?? .null
         case (.object, .int(let number)):
             guard let target else {
                 self = .null

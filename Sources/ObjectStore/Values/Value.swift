@@ -1,4 +1,8 @@
 import ColumnStorage
+import Decimals
+
+/// A decimal number of 34 digits: ``Decimals/DecimalValue``, for the modules above.
+public typealias DecimalValue = Decimals.DecimalValue
 
 /// An object of a store by its place: a class's table and a key that is never used again.
 public struct ObjectReference: Hashable, Sendable {
@@ -37,11 +41,14 @@ public enum Value: Hashable, Sendable {
     case uuid(UUIDValue)
     /// A 12-byte object id.
     case objectID(ObjectIDValue)
+    /// A decimal number.
+    case decimal(DecimalValue)
     /// An object of the same store.
     case object(ObjectReference)
-    /// The values of a list; also an object's values in schema order where one is to be created.
+    /// The values of a list, or a list in a mixed value; also an object's values in schema order where
+    /// one is to be created.
     case list([Value])
-    /// The values of an object that is to be created, by property name.
+    /// A map in a mixed value; also the values of an object that is to be created, by property name.
     case dictionary([String: Value])
 }
 
@@ -59,6 +66,7 @@ extension Value {
         case .date: "date"
         case .uuid: "uuid"
         case .objectID: "object_id"
+        case .decimal: "decimal"
         case .object: "object"
         case .list: "list"
         case .dictionary: "table"
@@ -78,6 +86,7 @@ extension Value {
         case .date(let moment): moment.description
         case .uuid(let value): value.description
         case .objectID(let value): value.description
+        case .decimal(let value): value.description
         case .object(let reference): "object \(reference.key.rawValue)"
         case .list(let values): "a list of \(values.count)"
         case .dictionary(let values): "a table of \(values.count)"

@@ -30,6 +30,9 @@ enum ValueCoding {
         case .objectID(let value):
             writer.byte(9)
             writer.data(value.bytes)
+        case .decimal(let value):
+            writer.byte(11)
+            writer.data(value.bytes)
         case .list(let values):
             writer.byte(10)
             writer.number(UInt64(values.count))
@@ -57,6 +60,7 @@ enum ValueCoding {
                     if case .list = element { throw ByteReader.damaged }
                     return element
                 })
+        case 11: return .decimal(try DecimalValue(bytes: reader.data()).orDamaged())
         default: throw ByteReader.damaged
         }
     }

@@ -1,7 +1,7 @@
 /// Turns what somebody gives for a property into what the property stores.
 enum ValueConversion {
-    /// The value as the property stores it: whole doubles become ints, ints become doubles, other
-    /// types must match.
+    /// The value as the property stores it: numbers become the property's kind of number, to an int
+    /// only whole ones; other types must match.
     ///
     /// Links and nested tables pass unchanged; they are resolved by who creates.
     ///
@@ -29,7 +29,8 @@ enum ValueConversion {
             return .null
         case (.bool, .bool), (.int, .int), (.float, .float), (.double, .double),
             (.string, .string), (.data, .data), (.date, .date), (.uuid, .uuid),
-            (.objectID, .objectID), (.object, .object), (.object, .dictionary), (.object, .list):
+            (.objectID, .objectID), (.decimal, .decimal), (.object, .object),
+            (.object, .dictionary), (.object, .list):
             return value
         case (.int, .double(let number)):
             guard let whole = Int64(exactly: number) else { break }
@@ -38,6 +39,14 @@ enum ValueConversion {
         case (.double, .float(let number)): return .double(Double(number))
         case (.float, .int(let number)): return .float(Float(number))
         case (.float, .double(let number)): return .float(Float(number))
+        case (.decimal, .int(let number)): return .decimal(DecimalValue(number))
+        case (.decimal, .float(let number)): return .decimal(DecimalValue(number))
+        case (.decimal, .double(let number)): return .decimal(DecimalValue(number))
+        case (.int, .decimal(let number)):
+            guard let whole = number.exactInt else { break }
+            return .int(whole)
+        case (.double, .decimal(let number)): return .double(number.double)
+        case (.float, .decimal(let number)): return .float(Float(number.double))
         default: break
         }
         throw mismatch(value, property, classSchema)
@@ -55,6 +64,9 @@ enum ValueConversion {
             + "got \(value.typeName)"
         if case .double(let number) = value, property.type == .int {
             text += " \(number), which is not whole"
+        }
+        if case .decimal(let number) = value, property.type == .int {
+            text += " \(number), which is not a whole number of 64 bits"
         }
         return StoreError(.typeMismatch, text)
     }

@@ -82,6 +82,7 @@ struct StoreValues {
         case .int(let number): Cell(text: "\(number)", role: .number)
         case .float(let number): Cell(text: "\(number)", role: .number)
         case .double(let number): Cell(text: "\(number)", role: .number)
+        case .decimal(let number): Cell(text: "\(number)", role: .number)
         case .string(let text): Cell(text: text, role: .string, isText: true)
         case .object(let reference): Cell(text: label(reference, source), role: .type)
         case .date, .uuid, .objectID, .data, .list, .dictionary:

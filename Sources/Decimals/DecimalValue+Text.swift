@@ -1,0 +1,127 @@
+import CDecimal
+
+extension DecimalValue: CustomStringConvertible {
+    /// The number as it was written, as far as that makes sense: `12.30`, `1E+40`, `-Infinity`, `NaN`.
+    public var description: String {
+        if isNotANumber { return "NaN" }
+        let sign = isNegative ? "-" : ""
+        if isInfinite { return sign + "Infinity" }
+        let (coefficient, exponent) = parts
+        let digits = String(coefficient)
+        // The power of ten of the first digit.
+        let leading = exponent + digits.count - 1
+        if exponent <= 0 && leading >= -6 {
+            guard exponent < 0 else { return sign + digits }
+            let point = digits.count + exponent
+            guard point <= 0 else {
+                return sign + digits.prefix(point) + "." + digits.dropFirst(point)
+            }
+            return sign + "0." + String(repeating: "0", count: -point) + digits
+        }
+        let fraction = digits.count > 1 ? "." + digits.dropFirst() : ""
+        return "\(sign)\(digits.prefix(1))\(fraction)E\(leading < 0 ? "-" : "+")\(abs(leading))"
+    }
+
+    /// Reads `12.30`, `-1.5e10`, `Infinity` or `NaN`, in either case; nil for anything else, and for
+    /// numbers too large for a decimal128.
+    ///
+    /// More than 34 digits are rounded, ties to even.
+    public init?(_ text: some StringProtocol) {
+        var scanner = NumberScanner(text)
+        guard let number = scanner.scan() else { return nil }
+        switch number {
+        case .notANumber: self = .notANumber
+        case .infinity(let isNegative): self = isNegative ? -.infinity : .infinity
+        case .finite(let text):
+            self.init(shim_decimal_from_text(text))
+            guard isFinite else { return nil }
+        }
+    }
+}
+
+/// Checks the text of a number and cuts it down to what decides its value.
+private struct NumberScanner {
+    enum Number {
+        case notANumber
+        case infinity(isNegative: Bool)
+        /// Digits and an exponent that the library reads without losing anything.
+        case finite(String)
+    }
+
+    private let bytes: [UInt8]
+    private var position = 0
+
+    init(_ text: some StringProtocol) {
+        bytes = Array(text.utf8)
+    }
+
+    mutating func scan() -> Number? {
+        let isNegative = skip("-")
+        if !isNegative { _ = skip("+") }
+        let word = String(decoding: bytes[position...], as: UTF8.self).lowercased()
+        if word == "nan" { return .notANumber }
+        if word == "inf" || word == "infinity" { return .infinity(isNegative: isNegative) }
+        guard let (digits, dropped) = mantissa(), let exponent = exponent(),
+            position == bytes.count
+        else { return nil }
+        // Far outside the range only zero or infinity is left, whatever the exponent is exactly.
+        let power = max(-20_000, min(20_000, exponent + dropped))
+        return .finite("\(isNegative ? "-" : "")\(digits)E\(power)")
+    }
+
+    /// The digits without the point, and the power of ten that they must be multiplied with.
+    ///
+    /// Of more than 40 digits the rest only tells whether the number is above the rounding tie.
+    private mutating func mantissa() -> (digits: String, power: Int)? {
+        var digits: [UInt8] = []
+        var power = 0
+        var count = 0
+        var isRestZero = true
+        var isFraction = false
+        while position < bytes.count {
+            let byte = bytes[position]
+            if byte == UInt8(ascii: "."), !isFraction {
+                isFraction = true
+            } else if (48...57).contains(byte) {
+                count += 1
+                if digits.count < 40 {
+                    if digits != [48] { digits.append(byte) } else { digits = [byte] }
+                    if isFraction { power -= 1 }
+                } else {
+                    isRestZero = isRestZero && byte == 48
+                    if !isFraction { power += 1 }
+                }
+            } else {
+                break
+            }
+            position += 1
+        }
+        guard count > 0 else { return nil }
+        if !isRestZero {
+            digits.append(UInt8(ascii: "1"))
+            power -= 1
+        }
+        return (String(decoding: digits, as: UTF8.self), power)
+    }
+
+    private mutating func exponent() -> Int? {
+        guard skip("e") || skip("E") else { return 0 }
+        let isNegative = skip("-")
+        if !isNegative { _ = skip("+") }
+        var value = 0
+        let start = position
+        while position < bytes.count, (48...57).contains(bytes[position]) {
+            value = min(1_000_000, value * 10 + Int(bytes[position] - 48))
+            position += 1
+        }
+        return position > start ? (isNegative ? -value : value) : nil
+    }
+
+    private mutating func skip(_ character: Unicode.Scalar) -> Bool {
+        guard position < bytes.count, bytes[position] == UInt8(ascii: character) else {
+            return false
+        }
+        position += 1
+        return true
+    }
+}

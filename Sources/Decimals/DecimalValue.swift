@@ -1,0 +1,160 @@
+import CDecimal
+
+/// An IEEE 754 decimal128: 34 decimal digits and an exponent, so that 0.1 is 0.1.
+///
+/// Keeps how many places a number was written with (12.30 prints as 12.30), which does not count for
+/// equality and order: 12.30 equals 12.3. Not-a-number is equal to itself and stands last, so that
+/// values can be sorted and put into sets; ``order(_:_:)`` compares as numbers do.
+public struct DecimalValue: Sendable {
+    /// The sign, the exponent and the upper digits, in the standard's binary encoding.
+    let high: UInt64
+    /// The lower digits.
+    let low: UInt64
+
+    init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    init(_ value: shim_decimal) {
+        self.init(high: value.high, low: value.low)
+    }
+
+    var forLibrary: shim_decimal { shim_decimal(low: low, high: high) }
+}
+
+// MARK: - Parts
+
+extension DecimalValue {
+    /// The most digits that a value has.
+    public static let digits = 34
+    static let greatestCoefficient: UInt128 = 9_999_999_999_999_999_999_999_999_999_999_999
+    static let exponentBias = 6176
+
+    /// Not a number.
+    public static let notANumber = DecimalValue(high: 0x7C00_0000_0000_0000, low: 0)
+    /// More than any number.
+    public static let infinity = DecimalValue(high: 0x7800_0000_0000_0000, low: 0)
+    /// Zero without decimal places.
+    public static let zero = DecimalValue(isNegative: false, coefficient: 0, exponent: 0)
+
+    /// Whether the sign is minus; zeros have signs too.
+    public var isNegative: Bool { high >> 63 == 1 }
+    /// Whether this is not a number.
+    public var isNotANumber: Bool { high >> 58 & 0x1F == 0x1F }
+    /// Whether this is more than any number, or less.
+    public var isInfinite: Bool { high >> 58 & 0x1F == 0x1E }
+    /// Whether this is a number.
+    public var isFinite: Bool { high >> 59 & 0xF != 0xF }
+
+    /// The digits and the power of ten of a finite value.
+    var parts: (coefficient: UInt128, exponent: Int) {
+        // The other form of the encoding has room for coefficients that are too large, which are zero.
+        if high >> 61 & 3 == 3 { return (0, Int(high >> 47 & 0x3FFF) - Self.exponentBias) }
+        let coefficient = UInt128(high & 0x1_FFFF_FFFF_FFFF) << 64 | UInt128(low)
+        let exponent = Int(high >> 49 & 0x3FFF) - Self.exponentBias
+        return (coefficient <= Self.greatestCoefficient ? coefficient : 0, exponent)
+    }
+
+    /// A value of parts that fit.
+    init(isNegative: Bool, coefficient: UInt128, exponent: Int) {
+        let sign: UInt64 = isNegative ? 1 << 63 : 0
+        high =
+            sign | UInt64(exponent + Self.exponentBias) << 49
+            | UInt64(truncatingIfNeeded: coefficient >> 64)
+        low = UInt64(truncatingIfNeeded: coefficient)
+    }
+
+    /// The digits without zeros at the end, so that equal numbers have equal parts.
+    var shortest: (coefficient: UInt128, exponent: Int) {
+        var (coefficient, exponent) = parts
+        if coefficient == 0 { return (0, 0) }
+        while case let (quotient, rest) = coefficient.quotientAndRemainder(dividingBy: 10),
+            rest == 0
+        {
+            coefficient = quotient
+            exponent += 1
+        }
+        return (coefficient, exponent)
+    }
+}
+
+// MARK: - Comparing
+
+extension DecimalValue: Hashable, Comparable {
+    /// -1, 0 or 1; nil if one of them is not a number.
+    public static func order(_ left: DecimalValue, _ right: DecimalValue) -> Int? {
+        if left.isNotANumber || right.isNotANumber { return nil }
+        if shim_decimal_is_less(left.forLibrary, right.forLibrary) != 0 { return -1 }
+        return shim_decimal_is_equal(left.forLibrary, right.forLibrary) != 0 ? 0 : 1
+    }
+
+    /// Whether both are the same number, however many places they have.
+    public static func == (left: DecimalValue, right: DecimalValue) -> Bool {
+        order(left, right).map { $0 == 0 } ?? (left.isNotANumber && right.isNotANumber)
+    }
+
+    /// Whether the first is the smaller number; not-a-number stands last.
+    public static func < (left: DecimalValue, right: DecimalValue) -> Bool {
+        order(left, right).map { $0 < 0 } ?? (!left.isNotANumber && right.isNotANumber)
+    }
+
+    /// Hashes the number.
+    public func hash(into hasher: inout Hasher) {
+        guard isFinite else {
+            hasher.combine(isNotANumber ? 0 : isNegative ? 1 : 2)
+            return
+        }
+        let (coefficient, exponent) = shortest
+        hasher.combine(coefficient == 0 ? false : isNegative)
+        hasher.combine(coefficient)
+        hasher.combine(exponent)
+    }
+}
+
+// MARK: - Bytes
+
+extension DecimalValue {
+    /// The exponent of zero without places is stored as zero, so that sixteen zero bytes are a plain 0.
+    private static let storedExponent = UInt64(exponentBias) << 49
+
+    /// The 16 bytes that stand for the value in a file.
+    public var bytes: [UInt8] {
+        let stored = high ^ Self.storedExponent
+        return (0..<8).map { UInt8(truncatingIfNeeded: stored >> (56 - 8 * $0)) }
+            + (0..<8).map { UInt8(truncatingIfNeeded: low >> (56 - 8 * $0)) }
+    }
+
+    /// The value that 16 bytes stand for; nil for another number of them.
+    public init?(bytes: some Collection<UInt8>) {
+        guard bytes.count == 16 else { return nil }
+        high = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) } ^ Self.storedExponent
+        low = bytes.dropFirst(8).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    /// 16 bytes that order like the values and are equal for equal numbers; places are lost.
+    public var orderedBytes: [UInt8] {
+        let code: UInt128
+        let sign: UInt128 = 1 << 127
+        if isNotANumber {
+            code = .max
+        } else if isInfinite {
+            code = isNegative ? 0 : .max - 1
+        } else {
+            // One sign bit, 14 bits for the power of ten of the first digit, 113 bits of digits.
+            var (coefficient, exponent) = parts
+            if coefficient == 0 {
+                code = sign
+            } else {
+                while coefficient <= Self.greatestCoefficient / 10 {
+                    coefficient *= 10
+                    exponent -= 1
+                }
+                // Subnormal numbers are moved up to 33 powers of ten below the least exponent.
+                let magnitude = UInt128(exponent + Self.exponentBias + 64) << 113 | coefficient
+                code = isNegative ? sign - magnitude : sign + magnitude
+            }
+        }
+        return (0..<16).map { UInt8(truncatingIfNeeded: code >> (120 - 8 * $0)) }
+    }
+}

@@ -1,0 +1,53 @@
+import Testing
+
+@testable import Decimals
+
+@Suite("Decimals as text")
+struct DecimalTextTests {
+    @Test(
+        "a number prints as it was written",
+        arguments: [
+            "0", "-0", "12.30", "-12.30", "0.000001", "1E-7", "1.5E-10", "1E+40", "1.23E+5",
+            "100000", "9999999999999999999999999999999999",
+            "-9.999999999999999999999999999999999E+6144", "1E-6176", "0.00", "NaN", "Infinity",
+            "-Infinity",
+        ])
+    func roundTrip(_ text: String) throws {
+        #expect(try #require(DecimalValue(text)).description == text)
+    }
+
+    @Test(
+        "other spellings are read",
+        arguments: [
+            ("+1", "1"), (".5", "0.5"), ("5.", "5"), ("1e3", "1E+3"), ("1e-2", "0.01"),
+            ("0012", "12"), ("inf", "Infinity"), ("-INF", "-Infinity"), ("nan", "NaN"),
+            ("00.10", "0.10"), ("1e-99999", "0E-6176"),
+        ])
+    func spellings(_ text: String, _ expected: String) throws {
+        #expect(try #require(DecimalValue(text)).description == expected)
+    }
+
+    @Test(
+        "what is no number, or too large, is refused",
+        arguments: [
+            "", " ", "1 ", " 1", "1,5", "0x10", "1e", "1e+", ".", "-", "--1", "1.2.3", "1e5.5",
+            "infinit", "nan1", "one", "1e6145", "9e99999999999999999999", "1e\u{0}5", "１",
+        ])
+    func refused(_ text: String) {
+        #expect(DecimalValue(text) == nil)
+    }
+
+    @Test("more than 34 digits are rounded, ties to even, whatever comes far behind")
+    func rounding() throws {
+        let ones = String(repeating: "1", count: 33)
+        func rounded(_ text: String) -> String? { DecimalValue(text)?.description }
+        #expect(rounded("0.\(ones)25") == "0.\(ones)2")
+        #expect(rounded("0.\(ones)35") == "0.\(ones)4")
+        #expect(rounded("0.\(ones)45") == "0.\(ones)4")
+        let zeros = String(repeating: "0", count: 500)
+        #expect(rounded("0.\(ones)45\(zeros)1") == "0.\(ones)5")
+        #expect(rounded("0.\(ones)45\(zeros)0") == "0.\(ones)4")
+        #expect(rounded("1\(zeros)") == "1.000000000000000000000000000000000E+500")
+        #expect(rounded("1\(zeros)e-500") == "1.000000000000000000000000000000000")
+    }
+}
