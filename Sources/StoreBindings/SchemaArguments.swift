@@ -23,8 +23,22 @@ struct SchemaArguments {
                 throw Self.invalid(
                     "'\(name)' must be a table of properties, got a \(value.typeName)")
             }
-            return ClassSchema(name, try self.properties(properties, of: name))
+            let isEmbedded = try Self.isEmbedded(properties, name)
+            return ClassSchema(
+                name, try self.properties(properties, of: name), isEmbedded: isEmbedded)
         }.sorted { $0.name < $1.name }
+    }
+
+    /// `embedded = true` beside the properties; a property may bear that name too.
+    private static func isEmbedded(_ table: LuaTable, _ className: String) throws -> Bool {
+        let value = table["embedded"]
+        if let flag = value.boolean { return flag }
+        let isProperty = value.text != nil || value.table != nil
+        guard value.isNil || isProperty && table.count == 0 else {
+            throw invalid(
+                "'\(className)': 'embedded' is true or false, got a \(value.typeName)")
+        }
+        return false
     }
 
     private func properties(_ table: LuaTable, of className: String) throws -> [Property] {
@@ -35,12 +49,7 @@ struct SchemaArguments {
                 throw Self.invalid(
                     "'\(className)' has property names as keys, got a \(key.typeName)")
             }
-            if name == "embedded", case .boolean(let isEmbedded) = value {
-                if isEmbedded {
-                    throw Self.invalid("'\(className)': this version has no embedded classes")
-                }
-                continue
-            }
+            if name == "embedded", case .boolean = value { continue }
             properties.append(try property(name, value, in: className))
         }
         // The primary key first, then alphabetical: a Lua table has no order of its own.
@@ -148,6 +157,7 @@ struct SchemaText {
     /// One class: the short form, or the long one where there is a default.
     func table(_ classSchema: ClassSchema) -> LuaTable {
         let result = handle.state.makeTable(fields: classSchema.properties.count)
+        if classSchema.isEmbedded { result["embedded"] = .boolean(true) }
         for property in classSchema.properties {
             let text = LuaValue.text(PropertySyntax.text(of: property))
             guard let value = property.defaultValue else {

@@ -9,7 +9,8 @@ final class BulkCreation {
     private let fields: [Field]
     private let rows: TableReader
     private let writer: RowWriter
-    /// The readers of the classes that links lead to, by property.
+    /// The readers of the classes that links lead to, by property; none for embedded ones, which are never linked
+    /// but made.
     private let targets: [TableReader?]
     private let defaults: [Value?]
 
@@ -33,7 +34,8 @@ final class BulkCreation {
         }
         targets = classSchema.properties.map { property in
             property.type == .object
-                ? view.schema.target(of: property).map { view.table($0) } : nil
+                ? view.schema.target(of: property).flatMap { $0.isEmbedded ? nil : view.table($0) }
+                : nil
         }
         defaults = classSchema.properties.map(\.defaultValue)
     }

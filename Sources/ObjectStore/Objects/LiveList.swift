@@ -86,7 +86,7 @@ extension LiveList {
     /// Throws `not_in_write`, `type_mismatch`, `missing_value`, `invalid_object`, `frozen`.
     public func append(_ values: [Value]) throws {
         let list = try editor()
-        let elements = try values.map(element)
+        let elements = try elements(values)
         try StoreError.wrapping { () throws(StorageError) in try list.append(contentsOf: elements) }
     }
 
@@ -108,17 +108,22 @@ extension LiveList {
     public func set(_ value: Value, at index: Int) throws {
         let list = try editor()
         try checkRange(index, list.count, list.count)
+        let old = try embedded(at: index)
+        if let old, value == .object(old) { return }
         let element = try element(value)
         try StoreError.wrapping { () throws(StorageError) in try list.set(element, at: index) }
+        if let old { try listWriter().deleteTree(old) }
     }
 
-    /// Removes the element at an index; a linked object stays.
+    /// Removes the element at an index; a linked object stays, an embedded one is deleted.
     ///
     /// Throws as ``append(_:)``, and `out_of_range`.
     public func remove(at index: Int) throws {
         let list = try editor()
         try checkRange(index, list.count, list.count)
+        let old = try embedded(at: index)
         try StoreError.wrapping { () throws(StorageError) in try list.remove(at: index) }
+        if let old { try listWriter().deleteTree(old) }
     }
 
     /// Moves an element so that it stands at another index afterwards.
@@ -145,12 +150,18 @@ extension LiveList {
         try StoreError.wrapping { () throws(StorageError) in try list.swap(first, second) }
     }
 
-    /// Removes all elements; linked objects stay.
+    /// Removes all elements; linked objects stay, embedded ones are deleted.
     ///
     /// Throws as ``append(_:)``.
     public func removeAll() throws {
         let list = try editor()
+        let writer = try listWriter()
+        let rows = source.view.table(classSchema)
+        let children = EmbeddedWriter(writer, property, classSchema).map { embedded in
+            EmbeddedWriter.keys(in: property, of: owner, rows).map(embedded.reference)
+        }
         try StoreError.wrapping { () throws(StorageError) in try list.removeAll() }
+        for child in children ?? [] { try writer.deleteTree(child) }
     }
 
     private func editor() throws -> ListEditor {
@@ -170,6 +181,23 @@ extension LiveList {
         let converted = try ValueConversion.single(value, property, classSchema)
         return try ObjectCreation(listWriter())
             .resolveElement(converted, property, classSchema).listElement
+    }
+
+    private func elements(_ values: [Value]) throws -> [ListElement] {
+        guard let embedded = EmbeddedWriter(try listWriter(), property, classSchema) else {
+            return try values.map(element)
+        }
+        let converted = try values.map { try ValueConversion.single($0, property, classSchema) }
+        return try embedded.make(converted) { _ in throw embedded.owned() }
+            .map { .int($0.rawValue) }
+    }
+
+    /// The object at an index that goes when the list lets go of it; nil unless it is embedded.
+    private func embedded(at index: Int) throws -> ObjectReference? {
+        guard EmbeddedWriter(try listWriter(), property, classSchema) != nil,
+            case .object(let reference)? = try element(at: index)
+        else { return nil }
+        return reference
     }
 
     private func checkRange(_ index: Int, _ limit: Int, _ count: Int) throws {

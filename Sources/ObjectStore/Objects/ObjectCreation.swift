@@ -19,6 +19,17 @@ struct ObjectCreation {
     /// Creates or updates an object from values by name (`.dictionary`) or in schema order
     /// (`.list`, missing ones at the end take their defaults).
     func create(_ classSchema: ClassSchema, _ values: Value) throws -> ObjectKey {
+        try create(classSchema, positional: given(values, classSchema))
+    }
+
+    /// Sets those values of an existing object that a table of values names.
+    func update(_ key: ObjectKey, _ classSchema: ClassSchema, with values: Value) throws {
+        try checkDepth()
+        try update(key, classSchema, given(values, classSchema))
+    }
+
+    /// Values in schema order, nil for those not given.
+    private func given(_ values: Value, _ classSchema: ClassSchema) throws -> [Value?] {
         var given = [Value?](repeating: nil, count: classSchema.properties.count)
         switch values {
         case .dictionary(let named):
@@ -42,7 +53,16 @@ struct ObjectCreation {
                 .typeMismatch,
                 "a '\(classSchema.name)' is made of a table of values, got \(values.typeName)")
         }
-        return try create(classSchema, positional: given)
+        return given
+    }
+
+    private func checkDepth() throws {
+        guard depth <= Self.deepestNesting else {
+            throw StoreError(
+                .invalidArgument,
+                "values are nested more than \(Self.deepestNesting) objects deep; "
+                    + "create the inner objects first and link them")
+        }
     }
 
     /// Creates or updates an object from values in schema order, nil for those not given.
@@ -52,12 +72,7 @@ struct ObjectCreation {
         {
             return key
         }
-        guard depth <= Self.deepestNesting else {
-            throw StoreError(
-                .invalidArgument,
-                "values are nested more than \(Self.deepestNesting) objects deep; "
-                    + "create the inner objects first and link them")
-        }
+        try checkDepth()
         if let existing = try existing(classSchema, given) {
             guard mode != .error else { throw duplicate(classSchema, given) }
             try update(existing, classSchema, given)
@@ -68,15 +83,42 @@ struct ObjectCreation {
         for (property, value) in zip(classSchema.properties, given) {
             values.append(try initialValue(value, property, classSchema))
         }
-        for (position, property) in classSchema.properties.enumerated() {
+        let owning = writer.store.view.schema.embeddingProperties(of: classSchema.table)
+        for (position, property) in classSchema.properties.enumerated()
+        where owning.isEmpty || !owning.contains(property) {
             values[position] = try resolveLinks(values[position], property, classSchema)
         }
+        if !owning.isEmpty { try makeEmbedded(&values, classSchema) }
         let key = writer.session.insert(classSchema.table)
         for (property, value) in zip(classSchema.properties, values) where !property.isBacklinks {
             if case .list(let elements) = value, elements.isEmpty { continue }
             try writer.write(value, property, key, classSchema)
         }
         return key
+    }
+
+    /// Makes the embedded objects of a new object; if one cannot be made, none is left without a parent.
+    private func makeEmbedded(_ values: inout [Value], _ classSchema: ClassSchema) throws {
+        var made: [ObjectReference] = []
+        do {
+            for (position, property) in classSchema.properties.enumerated() {
+                guard
+                    let embedded = EmbeddedWriter(
+                        writer, property, classSchema, mode: mode, depth: depth)
+                else { continue }
+                if case .list(let elements) = values[position], property.isList {
+                    let keys = try embedded.make(elements) { _ in throw embedded.owned() }
+                    made += keys.map(embedded.reference)
+                    values[position] = .list(keys.map { .object(embedded.reference(to: $0)) })
+                } else if let key = try embedded.make(values[position]) {
+                    made.append(embedded.reference(to: key))
+                    values[position] = .object(embedded.reference(to: key))
+                }
+            }
+        } catch {
+            for child in made { try writer.deleteTree(child) }
+            throw error
+        }
     }
 
     private func initialValue(
@@ -108,6 +150,12 @@ struct ObjectCreation {
             changes.append((property, try ValueConversion.stored(value, property, classSchema)))
         }
         for (property, value) in changes {
+            if let embedded = EmbeddedWriter(
+                writer, property, classSchema, mode: mode, depth: depth)
+            {
+                try embedded.set(value, of: key)
+                continue
+            }
             let resolved = try resolveLinks(value, property, classSchema)
             if mode == .modified,
                 try writer.store.view.value(property, of: key, in: classSchema) == resolved
@@ -121,7 +169,8 @@ struct ObjectCreation {
     /// The object that has the primary key among the values.
     private func existing(_ classSchema: ClassSchema, _ given: [Value?]) throws -> ObjectKey? {
         guard let position = classSchema.properties.firstIndex(where: \.isPrimary) else {
-            guard mode == .error else {
+            // What is nested may have no key: it is made anew then.
+            guard mode == .error || depth > 0 else {
                 throw StoreError(
                     .invalidArgument,
                     "'\(classSchema.name)' has no primary key, so mode \"\(mode.rawValue)\" cannot "
@@ -168,6 +217,9 @@ struct ObjectCreation {
     private func resolveLink(
         _ value: Value, _ target: ClassSchema, _ property: Property, _ classSchema: ClassSchema
     ) throws -> Value {
+        if let embedded = EmbeddedWriter(writer, property, classSchema, mode: mode, depth: depth) {
+            return try embedded.make(value).map { .object(embedded.reference(to: $0)) } ?? .null
+        }
         switch value {
         case .null: return .null
         case .object(let reference):

@@ -20,6 +20,9 @@ struct ObjectWriter {
         }
         try checkAssignable(property, classSchema)
         let converted = try ValueConversion.stored(value, property, classSchema)
+        if let embedded = EmbeddedWriter(self, property, classSchema) {
+            return try embedded.set(converted, of: key)
+        }
         let resolved = try ObjectCreation(self).resolveLinks(converted, property, classSchema)
         try write(resolved, property, key, classSchema)
     }
@@ -74,13 +77,17 @@ struct ObjectWriter {
 
     /// Deletes an object.
     ///
-    /// Links to it become nil, lists lose it; the objects it links to stay.
+    /// Links to it become nil, lists lose it; what is embedded in it is deleted with it, other
+    /// objects it links to stay.
     func delete(_ key: ObjectKey, in classSchema: ClassSchema) throws {
         guard store.view.table(classSchema).isPresent(key) else {
             throw StoreView.deleted(classSchema, key)
         }
-        try StoreError.wrapping { () throws(StorageError) in
-            try session.delete(classSchema.table, key)
+        guard !store.view.schema.embeddingProperties(of: classSchema.table).isEmpty else {
+            return try StoreError.wrapping { () throws(StorageError) in
+                try session.delete(classSchema.table, key)
+            }
         }
+        try deleteTree(ObjectReference(table: classSchema.table, key: key))
     }
 }

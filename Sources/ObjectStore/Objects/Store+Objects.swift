@@ -12,6 +12,7 @@ extension Store {
     ) throws -> LiveObject {
         let writer = try ObjectWriter(self, changing: "'\(className)'")
         let classSchema = try view.schema.require(className)
+        try checkTopLevel(classSchema)
         let key = try ObjectCreation(writer, mode: mode).create(classSchema, values)
         return LiveObject(.store(self), classSchema, key)
     }
@@ -24,7 +25,16 @@ extension Store {
         _ classSchema: ClassSchema, positional values: [Value?], mode: UpdateMode = .error
     ) throws -> ObjectKey {
         let writer = try ObjectWriter(self, changing: "'\(classSchema.name)'")
+        try checkTopLevel(classSchema)
         return try ObjectCreation(writer, mode: mode).create(classSchema, positional: values)
+    }
+
+    private func checkTopLevel(_ classSchema: ClassSchema) throws {
+        guard classSchema.isEmbedded else { return }
+        throw StoreError(
+            .invalidArgument,
+            "'\(classSchema.name)' is embedded and cannot be created alone; assign its values to "
+                + "the property that is to own it")
     }
 
     /// Sets several properties of an object; all values are checked before the first is set.
@@ -45,7 +55,8 @@ extension Store {
 
     /// Deletes an object.
     ///
-    /// Links to it become nil and lists lose it; what it links to stays.
+    /// Links to it become nil and lists lose it. What is embedded in it goes with it; what it links
+    /// to otherwise stays.
     ///
     /// Throws `not_in_write`, `invalid_object` for one that was deleted or is of another store.
     public func delete(_ object: LiveObject) throws {
@@ -71,8 +82,16 @@ extension Store {
     public func deleteAll(_ className: String? = nil) throws {
         let writer = try ObjectWriter(self, changing: className.map { "'\($0)'" } ?? "the store")
         let classes = try className.map { [try view.schema.require($0)] } ?? view.schema.classes
-        try StoreError.wrapping { () throws(StorageError) in
-            for classSchema in classes { try writer.session.deleteAll(classSchema.table) }
+        for classSchema in classes {
+            let owning = view.schema.embeddingProperties(of: classSchema.table)
+            if className != nil, !owning.isEmpty {
+                let all = Results(.store(self), Query(all: classSchema))
+                try delete(all.keys().array, of: classSchema)
+            } else {
+                try StoreError.wrapping { () throws(StorageError) in
+                    try writer.session.deleteAll(classSchema.table)
+                }
+            }
         }
     }
 

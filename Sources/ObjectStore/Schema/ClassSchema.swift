@@ -11,6 +11,9 @@ public final class ClassSchema: Sendable {
     public let properties: [Property]
     /// The table of the objects; meaningless in a schema that no file has taken yet.
     public let table: TableID
+    /// Whether its objects belong to exactly one parent each: made, replaced and deleted with the
+    /// property that holds them.
+    public let isEmbedded: Bool
     /// How many columns the table has ever had; dropped ones keep their number.
     let columnCount: Int
 
@@ -22,12 +25,16 @@ public final class ClassSchema: Sendable {
     /// Describes a class that is yet to be stored.
     ///
     /// Duplicate names are found by validation.
-    public convenience init(_ name: String, _ properties: [Property]) {
-        self.init(name, properties, table: .unassigned, columnCount: 0)
+    public convenience init(_ name: String, _ properties: [Property], isEmbedded: Bool = false) {
+        self.init(name, properties, table: .unassigned, columnCount: 0, isEmbedded: isEmbedded)
     }
 
-    init(_ name: String, _ properties: [Property], table: TableID, columnCount: Int) {
+    init(
+        _ name: String, _ properties: [Property], table: TableID, columnCount: Int,
+        isEmbedded: Bool
+    ) {
         self.name = name
+        self.isEmbedded = isEmbedded
         self.properties = properties
         self.table = table
         self.columnCount = columnCount
@@ -75,7 +82,8 @@ extension ClassSchema: Hashable {
     public static func == (left: ClassSchema, right: ClassSchema) -> Bool {
         left === right
             || (left.name == right.name && left.table == right.table
-                && left.columnCount == right.columnCount && left.properties == right.properties)
+                && left.columnCount == right.columnCount && left.isEmbedded == right.isEmbedded
+                && left.properties == right.properties)
     }
 
     /// Hashes the class's place.

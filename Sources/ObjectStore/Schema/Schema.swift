@@ -14,6 +14,7 @@ public final class Schema: Sendable {
     private let positions: [String: Int]
     private let positionsByTable: [TableID: Int]
     private let incoming: [TableID: [LinkSource]]
+    private let embedding: [TableID: [Property]]
 
     /// A property of some class whose links lead to the class that was asked about.
     public struct LinkSource: Hashable, Sendable {
@@ -42,6 +43,15 @@ public final class Schema: Sendable {
             }
         }
         self.incoming = incoming
+        let embedded = Set(sorted.lazy.filter(\.isEmbedded).map(\.name))
+        var embedding: [TableID: [Property]] = [:]
+        for classSchema in sorted where !embedded.isEmpty {
+            let owning = classSchema.properties.filter {
+                $0.type == .object && $0.target.map(embedded.contains) == true
+            }
+            if !owning.isEmpty { embedding[classSchema.table] = owning }
+        }
+        self.embedding = embedding
     }
 
     /// The schema of a new, empty file.
@@ -64,6 +74,11 @@ public final class Schema: Sendable {
     /// Every to-one link and list of links that leads to the objects of a table.
     public func links(to table: TableID) -> [LinkSource] {
         incoming[table] ?? []
+    }
+
+    /// The properties of a table's class that own the embedded objects they lead to.
+    func embeddingProperties(of table: TableID) -> [Property] {
+        embedding.isEmpty ? [] : embedding[table] ?? []
     }
 
     /// The class of this name.

@@ -28,6 +28,7 @@ enum SchemaCatalog {
             writer.text(classSchema.name)
             writer.number(UInt64(classSchema.table.rawValue))
             writer.number(UInt64(classSchema.columnCount))
+            writer.byte(classSchema.isEmbedded ? 1 : 0)
             writer.number(UInt64(classSchema.properties.count))
             for property in classSchema.properties { encode(property, &writer) }
         }
@@ -49,6 +50,7 @@ enum SchemaCatalog {
             let table = TableID(rawValue: try UInt32(exactly: reader.number()).orDamaged())
             let columnCount = try Int(exactly: reader.number()).orDamaged()
             guard columnCount < 65_536 else { throw ByteReader.damaged }
+            let isEmbedded = try reader.byte() != 0
             let count = try reader.count()
             let properties = try (0..<count).map { _ in
                 let property = try decodeProperty(&reader)
@@ -57,7 +59,9 @@ enum SchemaCatalog {
                 return property
             }
             classes.append(
-                ClassSchema(name, properties, table: table, columnCount: columnCount))
+                ClassSchema(
+                    name, properties, table: table, columnCount: columnCount,
+                    isEmbedded: isEmbedded))
         }
         return Schema(classes: classes, version: version, nextTable: nextTable)
     }

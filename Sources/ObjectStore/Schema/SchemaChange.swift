@@ -95,7 +95,12 @@ private struct Planner {
             refuse("'\(stored.name).\(old.name)' would be removed, with its values")
         }
         let result = ClassSchema(
-            stored.name, properties, table: stored.table, columnCount: columnCount)
+            stored.name, properties, table: stored.table, columnCount: columnCount,
+            isEmbedded: wanted.isEmbedded)
+        if stored.isEmbedded != wanted.isEmbedded {
+            refuse(
+                "'\(stored.name)' would \(wanted.isEmbedded ? "become" : "no longer be") embedded")
+        }
         if let key = result.primaryKey, stored.primaryKey?.column != key.column {
             refuse("'\(stored.name).\(key.name)' would become the primary key")
             newKeys.append((result, key))
@@ -115,7 +120,7 @@ private struct Planner {
         nextTable += 1
         return ClassSchema(
             wanted.name, properties, table: TableID(rawValue: nextTable - 1),
-            columnCount: columnCount)
+            columnCount: columnCount, isEmbedded: wanted.isEmbedded)
     }
 
     /// Whether a property keeps its column, and with it its values.

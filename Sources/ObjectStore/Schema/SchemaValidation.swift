@@ -36,6 +36,11 @@ struct SchemaValidation {
                     "'\(classSchema.name)' has \(keys.count) primary keys "
                         + "(\(keys.joined(separator: ", "))); keep one")
             }
+            if classSchema.isEmbedded, let key = keys.first {
+                faults.append(
+                    "'\(classSchema.name)' is embedded and cannot have a primary key (\(key)); "
+                        + "its objects are found through their parents")
+            }
             for property in properties { check(property, of: classSchema) }
         }
     }

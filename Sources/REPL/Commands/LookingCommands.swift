@@ -76,6 +76,7 @@ extension Session {
         }
         let width = names.map { Piece($0).width }.max() ?? 0
         write(style.paint(found.name, .type) + " = {\n")
+        if found.isEmbedded { write("  \(style.paint("embedded", .key)) = true,\n") }
         for (name, property) in zip(names, found.properties) {
             let padding = String(repeating: " ", count: width - Piece(name).width)
             let type = style.paint("\"\(PropertySyntax.text(of: property))\"", .string)
