@@ -84,6 +84,7 @@ void shim_close(lua_State *L) {
     free(h);
 }
 
+const char *shim_copyright(void) { return LUA_COPYRIGHT; }
 const void *shim_owner(lua_State *L) { return host_of(L)->owner; }
 lua_State *shim_current(lua_State *L) { return host_of(L)->current; }
 void shim_warnings(lua_State *L, bool on) { host_of(L)->warnings_on = on; }

@@ -41,9 +41,12 @@ typedef struct host {
     _Atomic uint64_t stop;   // the run that shall stop
     uint64_t runs;
     volatile sig_atomic_t raised;  // the stop hook has raised in this run
+    _Atomic bool catchable;        // the stop may be caught once
+    int64_t warned_at;             // when it was raised for being caught; 0: not yet
     int stop_value;
     lua_CFunction xpcall;
     // errors
+    int describing;        // errors that arrive at this depth describe themselves where they are raised; 0: none
     char *traceback;
     char *kept;
     const void *kept_for;

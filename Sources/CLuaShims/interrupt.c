@@ -2,6 +2,9 @@
 // the Lua stack that is executing; the hook raises, and stays armed, so that `while true do pcall(f) end` ends too.
 // Nothing of it costs anything while no stop is asked for.
 //
+// A catchable stop raises once, as `lua` does on Ctrl-C, so that a script can tidy up in a pcall; what still runs after
+// the grace time is stopped for certain.
+//
 // From another thread only the flag and the signal are safe: lua_sethook there races with the running state.
 #include <errno.h>
 #include <pthread.h>
@@ -16,6 +19,8 @@ struct shim_interrupt {
     _Atomic(pthread_t) thread;
     bool repeating;
 };
+
+static const int64_t grace = 200000000;  // nanoseconds
 
 static _Thread_local host *running;  // the state whose run is innermost on this thread
 static _Thread_local bool ready;     // SIGURG is unblocked here
@@ -84,12 +89,41 @@ static void replace_handler(lua_State *L, host *h) {
     } while (step(L, &ar, ++level));
 }
 
+static int64_t now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+// Gives a stack the hook back that it had of its own.
+static void disarm(host *h, lua_State *L) {
+    frame *f = &h->frames[h->depth - 1];
+    if (f->armed && f->L == L) {
+        f->armed = 0;
+        lua_sethook(L, f->hook, f->mask, f->count);
+    } else {
+        lua_sethook(L, NULL, 0, 0);
+    }
+}
+
 static void stop_hook(lua_State *L, lua_Debug *ar) {
     (void)ar;
     host *h = host_of(L);
     if (!stop_asked(h)) {  // a coroutine inherited the hook from a run that is over
         lua_sethook(L, NULL, 0, 0);
         return;
+    }
+    if (!h->raised && atomic_load(&h->catchable)) {
+        int64_t time = now();
+        if (!h->warned_at || time - h->warned_at < grace) {
+            bool first = !h->warned_at;
+            disarm(h, L);
+            if (!first) return;
+            h->warned_at = time;
+            replace_handler(L, h);
+            lua_rawgeti(L, LUA_REGISTRYINDEX, h->stop_value);
+            lua_error(L);
+        }
     }
     if (!h->raised) {
         int enforce = h->mem.enforce;
@@ -116,6 +150,7 @@ static void begin_run(host *h) {
         ready = true;
     }
     h->raised = 0;
+    h->warned_at = 0;
     atomic_store(&h->interrupt->thread, pthread_self());
     atomic_store(&h->run, ++h->runs);
 }
@@ -197,11 +232,13 @@ static void *repeat(void *argument) {
     return NULL;
 }
 
-bool shim_interrupt_request(shim_interrupt *i) {
+bool shim_interrupt_request(shim_interrupt *i, bool catchable) {
     pthread_mutex_lock(&i->lock);
     host *h = i->host;
     uint64_t run = h ? atomic_load(&h->run) : 0;
     if (run) {
+        // A request for certain is not weakened by a later one.
+        if (!catchable || atomic_load(&h->stop) != run) atomic_store(&h->catchable, catchable);
         atomic_store(&h->stop, run);
         if (atomic_load(&h->run) != run) run = 0;  // it ended meanwhile, and may not have seen the request
     }
@@ -240,7 +277,7 @@ shim_interrupt *shim_interrupt_retain(lua_State *L) {
 }
 void shim_interrupt_release(shim_interrupt *i) { release(i); }
 bool shim_is_running(lua_State *L) { return host_of(L)->depth > 0; }
-bool shim_was_stopped(lua_State *L) { return host_of(L)->raised != 0; }
+bool shim_stop_asked(lua_State *L) { return stop_asked(host_of(L)); }
 void shim_set_stop_value(lua_State *L) { lua_rawseti(L, LUA_REGISTRYINDEX, host_of(L)->stop_value); }
 
 // ---- setup

@@ -2,14 +2,25 @@
 #include <stdio.h>
 #include "host.h"
 
+// Puts what an error says of itself in its place, as the handler of lua.c does: where it was raised, for a __tostring
+// that looks at the stack. Errors of ours stay what they are.
+static bool describes_itself(lua_State *L) {
+    shim_class *ours;
+    if (lua_type(L, 1) == LUA_TSTRING || lua_type(L, 1) == LUA_TNUMBER || shim_to_box(L, 1, &ours)) return false;
+    if (luaL_callmeta(L, 1, "__tostring") && lua_type(L, -1) == LUA_TSTRING) return true;
+    lua_settop(L, 1);
+    return false;
+}
+
 // The traceback is taken where the error was raised, with the quota off; the error value itself stays as it is.
 int message_handler(lua_State *L) {
     host *h = host_of(L);
     if (h->raised) return 1;  // the stop hook has taken it
     int enforce = h->mem.enforce;
-    h->mem.enforce = 0;
     free(h->traceback);
     h->traceback = NULL;
+    if (h->describing == h->depth && describes_itself(L)) return 1;
+    h->mem.enforce = 0;
     if (h->kept && h->kept_for == lua_topointer(L, 1)) {
         h->traceback = h->kept;  // raised again: the first place is the one that matters
         h->kept = NULL;
@@ -71,6 +82,15 @@ int32_t shim_call(lua_State *L, int32_t arguments, int32_t results) {
         h->traceback = NULL;
     }
     return status_of(status);
+}
+
+int32_t shim_call_described(lua_State *L, int32_t arguments, int32_t results) {
+    host *h = host_of(L);
+    int outer = h->describing;
+    h->describing = h->depth + 1;
+    int32_t status = shim_call(L, arguments, results);
+    h->describing = outer;
+    return status;
 }
 
 // Puts `f` under the topmost `arguments` values and calls it.

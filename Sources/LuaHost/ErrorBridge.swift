@@ -57,7 +57,7 @@ extension LuaState {
 
     func popError(_ status: Int32, on L: OpaquePointer) -> LuaError {
         _ = shim_reserve(L, 8)
-        let kind: LuaError.Kind =
+        var kind: LuaError.Kind =
             switch Int(status) {
             case SHIM_MEMORY, SHIM_OVERFLOW: .memory
             case SHIM_HANDLER: .handler
@@ -71,6 +71,7 @@ extension LuaState {
         let message: String
         if let box {
             message = box.position + box.message
+            if box.error is LuaInterrupted { kind = .interrupted }
         } else {
             shim_push_copy(L, -1)
             message = popMessage(on: L)

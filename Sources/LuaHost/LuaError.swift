@@ -60,6 +60,9 @@ public struct LuaInterrupted: ScriptError, Equatable {
     public var scriptCode: String { "interrupted" }
     /// What a script sees.
     public var scriptMessage: String { "interrupted" }
+
+    /// The error of a stop.
+    public init() {}
 }
 
 /// An argument that a function cannot take.

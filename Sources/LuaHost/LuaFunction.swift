@@ -21,6 +21,14 @@ public struct LuaFunction: Hashable, Sendable {
         try call(arguments).first ?? .nil
     }
 
+    /// Calls it as `lua` calls a chunk: an error object with a `__tostring` is asked for its text where it is raised, and
+    /// that text, without a traceback, is what the call throws.
+    @discardableResult  // because chunks are run for what they do
+    public func callAsChunk(_ arguments: [LuaValue] = []) throws(LuaError) -> [LuaValue] {
+        let state = try reference.state()
+        return try state.call(.function(self), arguments, with: shim_call_described)
+    }
+
     /// Its binary form, as `string.dump`: a Lua function without its upvalues' values.
     public func dump(stripped: Bool = false) throws(LuaError) -> [UInt8] {
         let state = try reference.state()
@@ -57,12 +65,19 @@ extension LuaState {
     /// Calls any callable value; all its results.
     @discardableResult  // because many functions are called for what they do
     public func call(_ callee: LuaValue, _ arguments: [LuaValue]) throws(LuaError) -> [LuaValue] {
+        try call(callee, arguments, with: shim_call)
+    }
+
+    func call(
+        _ callee: LuaValue, _ arguments: [LuaValue],
+        with body: (OpaquePointer?, Int32, Int32) -> Int32
+    ) throws(LuaError) -> [LuaValue] {
         let L = stack
         guard shim_reserve(L, Int32(clamping: arguments.count + 8)) else { throw LuaError.overflow }
         let base = shim_top(L)
         push(callee, on: L)
         for argument in arguments { push(argument, on: L) }
-        try check(shim_call(L, Int32(arguments.count), -1), on: L)
+        try check(body(L, Int32(arguments.count), -1), on: L)
         return popAll(above: base, on: L)
     }
 

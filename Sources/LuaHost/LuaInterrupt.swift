@@ -15,9 +15,19 @@ public final class LuaInterrupt: @unchecked Sendable {
     init(_ state: LuaState) { handle = shim_interrupt_retain(state.main) }
     deinit { shim_interrupt_release(handle) }
 
+    /// What code may do about a stop.
+    public enum Force: Sendable {
+        /// The error can be caught, once, as that of Ctrl-C in `lua`; what runs 200 ms later still is stopped for certain.
+        case catchable
+        /// Nothing that the code does keeps it going.
+        case certain
+    }
+
     /// Asks the run to stop; false when nothing is running.
     @discardableResult  // because often nobody cares whether there was something to stop
-    public func request() -> Bool { shim_interrupt_request(handle) }
+    public func request(_ force: Force = .certain) -> Bool {
+        shim_interrupt_request(handle, force == .catchable)
+    }
 
     /// Whether a request has been made for a run that has not ended yet.
     public var isPending: Bool { shim_interrupt_pending(handle) }

@@ -65,10 +65,25 @@ public final class LuaState {
     public func close() {
         guard home.isOpen else { return }
         precondition(!shim_is_running(main), "a Lua state cannot be closed by code that it runs")
+        closeInPlace()
+    }
+
+    /// Ends the state under the code that it runs, as `os.exit(code, true)` of `lua` does: pending `__close` handlers and
+    /// finalizers run.
+    ///
+    /// That code cannot be returned to: the caller ends the process.
+    public func closeBeforeExit() {
+        if home.isOpen { closeInPlace() }
+    }
+
+    private func closeInPlace() {
         home.willClose()
         shim_close(main)
         home.didClose()
     }
+
+    /// Lua's release and copyright, as `lua -v` shows them.
+    public static var copyright: String { String(cString: shim_copyright()) }
 
     /// False once `close` has been called.
     public var isOpen: Bool { home.isOpen }
@@ -76,8 +91,15 @@ public final class LuaState {
     /// Whether Lua code of this state is executing, further out on this thread's stack.
     public var isRunning: Bool { home.isOpen && shim_is_running(main) }
 
-    /// Whether the run that is going on has been stopped: what it returns will be `interrupted`, whatever it does.
-    public var wasStopped: Bool { isRunning && shim_was_stopped(main) }
+    /// Whether the run that is going on has been asked to stop, from whatever thread.
+    public var isStopping: Bool { isRunning && shim_stop_asked(main) }
+
+    /// Throws when the run that is going on has been asked to stop, also if the script has caught that once.
+    ///
+    /// For host functions that are about to do what a stopped run may not do, such as a commit.
+    public func checkStopping() throws(LuaInterrupted) {
+        if isStopping { throw LuaInterrupted() }
+    }
 
     /// The table of global variables.
     public var globals: LuaTable {

@@ -3,6 +3,8 @@ import LuaHost
 
 /// The prompt of `lua -i` where input is not a terminal: `_PROMPT`, plain strings, no editing.
 ///
+/// What is read is shown after its prompt, as `lua` with readline shows it: a record of the session reads like one.
+///
 /// Differs from `lua` in one thing: an error in an entry is remembered, for the exit code.
 public struct LuaPlainPrompt {
     private let context: ScriptContext
@@ -39,7 +41,7 @@ public struct LuaPlainPrompt {
         do throws(LuaError) {
             try context.belowNativeFrame {
                 do throws(LuaError) {
-                    try show(try entry.get().call([]))
+                    try show(try entry.get().callAsChunk())
                 } catch {
                     failure = error
                 }
@@ -76,7 +78,9 @@ public struct LuaPlainPrompt {
         guard let readLine,
             let line = try? readLine.call([input, "l"]).first?.string
         else { return nil }
-        return line.text ?? String(decoding: line.bytes, as: UTF8.self)
+        let text = line.text ?? String(decoding: line.bytes, as: UTF8.self)
+        write(text + "\n")
+        return text
     }
 
     private func show(_ results: [LuaValue]) throws(LuaError) {

@@ -70,26 +70,28 @@ public struct LuaProgram {
     }
 
     private func runChunk(_ text: String, name: String) throws -> Bool {
-        try attempt { try context.state.load(text, name: name).call([]) }
+        try attempt { try context.state.load(text, name: name).callAsChunk() }
     }
 
     /// Loads with Lua's own `loadfile`: first lines with `#`, binary chunks and messages are as in `lua`, and standard
     /// input is the stream that the script goes on reading.
-    private func runFile(_ path: String?, arguments: [String]? = nil) throws -> Bool {
+    private func runFile(_ path: String?, arguments: [LuaValue]? = nil) throws -> Bool {
         try attempt {
             let loaded = try context.loadFile.call(path.map { [.text($0)] } ?? [])
             guard let chunk = loaded.first?.function else {
                 let message = loaded.dropFirst().first?.text ?? "cannot load \(path ?? "stdin")"
                 throw LoadFailure(message: message)
             }
-            try chunk.call((arguments ?? scriptArguments()).map { .text($0) })
+            try chunk.callAsChunk(arguments ?? scriptArguments())
         }
     }
 
     /// What the script gets as `...`: as in `lua`, what the table `arg` says now, not what the command line said.
-    private func scriptArguments() -> [String] {
-        guard let arguments = context.state.globals["arg"].table else { return line.arguments }
-        return arguments.array.map { $0.text ?? "" }
+    private func scriptArguments() throws -> [LuaValue] {
+        guard let arguments = context.state.globals["arg"].table else {
+            throw LoadFailure(message: "'arg' is not a table")
+        }
+        return arguments.array
     }
 
     private struct LoadFailure: Error { let message: String }
@@ -122,11 +124,7 @@ public struct LuaProgram {
 
     /// The message as `lua` shows it, with the traceback where `lua` has one.
     public static func message(_ error: LuaError) -> String {
-        // As in lua: what describes itself by a `__tostring` of its own is shown as it is.
-        let describesItself =
-            error.underlying == nil && error.value.string == nil && error.value.number == nil
-            && !error.message.hasPrefix("(error object is a")
-        guard let traceback = error.traceback, !describesItself else { return error.message }
+        guard let traceback = error.traceback else { return error.message }
         return "\(error.message)\n\(traceback)"
     }
 }

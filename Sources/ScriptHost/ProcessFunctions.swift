@@ -5,11 +5,17 @@ extension ScriptContext {
     /// Replaces what Lua's `os` and `io` do to the whole process by what a script may do.
     ///
     /// * `os.exit` ends the script, not the process under the feet of others: its tokens and writes end as they should.
+    ///   With `true` as second argument it closes the state under the running code, as in `lua`, where the process is the
+    ///   script's own.
     /// * Programs that a script starts can be interrupted, although SIGINT is blocked on its thread.
     func installProcessFunctions() {
         if let os = state.globals["os"].table {
             replace("exit", in: os) { context, call, _ in
-                context.exit(status: try Self.exitStatus(call))
+                let status = try Self.exitStatus(call)
+                if call[2].isTruthy, context.configuration.endsProcess {
+                    context.exitProcess(status)
+                }
+                context.exit(status: status)
                 return .none
             }
             replace("execute", in: os, with: Self.callAllowingInterrupts)

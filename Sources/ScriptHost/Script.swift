@@ -56,11 +56,12 @@ public final class Script: Sendable {
     ///
     /// Any thread; not in a signal handler.
     ///
+    /// The code may catch the error once, to tidy up; if it still runs 200 ms later, nothing keeps it going.
     /// A script that waits for events is ended with exit code 130 instead; an interactive one is left alone. False when
     /// there was nothing to stop.
     @discardableResult  // because the answer only matters to prompts
     public func interrupt() -> Bool {
-        let didStop = shared.requestInterrupt()
+        let didStop = shared.requestInterrupt(.catchable)
         // A script that sleeps waits for its loop, and one that is idle has to learn of it there.
         post { context in if !didStop { context.interruptedWhileIdle() } }
         return didStop
@@ -129,9 +130,7 @@ final class ScriptSignals: Sendable {
         if let status { handler(status) }
     }
 
-    func requestInterrupt() -> Bool {
-        state.withLock { $0.interrupt }?.request() ?? false
+    func requestInterrupt(_ force: LuaInterrupt.Force) -> Bool {
+        state.withLock { $0.interrupt }?.request(force) ?? false
     }
-
-    var isInterruptPending: Bool { state.withLock { $0.interrupt }?.isPending ?? false }
 }

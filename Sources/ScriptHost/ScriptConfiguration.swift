@@ -11,6 +11,8 @@ public struct ScriptConfiguration: Sendable {
     public var usesEnvironment: Bool
     /// Whether the loop goes on when nothing is left to do, and an interrupt ends only the code that runs: for prompts.
     public var isInteractive: Bool
+    /// Whether `os.exit(code, true)` may end the process: for programs that run one script and nothing else.
+    public var endsProcess: Bool
     /// What the name of the program is in messages: `moonpool: …`.
     public var programName: String
     /// Where errors of observers and timers, and warnings, go.
@@ -23,7 +25,7 @@ public struct ScriptConfiguration: Sendable {
     /// Makes a configuration with the usual settings: all libraries, reports on standard error.
     public init(
         name: String, libraries: LuaLibraries = .all, usesEnvironment: Bool = true,
-        isInteractive: Bool = false, programName: String = "moonpool",
+        isInteractive: Bool = false, endsProcess: Bool = false, programName: String = "moonpool",
         clock: any LoopClock = SystemClock(),
         report: @escaping @Sendable (ScriptReport) -> Void = { ProcessServices.writeError($0.text) }
     ) {
@@ -31,6 +33,7 @@ public struct ScriptConfiguration: Sendable {
         self.libraries = libraries
         self.usesEnvironment = usesEnvironment
         self.isInteractive = isInteractive
+        self.endsProcess = endsProcess
         self.programName = programName
         self.clock = clock
         self.report = report

@@ -26,6 +26,7 @@ public final class ScriptContext {
     private(set) var exitStatus: Int32?
     /// Whether an observer or a timer has raised an error that `moonpool.on_error` did not take.
     private(set) var hasFailed = false
+    private var isShuttingDown = false
     private var entries = 0
     private var standingWrites: [Store] = []
     private var collector: IdleCollector?
@@ -88,8 +89,18 @@ public final class ScriptContext {
 
     /// Ends everything the script has going, in the order that nothing is called by something that has ended.
     func shutDown() {
+        isShuttingDown = true
         stores.close()
         state.close()
+    }
+
+    /// Ends everything under the running code, then the process.
+    func exitProcess(_ status: Int32) {
+        if isShuttingDown { return }
+        isShuttingDown = true
+        stores.close()
+        state.closeBeforeExit()
+        ProcessServices.exit(status)
     }
 
     /// Ends the script as `os.exit` does: running Lua code is stopped, nothing else of it runs.
@@ -99,7 +110,7 @@ public final class ScriptContext {
         if exitStatus == nil { exitStatus = status }
         storeModule.endObservers()
         loop.stop()
-        if state.isRunning { _ = signals.requestInterrupt() }
+        if state.isRunning { _ = signals.requestInterrupt(.certain) }
     }
 
     /// Whether the script is on its way out.

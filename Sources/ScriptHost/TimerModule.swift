@@ -72,7 +72,7 @@ extension ScriptContext {
     }
 
     /// Whether a function that waits has to return at once: the code that called it is to be stopped.
-    private var mustNotWait: Bool { isExiting || state.wasStopped || signals.isInterruptPending }
+    private var mustNotWait: Bool { isExiting || state.isStopping }
 
     private func makeTimer(_ call: borrowing LuaCall, repeats: Bool) throws -> LuaAnswer {
         let delay = try call.duration(1)

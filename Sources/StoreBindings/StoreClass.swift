@@ -191,8 +191,11 @@ extension StoreHandle {
         ) { handle, call in
             let function = try call.function(2)
             let silenced = try call.silencedTokens(3)
+            let state = call.state
             let results = try handle.store.write(withoutNotifying: silenced) {
-                try function.call([LuaValue]())
+                let results = try function.call([LuaValue]())
+                try state.checkStopping()
+                return results
             }
             return try call.answer(results)
         },
@@ -204,6 +207,7 @@ extension StoreHandle {
         LuaMethod(
             "commit_write", "([{ without_notifying = {…} }])", "Commits the open write transaction."
         ) { handle, call in
+            try call.state.checkStopping()
             try handle.store.commitWrite(withoutNotifying: call.silencedTokens(2))
             return .none
         },
@@ -222,7 +226,10 @@ extension StoreHandle {
             module.queueWrite { [weak module] in
                 guard let module else { return }
                 do {
-                    try handle.store.write { _ = try function.call([LuaValue]()) }
+                    try handle.store.write {
+                        _ = try function.call([LuaValue]())
+                        try module.state.checkStopping()
+                    }
                 } catch {
                     do {
                         guard let failed else { throw error }

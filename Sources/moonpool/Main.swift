@@ -24,7 +24,7 @@ enum Main {
             let problem =
                 error.needsArgument
                 ? "'\(error.option)' needs argument" : "unrecognized option '\(error.option)'"
-            ProcessServices.writeError("moonpool: \(problem)\n\(Texts.usage)")
+            ProcessServices.writeError("\(words.first ?? "moonpool"): \(problem)\n\(Texts.usage)")
             return 1
         }
     }

@@ -21,7 +21,8 @@ enum RunCommand {
         if line.showsVersion { ProcessServices.writeOutput(Texts.versionLine + "\n") }
         let name = ScriptRunner.name(of: line)
         let configuration = ScriptConfiguration(
-            name: name, usesEnvironment: !line.ignoresEnvironment)
+            name: name, usesEnvironment: !line.ignoresEnvironment, endsProcess: true,
+            programName: line.words.first ?? "moonpool")
         let final = line
         let path = store
         return ScriptRunner.run([

@@ -1,10 +1,12 @@
+import LuaHost
 import ScriptHost
 
 /// What the program says about itself.
 enum Texts {
-    static let versionLine = "Moonpool \(ProductVersion.text), Lua 5.4"
+    /// As `lua` words it from Lua's name on, for programs that look for that.
+    static let versionLine = "Moonpool \(ProductVersion.text), \(LuaState.copyright)"
 
-    static let greeting = "\(versionLine). Try .help; Ctrl-D ends."
+    static let greeting = "Moonpool \(ProductVersion.text), Lua 5.4. Try .help; Ctrl-D ends."
 
     static let usage = """
         usage: moonpool [options] [script or store [args]]

@@ -4,7 +4,10 @@ import Synchronization
 import Testing
 
 /// Runs a script on this thread and requests its end from another one as soon as it has called `ready`.
-func interrupted(_ code: String, state: LuaState = LuaState(), after: Int = 1) -> LuaError? {
+func interrupted(
+    _ code: String, state: LuaState = LuaState(), after: Int = 1,
+    force: LuaInterrupt.Force = .certain
+) -> LuaError? {
     let interrupt = state.makeInterrupt()
     let calls = Mutex(0)
     state.globals["ready"] = .function(
@@ -13,7 +16,7 @@ func interrupted(_ code: String, state: LuaState = LuaState(), after: Int = 1) -
                 $0 += 1
                 return $0
             }
-            if count == after { onOtherThread { interrupt.request() } }
+            if count == after { onOtherThread { interrupt.request(force) } }
             return .none
         })
     do {
@@ -110,6 +113,32 @@ func onOtherThread(_ body: @escaping @Sendable () -> Void) {
             try state.run("local co = coroutine.wrap(function() return 5 end) return co()") == [5])
     }
 
+    @Test(arguments: [
+        "pcall(function() ready() while true do end end) return 42",
+        "local co = coroutine.create(function() ready() while true do end end) coroutine.resume(co) return 42",
+        "xpcall(function() ready() while true do end end, function() while true do end end) return 42",
+    ])
+    func `a catchable stop can be caught once, and the code may end by itself`(code: String) throws
+    {
+        let state = LuaState()
+        #expect(interrupted(code, state: state, force: .catchable) == nil)
+        #expect(try state.run("return 1") == [1])
+    }
+
+    @Test(arguments: [
+        "ready() while true do end",
+        "while true do ready() pcall(function() while true do end end) end",
+        "pcall(function() ready() while true do end end) while true do end",
+        "coroutine.wrap(function() pcall(function() ready() while true do end end) while true do end end)()",
+    ])
+    func `code that goes on after a catchable stop is stopped for certain`(code: String) throws {
+        let state = LuaState()
+        let error = interrupted(code, state: state, force: .catchable)
+        #expect(error?.kind == .interrupted)
+        #expect(error?.message == "interrupted")
+        #expect(try state.run("for i = 1, 1000 do end return debug.gethook() == nil") == [true])
+    }
+
     @Test func `a request that comes too late is void`() throws {
         let state = LuaState()
         let interrupt = state.makeInterrupt()
@@ -128,7 +157,7 @@ func onOtherThread(_ body: @escaping @Sendable () -> Void) {
                 do {
                     try call.function(1).call([])
                 } catch {
-                    seen.withLock { $0.append(call.state.wasStopped) }
+                    seen.withLock { $0.append(call.state.isStopping) }
                     throw error
                 }
                 return .none

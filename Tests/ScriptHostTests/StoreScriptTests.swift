@@ -111,6 +111,22 @@ import Testing
         #expect(keeper.finish() == 0)
     }
 
+    @Test func `commits nothing of a write whose code caught its interrupt`() throws {
+        let script = try ScriptFixture(
+            open + """
+                local succeeded = pcall(store.write, store, function()
+                  store:create("Dog", { id = 1, name = "Rex" })
+                  log "writing"
+                  pcall(function() while true do end end)
+                end)
+                log(tostring(succeeded) .. #store:objects "Dog")
+                """)
+        #expect(script.logs("writing"))
+        script.script.interrupt()
+        #expect(script.finish() == 0)
+        #expect(script.log == ["writing", "false0"])
+    }
+
     @Test func `rolls an open write back at os.exit and calls no observer any more`() throws {
         let script = try ScriptFixture(
             open + """

@@ -41,6 +41,90 @@ import Testing
         }
     }
 
+    @Test func `os exit with true closes the state under the running code`() throws {
+        let folder = try TemporaryFolder()
+        let script = try folder.write(
+            """
+            local first <close> = setmetatable({}, { __close = function(_, e) print('first', e) end })
+            local second <close> = setmetatable({}, { __close = function(_, e) print('second', e) end })
+            kept = setmetatable({}, { __gc = function() print 'collected' end })
+            coroutine.wrap(function() os.exit(7, true) end)()
+            """, to: "closing.lua")
+        try expectAsLua([script])
+    }
+
+    @Test func `an open write is rolled back when os exit closes the state`() throws {
+        let folder = try TemporaryFolder()
+        let store = "\(folder.path)/s.moonpool"
+        let script = try folder.write(
+            """
+            local store = moonpool.open { path = arg[1], schema = { A = { n = "int" } } }
+            store:begin_write()
+            store:create("A", { n = 1 })
+            os.exit(0, true)
+            """, to: "open.lua")
+        #expect(try Tool.run([script, store]).exitCode == 0)
+        let count = try Tool.run(["-e", "print(#moonpool.open(arg[1]):objects 'A')", "-", store])
+        #expect(count.output == "0\n")
+    }
+
+    @Test func `a script gets what the table arg says, and nothing runs without that table`() throws
+    {
+        let folder = try TemporaryFolder()
+        let script = try folder.write("print(...)", to: "s.lua")
+        try expectAsLua(["-e", "arg[1] = 100 arg[2] = {} arg[2] = nil", script, "x"])
+        let outcome = try Tool.run(["-e", "arg = 1", script])
+        #expect(outcome.exitCode == 1)
+        #expect(outcome.error.contains("'arg' is not a table"))
+    }
+
+    @Test func `an error object describes itself where it is raised`() throws {
+        let folder = try TemporaryFolder()
+        let script = try folder.write(
+            """
+            local object = setmetatable({}, { __tostring = function()
+              return "line " .. debug.getinfo(4).currentline
+            end })
+            error(object)
+            """, to: "object.lua")
+        let outcome = try Tool.run([script])
+        #expect(outcome.error.hasSuffix(": line 4\n"))
+        #expect(outcome.exitCode == 1)
+    }
+
+    @Test(arguments: ["-h", "---", "-Ex", "-vv", "-e", "-l"])
+    func `an option that lua does not know is refused as lua refuses it`(option: String) throws {
+        let ours = try Tool.run([option])
+        let lua = try Subprocess("/usr/bin/lua5.4", [option]).finish()
+        #expect(ours.exitCode == lua.exitCode)
+        let message = lua.error.split(separator: "\n").first?.split(separator: ":").last ?? "?"
+        #expect(ours.error.contains(message))
+    }
+
+    @Test func `a plain prompt shows what it reads, as lua does`() throws {
+        let input = "a = 2\n= a, 'x'\n(6 *\n7)\nfor i = 1, 2 do\nprint(i) end\n"
+        let ours = try Tool.run(["-i"], input: input)
+        let lua = try Subprocess("/usr/bin/lua5.4", ["-i"], input: input).finish()
+        #expect(
+            ours.output.split(separator: "\n").dropFirst()
+                == lua.output.split(separator: "\n").dropFirst())
+        #expect(ours.output.contains(", Lua 5.4.4  Copyright (C) "))
+    }
+
+    @Test func `a script may catch the first Ctrl-C and end by itself`() throws {
+        let code = """
+            io.stdout:setvbuf "no"
+            pcall(function() print "ready" while true do end end)
+            print(42)
+            """
+        let process = try Subprocess(Tool.path, ["-e", code])
+        try process.wait { process.output.contains("ready") }
+        process.send(SIGINT)
+        let outcome = try process.finish()
+        #expect(outcome.output == "ready\n42\n")
+        #expect(outcome.exitCode == 0)
+    }
+
     @Test func `reports an error with a traceback and exit code 1`() throws {
         let folder = try TemporaryFolder()
         let script = try folder.write(

@@ -36,6 +36,7 @@ typedef struct {
 } shim_host_calls;
 lua_State *shim_open(const void *owner, const shim_host_calls *calls);  // NULL without memory
 void shim_close(lua_State *L);                                          // runs finalizers, as a run of its own
+const char *shim_copyright(void);
 const void *shim_owner(lua_State *L);
 lua_State *shim_current(lua_State *L);  // the stack the innermost host call was made from
 void shim_open_libraries(lua_State *L, uint32_t set, bool no_environment);  // bits in luaL_openlibs' order; [-0, +0]
@@ -90,6 +91,7 @@ void shim_unreference(lua_State *L, int32_t slot);
 
 // ---- protected: may run Lua code. On anything but SHIM_OK the error value lies on top instead of the results.
 int32_t shim_call(lua_State *L, int32_t arguments, int32_t results);  // -1 = all; [-(args+1), +results]
+int32_t shim_call_described(lua_State *L, int32_t arguments, int32_t results);  // errors as lua.c describes them
 int32_t shim_get(lua_State *L);                                       // [-2, +1] table, key
 int32_t shim_set(lua_State *L);                                       // [-3, +0] table, key, value
 int32_t shim_length(lua_State *L);                                    // [-1, +1]
@@ -160,8 +162,9 @@ void shim_push_walk(lua_State *L, shim_class *c, const void *source, shim_keys k
 // ---- stopping
 shim_interrupt *shim_interrupt_retain(lua_State *L);
 void shim_interrupt_release(shim_interrupt *i);
-bool shim_interrupt_request(shim_interrupt *i);  // any thread; false: nothing is running
+// Any thread; false: nothing is running. A catchable stop raises once, then leaves the code 200 ms to end by itself.
+bool shim_interrupt_request(shim_interrupt *i, bool catchable);
 bool shim_interrupt_pending(shim_interrupt *i);  // a request for the run now going on
 bool shim_is_running(lua_State *L);
-bool shim_was_stopped(lua_State *L);             // the current run has been stopped
+bool shim_stop_asked(lua_State *L);              // the current run has been asked to stop
 void shim_set_stop_value(lua_State *L);          // [-1, +0] what a stop raises
