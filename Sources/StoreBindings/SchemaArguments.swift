@@ -98,12 +98,13 @@ struct SchemaArguments {
         guard let type = long["type"].text else {
             throw Self.invalid("\(place): 'type' is missing")
         }
-        for option in ["fulltext", "map_to"] where long[option].isTruthy {
+        for option in ["map_to"] where long[option].isTruthy {
             throw Self.invalid("\(place): this version has no '\(option)'")
         }
         var property = try PropertySyntax.parse(name: name, in: className, type)
         property.isPrimary = property.isPrimary || long["primary"].isTruthy
         property.isIndexed = property.isIndexed || long["indexed"].isTruthy
+        property.isFullText = property.isFullText || long["fulltext"].isTruthy
         property.defaultValue = try defaultValue(long["default"], property, place)
         return property
     }

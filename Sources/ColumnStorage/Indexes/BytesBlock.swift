@@ -3,10 +3,13 @@
 ///
 ///     0  u32  number of entries
 ///     4  u32  length of the common beginning
-///     8  u8   bytes per row key, 9 ... 15 zero
+///     8  u8   bytes per row key
+///     9  u8   1: no entry has bytes of its own, and no ends are stored; 10 ... 15 zero
 ///     16 i64  smallest row key
 ///     24 ...  the end of each entry's own bytes as u32, the common beginning, the own bytes,
 ///             the row keys as distances from the smallest, 8 bytes of zeros
+///
+/// The rows of one value, such as a term of a text, thus take a byte or two each.
 struct BytesBlock {
     static let headerBytes = 24
     static let slackBytes = 8
@@ -16,6 +19,8 @@ struct BytesBlock {
 
     let count: Int
     let common: BytesView
+    /// Whether all entries have the same bytes.
+    let isUniform: Bool
     private let ends: UnsafeRawPointer
     private let own: UnsafeRawPointer
     private let ownBytes: Int
@@ -35,19 +40,25 @@ struct BytesBlock {
         let commonCount = Int(base.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
         keyWidth = Int(base.load(fromByteOffset: 8, as: UInt8.self))
         smallestKey = base.loadUnaligned(fromByteOffset: 16, as: Int64.self)
+        let form = base.load(fromByteOffset: 9, as: UInt8.self)
+        isUniform = form == 1
+        let endWidth = isUniform ? 0 : 4
         ends = base + Self.headerBytes
         // Nothing overflows: all counts are below 2^32.
         let fixed =
-            Self.headerBytes + Self.slackBytes + count * (4 + Swift.min(keyWidth, 8)) + commonCount
-        guard count > 0, keyWidth <= 8, fixed <= bytes.count else { return nil }
+            Self.headerBytes + Self.slackBytes + count * (endWidth + Swift.min(keyWidth, 8))
+            + commonCount
+        guard count > 0, keyWidth <= 8, form <= 1, fixed <= bytes.count else { return nil }
         keyMask = IntBlock.mask(keyWidth)
-        common = BytesView(start: ends + count * 4, count: commonCount)
-        own = ends + (count * 4 + commonCount)
+        common = BytesView(start: ends + count * endWidth, count: commonCount)
+        own = ends + (count * endWidth + commonCount)
         ownBytes = bytes.count - fixed
         keys = own + ownBytes
-        guard Int((ends + (count - 1) * 4).loadUnaligned(as: UInt32.self)) == ownBytes else {
-            return nil
-        }
+        guard
+            isUniform
+                ? ownBytes == 0
+                : Int((ends + (count - 1) * 4).loadUnaligned(as: UInt32.self)) == ownBytes
+        else { return nil }
     }
 
     @inline(__always)
@@ -69,7 +80,7 @@ struct BytesBlock {
 
     @inline(__always)
     private func end(_ index: Int) -> Int {
-        Int((ends + index &* 4).loadUnaligned(as: UInt32.self))
+        isUniform ? 0 : Int((ends + index &* 4).loadUnaligned(as: UInt32.self))
     }
 
     func byteCount(_ index: Int) -> Int { common.count + ownPart(index).count }
@@ -133,20 +144,23 @@ struct BytesBlock {
             own += entry.bytes.count - commonCount
         }
         let width = keyWidth(smallest, largest)
+        let isUniform = own == 0
+        let endBytes = isUniform ? 0 : count * 4
         buffer.truncate(to: 0)
         let start = UnsafeMutableRawPointer(
             buffer.extend(
-                by: headerBytes + slackBytes + count * (4 + width) + commonCount + own))
+                by: headerBytes + slackBytes + endBytes + count * width + commonCount + own))
         start.storeBytes(of: UInt32(count), as: UInt32.self)
         start.storeBytes(of: UInt32(commonCount), toByteOffset: 4, as: UInt32.self)
-        start.storeBytes(of: UInt64(width), toByteOffset: 8, as: UInt64.self)
+        start.storeBytes(
+            of: UInt64(width) | (isUniform ? 1 << 8 : 0), toByteOffset: 8, as: UInt64.self)
         start.storeBytes(of: smallest, toByteOffset: 16, as: Int64.self)
         var ends = start + headerBytes
-        var place = ends + count * 4
+        var place = ends + endBytes
         place.copyMemory(from: entries[0].bytes.start, byteCount: commonCount)
         place += commonCount
         var end: UInt32 = 0
-        for entry in entries {
+        for entry in entries where !isUniform {
             let length = entry.bytes.count - commonCount
             place.copyMemory(from: entry.bytes.start + commonCount, byteCount: length)
             place += length
@@ -180,9 +194,10 @@ struct BytesBlock {
             largest = Swift.max(largest, entry.key)
             bytes += entry.bytes.count
             let common = entries[0].bytes.commonPrefix(entry.bytes)
+            let own = bytes - common * (count + 1)
             let size =
-                headerBytes + slackBytes + (count + 1) * (4 + keyWidth(smallest, largest)) + bytes
-                - common * count
+                headerBytes + slackBytes + common + own
+                + (count + 1) * ((own == 0 ? 0 : 4) + keyWidth(smallest, largest))
             if size > maximumBytes { break }
             count += 1
         }

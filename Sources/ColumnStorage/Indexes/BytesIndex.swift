@@ -68,6 +68,12 @@ package final class BytesIndex {
         var result: [ObjectKey] = []
         try forEachStoredBlock(from: view, transaction) { block, start, isEqual in
             guard isEqual else { return false }
+            if block.isUniform {
+                for place in start..<block.count {
+                    result.append(ObjectKey(rawValue: block.key(place)))
+                }
+                return true
+            }
             // Equal values are neighbours, and what equals the first has the same own part.
             let first = block.ownPart(start)
             var place = start
@@ -153,6 +159,55 @@ package final class BytesIndex {
             return true
         }
         return result
+    }
+
+    /// The rows from some bytes on and below others, in order of value, then key.
+    package func keys(
+        from lower: [UInt8], below upper: [UInt8], in transaction: TransactionHandle
+    ) throws(StorageError) -> [ObjectKey] {
+        var result: [ObjectKey] = []
+        try forEach(from: lower, in: transaction) { bytes, key in
+            let isBelow = upper.withUnsafeBytes { BytesView(bytes).compare(BytesView($0)) < 0 }
+            if isBelow { result.append(key) }
+            return isBelow
+        }
+        return result
+    }
+
+    /// Calls `body` with the rows whose value begins with some bytes, in no order; several values of
+    /// a row count several times.
+    package func forEachKey(
+        withPrefix beginning: [UInt8], in transaction: TransactionHandle, _ body: (Int64) -> Void
+    ) throws(StorageError) {
+        guard !hasChanges else {
+            for key in try keys(withPrefix: beginning, in: transaction) { body(key.rawValue) }
+            return
+        }
+        let failure = beginning.withUnsafeBytes { buffer -> StorageError? in
+            let wanted = BytesView(buffer)
+            do throws(StorageError) {
+                try forEachStoredBlock(from: wanted, transaction) { block, start, _ in
+                    // Most blocks lie inside or outside as a whole.
+                    let shared = block.common.commonPrefix(wanted)
+                    let isWhole = shared == wanted.count
+                    guard isWhole || shared == block.common.count else { return false }
+                    for place in start..<block.count {
+                        if !isWhole {
+                            let part = block.ownPart(place)
+                            guard part.count >= wanted.count - shared,
+                                BytesView.compare(
+                                    part.start, wanted.count - shared, wanted.start + shared,
+                                    wanted.count - shared) == 0
+                            else { return false }
+                        }
+                        body(block.key(place))
+                    }
+                    return true
+                }
+                return nil
+            } catch { return error }
+        }
+        if let failure { throw failure }
     }
 
     private func forEach(

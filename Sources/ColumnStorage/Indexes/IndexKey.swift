@@ -2,6 +2,10 @@
 /// the index orders by.
 enum IndexKey {
     static let prefixBytes = 4
+    /// Where the numbers of full-text indexes begin: this plus the column's.
+    static let terms = ColumnID.limit
+    /// Where the numbers of composite indexes begin: this plus the index's own.
+    static let composites = 2 * ColumnID.limit
 
     /// The first four bytes of all keys of a column, as they lie in memory.
     static func prefix(_ table: TableID, _ column: ColumnID) -> UInt32 {

@@ -153,6 +153,7 @@ extension TableReader {
 
     /// Makes the indexes and lists that the definition asks for; those that stay keep what they know.
     func configureIndexes(from old: TableDefinition) {
+        configureRowIndexes()
         let count = definition.columns.count
         while intIndexes.count < count { intIndexes.append(nil) }
         while lists.count < count { lists.append(nil) }

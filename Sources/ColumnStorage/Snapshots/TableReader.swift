@@ -33,6 +33,8 @@ public final class TableReader {
     @exclusivity(unchecked) var intIndexes: [IntIndex?] = []
     @exclusivity(unchecked) var lists: [ListColumn?] = []
     @exclusivity(unchecked) var bytesIndexes: [BytesIndex?] = []
+    /// Indexes whose entries are computed from whole rows.
+    @exclusivity(unchecked) var rowIndexes: [RowIndex] = []
 
     init(_ id: TableID, _ source: SnapshotSource) {
         self.id = id

@@ -45,6 +45,8 @@ public struct ColumnDefinition: Hashable, Sendable {
     public var isOptional: Bool
     /// Which index it has.
     public var index: IndexKind
+    /// Whether the terms of its strings are in a full-text index.
+    public var isFullText: Bool
     /// What a list's elements are.
     public var elementKind: ColumnKind?
     /// Whether a list's elements can be null.
@@ -58,7 +60,7 @@ public struct ColumnDefinition: Hashable, Sendable {
     public init(
         id: ColumnID, kind: ColumnKind, isOptional: Bool = false, index: IndexKind = .none,
         elementKind: ColumnKind? = nil, elementIsOptional: Bool = false, target: TableID? = nil,
-        isDropped: Bool = false
+        isDropped: Bool = false, isFullText: Bool = false
     ) {
         self.id = id
         self.kind = kind
@@ -68,6 +70,7 @@ public struct ColumnDefinition: Hashable, Sendable {
         self.elementIsOptional = elementIsOptional
         self.target = target
         self.isDropped = isDropped
+        self.isFullText = isFullText
     }
 }
 
@@ -79,9 +82,28 @@ public struct TableDefinition: Hashable, Sendable {
     public var id: TableID
     /// Its columns; `columns[i].id == ColumnID(i)`.
     public var columns: [ColumnDefinition]
+    /// Its indexes over several columns.
+    public var compositeIndexes: [CompositeIndexDefinition]
 
     /// Describes a table.
-    public init(id: TableID, columns: [ColumnDefinition]) {
+    public init(
+        id: TableID, columns: [ColumnDefinition], compositeIndexes: [CompositeIndexDefinition] = []
+    ) {
+        self.id = id
+        self.columns = columns
+        self.compositeIndexes = compositeIndexes
+    }
+}
+
+/// An ordered index over several columns, none of them a list.
+public struct CompositeIndexDefinition: Hashable, Sendable {
+    /// Its number in the table, below ``ColumnID/limit``.
+    public var id: Int
+    /// The columns, the most significant first.
+    public var columns: [ColumnID]
+
+    /// Describes an index.
+    public init(id: Int, columns: [ColumnID]) {
         self.id = id
         self.columns = columns
     }

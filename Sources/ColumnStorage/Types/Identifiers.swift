@@ -48,8 +48,9 @@ public struct ColumnID: RawRepresentable, Hashable, Comparable, Sendable {
     /// The place, below ``limit``.
     public var rawValue: Int
 
-    /// Column ids are below this: keys of leaves have 16 bits for them, and 0 is the presence bitmap.
-    public static let limit = (1 << 16) - 1
+    /// Column ids are below this: keys of index blocks have 16 bits for them, of which two tell the kinds of
+    /// indexes apart.
+    public static let limit = 1 << 14
 
     /// Makes an id from its place.
     @inlinable

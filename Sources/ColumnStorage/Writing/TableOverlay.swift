@@ -58,6 +58,7 @@ final class TableOverlay {
         headBefore.tailStamp = reader.tailStamp
         columnsChanged()
         isTouched = false
+        for index in reader.rowIndexes { index.begin(reader.keyBound) }
     }
 
     /// What the table's head says after the write, once everything is put away.

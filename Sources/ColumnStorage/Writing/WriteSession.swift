@@ -90,6 +90,7 @@ public final class WriteSession {
         // Waiting rows are laid out as the definition says.
         try overlay.packTail()
         try clearDropped(overlay.reader, before, table)
+        try clearRowIndexes(overlay.reader, table)
         snapshot.source.definitions[table.id] = table
         overlay.reader.configure(table)
         overlay.columnsChanged()
@@ -98,6 +99,7 @@ public final class WriteSession {
             let old = before.columns.indices.contains(place) ? before.columns[place] : nil
             if old.map({ $0.index == IndexKind.none }) ?? true { try build(overlay.reader, column) }
         }
+        try settleRowIndexes(overlay.reader)
     }
 
     /// Removes the index entries and lists of columns that lose them.
@@ -160,6 +162,8 @@ public final class WriteSession {
         state.pointee.clusterCount = cluster + 1
         if cluster > 0 && failure == nil {
             do throws(StorageError) {
+                // While the rows are still at hand unpacked.
+                if !overlay.reader.rowIndexes.isEmpty { try settleRowIndexes(overlay.reader) }
                 try overlay.flush(cluster: cluster - 1)
                 releaseTextIfUnused()
             } catch { fail(error) }
@@ -174,6 +178,9 @@ public final class WriteSession {
         let (cluster, row) = place(key)
         precondition(overlay.reader.isPresent(key), "no such row")
         try unlink(table, key)
+        for index in overlay.reader.rowIndexes {
+            try index.willDelete(key, overlay.reader, in: transaction.handle)
+        }
         try clear(overlay, key, cluster, row)
         var bits = overlay.heapLeaf(0, cluster).presence
         bits.remove(row)
@@ -227,6 +234,7 @@ public final class WriteSession {
             overlay.reader.kind(of: column) == kind && key.rawValue >= 0
                 && (isNew || key.rawValue < overlay.reader.keyBound),
             "no such row, or another kind of column")
+        if !overlay.reader.rowIndexes.isEmpty { noteChange(overlay, column, key) }
         let (cluster, row) = place(key)
         let leaf = overlay.heapLeaf(column.rawValue + 1, cluster)
         if let index = overlay.reader.intIndexes[column.rawValue] {
@@ -402,6 +410,8 @@ public final class WriteSession {
             for list in overlay.reader.lists { try list?.flush() }
             for index in overlay.reader.intIndexes { try index?.flush(in: handle) }
             for index in overlay.reader.bytesIndexes { try index?.flush(in: handle) }
+            try settleRowIndexes(overlay.reader)
+            for index in overlay.reader.rowIndexes { try index.index.flush(in: handle) }
             try overlay.flushAll(isLast: true)
             let head = overlay.closeHead()
             if head != overlay.headBefore { try head.write(id, in: handle, target) }
@@ -436,6 +446,7 @@ public final class WriteSession {
             overlay.reader.spareOverlay = overlay
             for index in overlay.reader.intIndexes { index?.cancel() }
             for index in overlay.reader.bytesIndexes { index?.cancel() }
+            for index in overlay.reader.rowIndexes { index.cancel() }
             for list in overlay.reader.lists { list?.cancel() }
             overlay.reader.overlay = nil
         }

@@ -38,7 +38,7 @@ struct RowRules {
         self.predicates = predicates
         self.sortKeys = sortKeys
         dependencies = WatchGraph(
-            predicates.flatMap(\.dependencies) + sortKeys.map(\.path), of: table)
+            predicates.flatMap(\.dependencies) + sortKeys.flatMap(\.dependencies), of: table)
     }
 
     /// Whether a row that exists is a member in a view; for any number of questions.

@@ -68,7 +68,7 @@ struct ColumnSource: Hashable, Sendable {
                 ? among : rows.matches(column, cluster, .notNull, among: among)
         case .links, .notLink:
             return byRow(test, rows, cluster, among: among)
-        case .bytes(.like(_)), .bytes(.folded(_, _)):
+        case .bytes(.like(_)), .bytes(.folded(_, _)), .bytes(.search(_)):
             guard case .bytes(let text) = test.form else { return .zero }
             bits = rows.matchesBytes(column, cluster, among: among) {
                 text.matches(Span(_bytes: $0))

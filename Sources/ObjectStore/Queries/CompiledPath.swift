@@ -51,6 +51,8 @@ struct CompiledPath: Sendable {
         case elements(slot: Int, ColumnSource)
         /// The number of bytes of a string or of data.
         case size(slot: Int, ColumnID)
+        /// How badly the object's texts match searches: less is better.
+        case rank([RankedText])
     }
 
     let hops: [Hop]
@@ -108,6 +110,8 @@ struct CompiledPath: Sendable {
             case .size(let slot, let column):
                 let size = tables[slot].withBytes(column, object) { Int64($0.byteCount) }
                 return body(size.map(Scalar.int) ?? .null)
+            case .rank(let texts):
+                return body(.double(-texts.reduce(0) { $0 + $1.score(tables, object) }))
             case .elements(let slot, let source):
                 for element in tables[slot].listElements(source.column, object) {
                     guard body(source.scalar(element)) else { return false }

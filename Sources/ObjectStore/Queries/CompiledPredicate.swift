@@ -16,6 +16,8 @@ public struct CompiledPredicate: Sendable {
     public let dependencies: [PropertyPath]
 
     let node: any PredicateNode
+    /// The full-text searches by which `@rank` can order.
+    let searches: [TextSearch]
     private let tables: [TableID]
 
     /// Whether the result for one object depends on nothing but the values on ``dependencies``, so
@@ -26,12 +28,13 @@ public struct CompiledPredicate: Sendable {
 
     init(
         text: String, table: TableID, dependencies: [PropertyPath], node: any PredicateNode,
-        tables: [TableID]
+        searches: [TextSearch], tables: [TableID]
     ) {
         self.text = text
         self.table = table
         self.dependencies = dependencies
         self.node = node
+        self.searches = searches
         self.tables = tables
     }
 
@@ -63,7 +66,7 @@ public struct CompiledPredicate: Sendable {
                 node,
                 ShiftedNode(node: other.node, offset: tables.count, count: other.tables.count),
             ]),
-            tables: tables + other.tables)
+            searches: searches + other.searches, tables: tables + other.tables)
     }
 }
 

@@ -16,6 +16,8 @@ extension PredicateCompiler {
             return try between(left, right, folding, syntax)
         case .memberOf:
             return try member(left, right, folding, syntax)
+        case .text:
+            return try search(left, right, folding, syntax)
         default:
             break
         }

@@ -181,7 +181,8 @@ extension PredicateCompiler {
         return PredicateOperand(
             form: .path(path), type: type, description: "\(walk.description) (\(typeName))",
             range: range, quantifier: syntax.quantifier,
-            isBacklinks: walk.last?.isBacklinks ?? false)
+            isBacklinks: walk.last?.isBacklinks ?? false,
+            components: scope.prefix + walk.components)
     }
 
     private func checkQuantifier(

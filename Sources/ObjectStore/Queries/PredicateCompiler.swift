@@ -15,6 +15,8 @@ struct PredicateCompiler {
     let arguments: [Value]
     private(set) var tables: [TableID] = []
     private(set) var dependencies: [PropertyPath] = []
+    /// The searches by which `@rank` can order.
+    var searches: [TextSearch] = []
     private var known: Set<PropertyPath> = []
 
     init(schema: Schema, arguments: [Value]) {

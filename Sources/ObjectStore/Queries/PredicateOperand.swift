@@ -34,6 +34,8 @@ struct PredicateOperand {
     var quantifier: Quantifier?
     /// Whether it is a backlinks property itself, which cannot be compared with nil.
     var isBacklinks = false
+    /// The properties on the way of a path, from the queried class on.
+    var components: [PropertyPath.Component] = []
 
     /// The operand as something to compute for each row; nil for a list of constants.
     var expression: (any PredicateExpression)? {

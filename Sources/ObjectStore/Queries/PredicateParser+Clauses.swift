@@ -19,11 +19,11 @@ extension PredicateParser {
 
     private func unexpected(_ token: QueryToken) -> QueryFault {
         let known = [
-            "and", "or", "between", "in", "beginswith", "endswith", "contains", "like", "sort",
-            "distinct", "limit",
+            "and", "or", "between", "in", "beginswith", "endswith", "contains", "like", "text",
+            "sort", "distinct", "limit",
         ]
         if case .name(let name) = token.kind {
-            if ["matches", "text"].contains(name.lowercased()) {
+            if name.lowercased() == "matches" {
                 return QueryFault("'\(name)' is not supported", at: token.range)
             }
             if let nearest = NearestName.find(name, among: known) {

@@ -133,7 +133,7 @@ struct PredicateParser {
             found =
                 [
                     "between": .between, "in": .memberOf, "beginswith": .beginsWith,
-                    "endswith": .endsWith, "contains": .contains, "like": .like,
+                    "endswith": .endsWith, "contains": .contains, "like": .like, "text": .text,
                 ][name.lowercased()]
         default: found = nil
         }

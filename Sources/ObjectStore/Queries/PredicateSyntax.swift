@@ -91,6 +91,8 @@ enum PredicateOperator: String, Sendable, Hashable {
     case endsWith = "endswith"
     case contains
     case like
+    /// A full-text search.
+    case text
 
     /// Whether it looks into a string.
     var searchesText: Bool {

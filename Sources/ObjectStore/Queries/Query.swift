@@ -6,6 +6,7 @@ import ColumnStorage
 ///
 ///     == = != <> < <= =< > >= =>   between {a, b}   in {a, b} / in $1 / in list.property
 ///     beginswith endswith contains like   with [c] (case), [d] (diacritics), [cd]
+///     text 'red -blue phrase*'   on full-text properties; sort by @rank
 ///     and && or || not ! ( )   truepredicate falsepredicate
 ///     any some all none list.property   list.@count @size   list.@sum.p @min @max @avg
 ///     subquery(list, $x, $x.p > 5).@count   @links.Class.property   @links.@count   + - * /
@@ -79,7 +80,8 @@ public struct Query: Sendable {
         return query
     }
 
-    /// The collection ordered by key paths.
+    /// The collection ordered by key paths; `@rank` is how well the texts match the full-text
+    /// searches of its filters, the best first.
     ///
     /// Throws `invalid_query` for paths that give no order.
     public func sorted(_ keys: [(path: String, ascending: Bool)], schema: Schema) throws -> Query {
@@ -90,9 +92,11 @@ public struct Query: Sendable {
         return adding(
             .sort(
                 try keys.map {
-                    try SortKey(
-                        PropertyPath.parse($0.path, class: classSchema, schema: schema),
-                        ascending: $0.ascending)
+                    try $0.path == SortKey.rankName
+                        ? SortKey(rank: searches, ascending: $0.ascending)
+                        : SortKey(
+                            PropertyPath.parse($0.path, class: classSchema, schema: schema),
+                            ascending: $0.ascending)
                 }))
     }
 
@@ -123,13 +127,20 @@ public struct Query: Sendable {
         return adding(.limit(count))
     }
 
+    /// The full-text searches of all filters.
+    var searches: [TextSearch] {
+        steps.flatMap { step -> [TextSearch] in
+            if case .filter(let predicate) = step { predicate.searches } else { [] }
+        }
+    }
+
     /// Every key path that the collection's membership or order depends on.
     public var dependencies: [PropertyPath] {
         var known: Set<PropertyPath> = []
         return steps.flatMap { step -> [PropertyPath] in
             switch step {
             case .filter(let predicate): predicate.dependencies
-            case .sort(let keys): keys.map(\.path)
+            case .sort(let keys): keys.flatMap(\.dependencies)
             case .distinct(let paths): paths
             case .limit: []
             }

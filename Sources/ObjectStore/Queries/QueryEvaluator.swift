@@ -46,7 +46,9 @@ public enum QueryEvaluator {
         }
         let rows = view.table(classSchema)
         guard let predicate else { return min(most, rows.count) }
-        if let candidates = QueryPlan(predicate, rows).candidates(in: view) {
+        let plan = QueryPlan(predicate, rows)
+        if let candidates = plan.candidates(in: view) {
+            if plan.isExact { return min(most, candidates.count) }
             let bound = predicate.bound(to: view)
             return min(most, candidates.count { bound.matches($0) })
         }
@@ -83,7 +85,9 @@ public enum QueryEvaluator {
             if case .limit(let limit)? = steps.first { most = limit }
             guard let predicate else { return scan(rows, nil, most) }
             let bound = predicate.bound(to: view)
-            if let candidates = QueryPlan(predicate, rows).candidates(in: view) {
+            let plan = QueryPlan(predicate, rows)
+            if let candidates = plan.candidates(in: view) {
+                if plan.isExact { return ResultKeys(candidates) }
                 return ResultKeys(candidates.filter { bound.matches($0) })
             }
             return scan(rows, bound, most)

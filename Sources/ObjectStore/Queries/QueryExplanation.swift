@@ -18,7 +18,7 @@ extension Results {
             case .filter(let predicate):
                 if index > 0 || !isTable { lines.append("keeps what matches: \(predicate.text)") }
             case .sort(let keys):
-                let names = keys.map { $0.path.description + ($0.ascending ? "" : " desc") }
+                let names = keys.map { $0.name + ($0.ascending ? "" : " desc") }
                 var line = "sorts by \(names.joined(separator: ", "))"
                 if index + 1 < planned.count, case .limit(let count) = planned[index + 1] {
                     line += ", keeping the best \(count) on the way"
@@ -56,6 +56,11 @@ extension Results {
             return "looks up \(values.count) of '\(property(column))' in its index\(rest)"
         case .bytes(let column, let values, _):
             return "looks up \(values.count) of '\(property(column))' in its index\(rest)"
+        case .text(let column, let search):
+            let words = search.required.count
+            return
+                "looks up \(words) \(words == 1 ? "word" : "words") of '\(property(column))' in its "
+                + "full-text index" + rest
         case .range(let column, let low, let high):
             return "reads \(low) to \(high) of '\(property(column))' from its index\(rest)"
         case .links(let column, let targets):

@@ -10,21 +10,26 @@ struct QueryPlan {
         case range(ColumnID, Int64, Int64)
         case bytes(ColumnID, [[UInt8]], isUnique: Bool)
         case links(ColumnID, [ObjectKey])
+        case text(ColumnID, TextQuery)
     }
 
     let access: Access
+    /// Whether every candidate matches, so that nothing is left to test.
+    let isExact: Bool
     private let rows: TableReader
 
     /// Chooses among the parts that all must hold.
     init(_ predicate: CompiledPredicate, _ rows: TableReader) {
         self.rows = rows
         var best: (rank: Int, access: Access)?
-        for node in QueryPlan.conjuncts(predicate.node) {
+        let conjuncts = QueryPlan.conjuncts(predicate.node)
+        for node in conjuncts {
             guard let (rank, access) = QueryPlan.access(node, rows) else { continue }
             if let found = best, found.rank <= rank { continue }
             best = (rank, access)
         }
         access = best?.access ?? .scan
+        if case .text = access { isExact = conjuncts.count == 1 } else { isExact = false }
     }
 
     /// The rows that an index leaves, ascending and each once; nil for a scan.
@@ -43,6 +48,8 @@ struct QueryPlan {
             return values.flatMap { rows.keys(column, equalTo: $0) }.sorted()
         case .links(let column, let targets):
             return targets.flatMap { rows.sources(of: $0, through: column) }.sorted()
+        case .text(let column, let search):
+            return rows.rows(column, matching: search)
         }
     }
 
@@ -66,6 +73,9 @@ struct QueryPlan {
         let definition = columns[id.rawValue]
         if case .links(let targets) = column.test.form, definition.kind == .link {
             return targets.count <= 64 ? (2 + targets.count, .links(id, targets)) : nil
+        }
+        if case .bytes(.search(let search)) = column.test.form, !search.required.isEmpty {
+            return rows.hasTerms(id) ? (2, .text(id, search)) : nil
         }
         guard definition.index != .none else { return nil }
         let isUnique = definition.index == .unique

@@ -13,7 +13,7 @@ struct QuerySorter {
     init(_ keys: [SortKey], table: TableID, in view: StoreView) {
         self.keys = keys
         var tables: [TableID] = []
-        paths = keys.map { $0.path.compiled(&tables) }
+        paths = keys.map { $0.compiled(&tables) }
         self.tables = BoundTables(tables, in: view)
         rows = view.table(table)
     }

@@ -17,10 +17,11 @@ public enum QueryText {
                 .filter(
                     CompiledPredicate(
                         text: condition(text, syntax), table: classSchema.table,
-                        dependencies: compiler.dependencies, node: node, tables: compiler.tables))
+                        dependencies: compiler.dependencies, node: node,
+                        searches: compiler.searches, tables: compiler.tables))
             ]
             for clause in syntax.clauses {
-                steps.append(try step(clause, classSchema, schema))
+                steps.append(try step(clause, classSchema, schema, compiler.searches))
             }
             return steps
         } catch {
@@ -36,7 +37,8 @@ public enum QueryText {
     }
 
     private static func step(
-        _ clause: QuerySyntax.Clause, _ classSchema: ClassSchema, _ schema: Schema
+        _ clause: QuerySyntax.Clause, _ classSchema: ClassSchema, _ schema: Schema,
+        _ searches: [TextSearch]
     ) throws(QueryFault) -> Query.Step {
         switch clause {
         case .limit(let count): return .limit(count)
@@ -45,7 +47,10 @@ public enum QueryText {
             for key in keys {
                 found.append(
                     try located(key.range) {
-                        try SortKey(
+                        if key.path.isRank {
+                            return try SortKey(rank: searches, ascending: key.ascending)
+                        }
+                        return try SortKey(
                             PropertyPath.parse(
                                 try name(key.path), class: classSchema, schema: schema),
                             ascending: key.ascending)

@@ -2,8 +2,10 @@ import ColumnStorage
 
 /// One key of an order.
 public struct SortKey: Hashable, Sendable {
-    /// The way to the value.
+    /// The way to the value; for `@rank` to the first text that is searched.
     public let path: PropertyPath
+    /// For `@rank` the searches whose scores are added up; empty for all other keys.
+    let searches: [TextSearch]
     /// Whether small values, and before them nil, come first.
     public let ascending: Bool
 
@@ -26,6 +28,7 @@ public struct SortKey: Hashable, Sendable {
         }
         self.path = path
         self.ascending = ascending
+        searches = []
     }
 }
 
@@ -108,7 +111,7 @@ public struct SortComparator {
     /// Prepares to compare in a view.
     public init(_ keys: [SortKey], in view: StoreView) {
         var tables: [TableID] = []
-        paths = keys.map { $0.path.compiled(&tables) }
+        paths = keys.map { $0.compiled(&tables) }
         descending = keys.map { !$0.ascending }
         self.tables = BoundTables(tables, in: view)
     }

@@ -8,6 +8,8 @@ enum TextTest: Sendable {
     case endsWith([UInt8])
     case contains([UInt8])
     case like([LikePart])
+    /// A full-text search.
+    case search(TextQuery)
     /// The same on folded text.
     indirect case folded(TextFolding, FoldedTest)
 
@@ -81,6 +83,8 @@ enum TextTest: Sendable {
         case .like(let pattern):
             let text = String(decoding: [UInt8](copying: bytes), as: UTF8.self)
             return TextTest.isLike(Array(text.unicodeScalars), pattern)
+        case .search(let query):
+            return query.matches(bytes)
         case .folded(let folding, let test):
             return TextTest.matches(folding.scalars(bytes), test)
         }

@@ -68,6 +68,7 @@ struct ValueTest: Sendable {
         case .never, .always, .bool, .int, .intBetween: 1
         case .double, .doubleBetween, .links, .notLink: 2
         case .intIn, .doubleIn: 6
+        case .bytes(.search): 100
         case .compare, .between: 40
         case .bytes(.folded), .bytes(.like), .oneOf: 60
         case .bytes(.contains): 15

@@ -33,6 +33,8 @@ public struct Property: Hashable, Sendable {
     public var isPrimary: Bool
     /// Whether the values are kept in an index.
     public var isIndexed: Bool
+    /// Whether the words of the strings are kept in a full-text index.
+    public var isFullText: Bool
     /// What an object gets that is created without a value; nil if there is no default.
     public var defaultValue: Value?
     /// What a backlinks property follows; nil for all others.
@@ -45,7 +47,7 @@ public struct Property: Hashable, Sendable {
     public init(
         _ name: String, _ type: PropertyType, isOptional: Bool = false, isList: Bool = false,
         target: String? = nil, isPrimary: Bool = false, isIndexed: Bool = false,
-        defaultValue: Value? = nil, origin: Origin? = nil
+        isFullText: Bool = false, defaultValue: Value? = nil, origin: Origin? = nil
     ) {
         self.name = name
         self.type = type
@@ -54,6 +56,7 @@ public struct Property: Hashable, Sendable {
         self.target = target ?? origin?.className
         self.isPrimary = isPrimary
         self.isIndexed = isIndexed
+        self.isFullText = isFullText
         self.defaultValue = defaultValue
         self.origin = origin
         self.column = .unassigned
@@ -88,7 +91,7 @@ extension Property {
             id: column, kind: isList ? .list : kind, isOptional: !isList && isOptional,
             index: isPrimary ? .unique : isIndexed ? .ordered : .none,
             elementKind: isList ? kind : nil, elementIsOptional: isList && isOptional,
-            target: table, isDropped: false)
+            target: table, isDropped: false, isFullText: isFullText)
     }
 }
 

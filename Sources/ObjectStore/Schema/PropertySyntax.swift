@@ -1,5 +1,5 @@
-/// Reads and writes the short form of a property: `int primary`, `string? indexed`, `Toy[]`,
-/// `backlinks Person.dogs`.
+/// Reads and writes the short form of a property: `int primary`, `string? indexed fulltext`,
+/// `Toy[]`, `backlinks Person.dogs`.
 public enum PropertySyntax {
     /// Reads the short form.
     ///
@@ -21,10 +21,12 @@ public enum PropertySyntax {
             switch word {
             case "primary": property.isPrimary = true
             case "indexed": property.isIndexed = true
+            case "fulltext": property.isFullText = true
             default:
                 throw StoreError(
                     .invalidSchema,
-                    "\(place): '\(word)' is no modifier; the modifiers are primary and indexed")
+                    "\(place): '\(word)' is no modifier; the modifiers are primary, indexed and "
+                        + "fulltext")
             }
         }
         return property
@@ -79,5 +81,6 @@ public enum PropertySyntax {
     public static func text(of property: Property) -> String {
         property.typeName + (property.isPrimary ? " primary" : "")
             + (property.isIndexed && !property.isPrimary ? " indexed" : "")
+            + (property.isFullText ? " fulltext" : "")
     }
 }

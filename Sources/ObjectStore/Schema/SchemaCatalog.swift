@@ -49,7 +49,7 @@ enum SchemaCatalog {
             let name = try reader.text()
             let table = TableID(rawValue: try UInt32(exactly: reader.number()).orDamaged())
             let columnCount = try Int(exactly: reader.number()).orDamaged()
-            guard columnCount < 65_536 else { throw ByteReader.damaged }
+            guard columnCount < ColumnID.limit else { throw ByteReader.damaged }
             let isEmbedded = try reader.byte() != 0
             let count = try reader.count()
             let properties = try (0..<count).map { _ in
@@ -71,6 +71,7 @@ enum SchemaCatalog {
         static let list: UInt64 = 2
         static let primary: UInt64 = 4
         static let indexed: UInt64 = 8
+        static let fullText: UInt64 = 16
     }
 
     private static func encode(_ property: Property, _ writer: inout ByteWriter) {
@@ -79,7 +80,8 @@ enum SchemaCatalog {
         writer.number(
             (property.isOptional ? Flag.optional : 0) | (property.isList ? Flag.list : 0)
                 | (property.isPrimary ? Flag.primary : 0)
-                | (property.isIndexed ? Flag.indexed : 0))
+                | (property.isIndexed ? Flag.indexed : 0)
+                | (property.isFullText ? Flag.fullText : 0))
         writer.text(property.target ?? "")
         writer.text(property.origin?.property ?? "")
         writer.number(UInt64(property.column.rawValue + 1))
@@ -105,7 +107,8 @@ enum SchemaCatalog {
         var property = Property(
             name, type, isOptional: flags & Flag.optional != 0, isList: flags & Flag.list != 0,
             target: target.isEmpty ? nil : target, isPrimary: flags & Flag.primary != 0,
-            isIndexed: flags & Flag.indexed != 0, defaultValue: value, origin: origin)
+            isIndexed: flags & Flag.indexed != 0, isFullText: flags & Flag.fullText != 0,
+            defaultValue: value, origin: origin)
         property.column = ColumnID(rawValue: column)
         return property
     }

@@ -74,6 +74,10 @@ struct SchemaValidation {
                 "\(place) of type \(property.typeName) cannot be indexed; "
                     + "bool, int, string, date, uuid and object_id can")
         }
+        if property.isFullText, property.type != .string || property.isList {
+            faults.append(
+                "\(place) of type \(property.typeName) cannot have a full-text index; string can")
+        }
         if property.type == .object, property.isList, property.isOptional {
             faults.append("\(place) cannot hold nil links; write \(property.target ?? "Class")[]")
         }

@@ -1,0 +1,187 @@
+import LMDBStorage
+
+/// An index whose entries are computed from rows: the terms of a text, or several columns at once.
+///
+/// A write does not follow every property that it sets. A row that is going to change loses its
+/// entries and is noted as pending; rows that are new are pending anyway; ``settle(_:in:)`` gives
+/// all of them the entries that their values ask for. It is called before the index is read, at the
+/// commit, and now and then during a long write, never in the middle of setting a value.
+final class RowIndex {
+    let definition: RowIndexDefinition
+    let index: BytesIndex
+    /// Rows below this have entries, except those that are pending.
+    private var bound: Int64 = 0
+    private var pending: Set<Int64> = []
+    private var entries = RowEntries()
+
+    /// So many rows at most wait for their entries.
+    private static let pendingLimit = 8192
+
+    init(_ definition: RowIndexDefinition, table: TableID, pages: IndexPages) {
+        self.definition = definition
+        index = BytesIndex(table: table, column: definition.place, pages: pages)
+    }
+
+    deinit { entries.deallocate() }
+
+    /// A write begins: all rows below `bound` have their entries.
+    func begin(_ bound: Int64) {
+        self.bound = bound
+        pending = []
+    }
+
+    /// The write is over.
+    func cancel() {
+        index.cancel()
+        pending = []
+    }
+
+    /// To be called before a value of a row changes.
+    func willChange(
+        _ key: ObjectKey, _ reader: TableReader, in transaction: TransactionHandle
+    ) throws(StorageError) {
+        guard key.rawValue < bound, !pending.contains(key.rawValue) else { return }
+        // All rows that are pending are complete here: the next change begins only now.
+        if pending.count >= Self.pendingLimit { try settle(reader, in: transaction) }
+        try removeEntries(key, reader, in: transaction)
+        pending.insert(key.rawValue)
+    }
+
+    /// To be called before a row goes, when nothing of it will change any more.
+    func willDelete(
+        _ key: ObjectKey, _ reader: TableReader, in transaction: TransactionHandle
+    ) throws(StorageError) {
+        guard key.rawValue < bound, pending.remove(key.rawValue) == nil else { return }
+        try removeEntries(key, reader, in: transaction)
+    }
+
+    private func removeEntries(
+        _ key: ObjectKey, _ reader: TableReader, in transaction: TransactionHandle
+    ) throws(StorageError) {
+        entries.collect(definition, reader, key)
+        try entries.forEach { bytes throws(StorageError) in
+            try index.remove(bytes, key, in: transaction)
+        }
+    }
+
+    /// Gives the pending rows and all new ones their entries.
+    func settle(
+        _ reader: TableReader, in transaction: TransactionHandle
+    ) throws(StorageError) {
+        if !pending.isEmpty {
+            let keys = pending.sorted()
+            pending = []
+            for key in keys { try addEntries(ObjectKey(key), reader, in: transaction) }
+        }
+        let end = reader.keyBound
+        guard bound < end else { return }
+        let first = bound
+        bound = end
+        for cluster in Int(first) / Cluster.rows..<reader.clusterCount {
+            let base = Int64(cluster * Cluster.rows)
+            try reader.presence(cluster).forEachRow { row throws(StorageError) in
+                let key = base + Int64(row)
+                if key >= first { try addEntries(ObjectKey(key), reader, in: transaction) }
+            }
+        }
+    }
+
+    private func addEntries(
+        _ key: ObjectKey, _ reader: TableReader, in transaction: TransactionHandle
+    ) throws(StorageError) {
+        entries.collect(definition, reader, key)
+        try entries.forEach { bytes throws(StorageError) in
+            try index.insert(bytes, key, in: transaction)
+        }
+    }
+}
+
+/// What a ``RowIndex`` holds of each row.
+enum RowIndexDefinition: Hashable {
+    /// The terms of a column of strings, each once.
+    case terms(ColumnID)
+    /// The values of several columns, one behind the other.
+    case columns(CompositeIndexDefinition)
+
+    /// Under which number, among those of the columns, the blocks are stored.
+    var place: ColumnID {
+        switch self {
+        case .terms(let column): ColumnID(IndexKey.terms + column.rawValue)
+        case .columns(let composite): ColumnID(IndexKey.composites + composite.id)
+        }
+    }
+
+    /// Whether the entries of a row depend on a column.
+    func depends(on column: ColumnID) -> Bool {
+        switch self {
+        case .terms(let own): own == column
+        case .columns(let composite): composite.columns.contains(column)
+        }
+    }
+}
+
+extension TableDefinition {
+    /// The indexes whose entries are computed from rows.
+    var rowIndexes: [RowIndexDefinition] {
+        columns.filter { $0.isFullText && !$0.isDropped }.map { .terms($0.id) }
+            + compositeIndexes.map { .columns($0) }
+    }
+}
+
+/// The entries of one row; the memory is used again for the next.
+struct RowEntries {
+    private var bytes = GrowableBuffer<UInt8>()
+    private var ends = GrowableBuffer<Int>()
+    private var order = GrowableBuffer<BytesView>()
+
+    func deallocate() {
+        bytes.deallocate()
+        ends.deallocate()
+        order.deallocate()
+    }
+
+    /// Computes the entries of a row, ascending and each once.
+    mutating func collect(
+        _ definition: RowIndexDefinition, _ reader: TableReader, _ key: ObjectKey
+    ) {
+        bytes.truncate(to: 0)
+        ends.truncate(to: 0)
+        order.truncate(to: 0)
+        switch definition {
+        case .terms(let column):
+            guard let text = reader.borrowedBytes(column, key) else { return }
+            TextTerms.forEach(in: Span(_unsafeBytes: text)) { term in
+                term.withUnsafeBufferPointer { bytes.append(contentsOf: $0) }
+                ends.append(bytes.count)
+                return true
+            }
+        case .columns(let composite):
+            CompositeCoding.append(composite.columns, reader, key, to: &bytes)
+            ends.append(bytes.count)
+        }
+        var start = 0
+        for end in ends.elements {
+            order.append(
+                BytesView(start: UnsafeRawPointer(bytes.base + start), count: end - start))
+            start = end
+        }
+        if order.count > 1 { sort() }
+    }
+
+    private mutating func sort() {
+        var elements = order.elements
+        elements.sort { $0.compare($1) < 0 }
+        var kept = 1
+        for place in 1..<order.count where order[place].compare(order[kept - 1]) != 0 {
+            order[kept] = order[place]
+            kept += 1
+        }
+        order.truncate(to: kept)
+    }
+
+    func forEach(
+        _ body: (UnsafeRawBufferPointer) throws(StorageError) -> Void
+    ) throws(StorageError) {
+        for place in 0..<order.count { try body(order[place].buffer) }
+    }
+}

@@ -1,0 +1,178 @@
+import LMDBStorage
+
+// Look-ups through indexes whose entries are computed from rows: terms of texts, several columns at once.
+extension TableReader {
+    /// Whether a column has a full-text index.
+    public func hasTerms(_ column: ColumnID) -> Bool { terms(column) != nil }
+
+    /// The rows whose text matches a search, ascending.
+    ///
+    /// Nil when the index cannot tell: the column has none, or the search requires no term. Cost: the
+    /// rows of the rarest required term and of each beginning and excluded term.
+    public func rows(_ column: ColumnID, matching query: TextQuery) -> [ObjectKey]? {
+        guard !query.required.isEmpty, let index = terms(column) else { return nil }
+        return read { (transaction) throws(StorageError) in
+            try settle(index, transaction)
+            return try TermSearch(index.index, bound: keyBound, transaction).run(query)
+        } ?? []
+    }
+
+    /// The rows of a stretch of a composite index, in the order of the index.
+    ///
+    /// Nil when there is no such index.
+    public func keys(composite id: Int, _ range: CompositeRange) -> [ObjectKey]? {
+        guard let index = composite(id), case .columns(let definition) = index.definition,
+            let (from, below) = CompositeCoding.bounds(range, definition.columns, self)
+        else { return nil }
+        return read { (transaction) throws(StorageError) in
+            try settle(index, transaction)
+            return try index.index.keys(from: from, below: below, in: transaction)
+        } ?? []
+    }
+
+    private func terms(_ column: ColumnID) -> RowIndex? {
+        rowIndexes.first { $0.definition == .terms(column) }
+    }
+
+    private func composite(_ id: Int) -> RowIndex? {
+        rowIndexes.first {
+            if case .columns(let definition) = $0.definition { definition.id == id } else { false }
+        }
+    }
+
+    private func settle(
+        _ index: RowIndex, _ transaction: TransactionHandle
+    ) throws(StorageError) {
+        if overlay != nil { try index.settle(self, in: transaction) }
+    }
+
+    /// Makes the indexes that the definition asks for; those that stay keep what they know.
+    func configureRowIndexes() {
+        let wanted = definition.rowIndexes
+        guard rowIndexes.map(\.definition) != wanted else { return }
+        let known = rowIndexes
+        rowIndexes = wanted.map { next in
+            known.first { $0.definition == next }
+                ?? RowIndex(next, table: id, pages: source.indexPages(of: id))
+        }
+    }
+}
+
+/// One search in a full-text index.
+private struct TermSearch {
+    private let index: BytesIndex
+    private let words: Int
+    private let transaction: TransactionHandle
+
+    init(_ index: BytesIndex, bound: Int64, _ transaction: TransactionHandle) {
+        self.index = index
+        words = Int(bound / 64) + 1
+        self.transaction = transaction
+    }
+
+    func run(_ query: TextQuery) throws(StorageError) -> [ObjectKey] {
+        var exact: [[ObjectKey]] = []
+        for term in query.required where !term.isPrefix {
+            let keys = try keys(term)
+            if keys.isEmpty { return [] }
+            exact.append(keys)
+        }
+        // The rarest first: what it leaves is looked for in the others.
+        exact.sort { $0.count < $1.count }
+        var result: [ObjectKey]?
+        for keys in exact { result = result.map { Self.common($0, keys) } ?? keys }
+        for term in query.required where term.isPrefix {
+            if result?.isEmpty == true { return [] }
+            let rows = try rows(beginning: term)
+            result = result?.filter { rows.contains($0.rawValue) } ?? rows.keys()
+        }
+        var left = result ?? []
+        for group in query.excluded where !left.isEmpty {
+            var gone: RowBits?
+            for term in group {
+                var rows = RowBits(words: words)
+                if term.isPrefix {
+                    rows = try self.rows(beginning: term)
+                } else {
+                    for key in try keys(term) { rows.insert(key.rawValue) }
+                }
+                gone?.formIntersection(rows)
+                gone = gone ?? rows
+            }
+            if let gone { left.removeAll { gone.contains($0.rawValue) } }
+        }
+        return left
+    }
+
+    private func keys(_ term: TextQuery.Term) throws(StorageError) -> [ObjectKey] {
+        let result = term.bytes.withUnsafeBytes { bytes -> Result<[ObjectKey], StorageError> in
+            do throws(StorageError) {
+                return .success(try index.keys(equalTo: bytes, in: transaction))
+            } catch { return .failure(error) }
+        }
+        return try result.get()
+    }
+
+    private func rows(beginning term: TextQuery.Term) throws(StorageError) -> RowBits {
+        var rows = RowBits(words: words)
+        try index.forEachKey(withPrefix: term.bytes, in: transaction) { rows.insert($0) }
+        return rows
+    }
+
+    /// What two ascending lists have in common; leaps through the longer one.
+    private static func common(_ few: [ObjectKey], _ many: [ObjectKey]) -> [ObjectKey] {
+        var result: [ObjectKey] = []
+        var place = 0
+        for key in few {
+            var step = 1
+            var low = place
+            while low + step < many.count, many[low + step] < key {
+                low += step
+                step *= 2
+            }
+            var high = min(low + step + 1, many.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if many[middle] < key { low = middle + 1 } else { high = middle }
+            }
+            place = low
+            if place == many.count { break }
+            if many[place] == key { result.append(key) }
+        }
+        return result
+    }
+}
+
+/// A set of rows, one bit for each key.
+private struct RowBits {
+    private var words: [UInt64]
+
+    init(words: Int) { self.words = [UInt64](repeating: 0, count: words) }
+
+    /// Keys outside of the table, which only damage can give, are left out.
+    mutating func insert(_ key: Int64) {
+        guard key >= 0, Int(key) >> 6 < words.count else { return }
+        words[Int(key) >> 6] |= 1 << UInt64(key & 63)
+    }
+
+    func contains(_ key: Int64) -> Bool {
+        key >= 0 && Int(key) >> 6 < words.count
+            && words[Int(key) >> 6] >> UInt64(key & 63) & 1 != 0
+    }
+
+    mutating func formIntersection(_ other: RowBits) {
+        for place in words.indices { words[place] &= other.words[place] }
+    }
+
+    func keys() -> [ObjectKey] {
+        var keys: [ObjectKey] = []
+        for (place, word) in words.enumerated() {
+            var rest = word
+            while rest != 0 {
+                keys.append(ObjectKey(Int64(place * 64 + rest.trailingZeroBitCount)))
+                rest &= rest &- 1
+            }
+        }
+        return keys
+    }
+}

@@ -1,0 +1,110 @@
+import ColumnStorage
+
+/// A full-text search of the texts at the end of a path without lists.
+struct TextSearch: Hashable, Sendable {
+    let path: PropertyPath
+    let query: TextQuery
+}
+
+/// One text whose score counts for `@rank`.
+struct RankedText: Hashable, Sendable {
+    let hops: [CompiledPath.Hop]
+    let slot: Int
+    let column: ColumnID
+    let query: TextQuery
+
+    /// How well the text of an object matches; 0 for a nil one.
+    func score(_ tables: BoundTables, _ key: ObjectKey) -> Double {
+        var score = 0.0
+        _ = CompiledPath(hops: hops, terminal: .object).forEachObject(tables, key) { object in
+            guard let object else { return false }
+            score =
+                tables[slot].withBytes(column, object) { query.score(Span(_bytes: $0)) } ?? 0
+            return false
+        }
+        return score
+    }
+}
+
+extension PredicateCompiler {
+    /// `path text 'red -blue phrase*'`.
+    mutating func search(
+        _ left: PredicateOperand, _ right: PredicateOperand, _ folding: TextFolding,
+        _ syntax: ComparisonSyntax
+    ) throws(QueryFault) -> any PredicateNode {
+        guard !folding.isNeeded else {
+            throw QueryFault(
+                "'text' takes no options; it always ignores case and diacritics",
+                at: syntax.operatorRange)
+        }
+        guard case .path(let path) = left.form, left.type == .value(.string),
+            let property = left.components.last?.property, property.isFullText
+        else {
+            let advice =
+                left.type == .value(.string) ? "; declare it \"string fulltext\"" : ""
+            throw QueryFault(
+                "'text' searches full-text properties; \(left.description) is none" + advice,
+                at: left.range)
+        }
+        guard case .constant(.bytes(let bytes)) = right.form, right.type == .value(.string) else {
+            throw QueryFault(
+                "'text' needs a string to search for, found \(right.description)", at: right.range)
+        }
+        guard let query = TextQuery(String(decoding: bytes, as: UTF8.self)) else {
+            throw QueryFault(
+                "a search has at most \(TextQuery.mostTerms) words", at: right.range)
+        }
+        if !path.isToMany, !left.components.contains(where: \.isToMany) {
+            searches.append(TextSearch(path: PropertyPath(left.components), query: query))
+        }
+        return node(path, left, ValueTest(form: .bytes(.search(query)), matchesNull: false))
+    }
+}
+
+extension SortKey {
+    /// How `sorted` and `sort()` call the order by how well texts match.
+    static let rankName = "@rank"
+
+    /// The order by how well texts match searches, the best first when ascending.
+    ///
+    /// Throws `invalid_query` when nothing is searched.
+    init(rank searches: [TextSearch], ascending: Bool) throws {
+        guard let first = searches.first else {
+            throw StoreError(
+                .invalidQuery,
+                "'@rank' orders what a full-text search has found; filter with 'text' first, on a "
+                    + "property that is reached without a list")
+        }
+        path = first.path
+        self.searches = searches
+        self.ascending = ascending
+    }
+
+    /// Every key path that the order depends on.
+    var dependencies: [PropertyPath] { searches.isEmpty ? [path] : searches.map(\.path) }
+
+    /// What explanations call it.
+    var name: String { searches.isEmpty ? path.description : SortKey.rankName }
+
+    /// The way to the value, with its tables at places in `tables`, which grows as needed.
+    func compiled(_ tables: inout [TableID]) -> CompiledPath {
+        guard !searches.isEmpty else { return path.compiled(&tables) }
+        var texts: [RankedText] = []
+        for search in searches {
+            let path = search.path.compiled(&tables)
+            guard case .value(let slot, let source) = path.terminal else { continue }
+            texts.append(
+                RankedText(
+                    hops: path.hops, slot: slot, column: source.column, query: search.query))
+        }
+        return CompiledPath(hops: [], terminal: .rank(texts))
+    }
+}
+
+extension PathSyntax {
+    /// Whether it says `@rank`.
+    var isRank: Bool {
+        variable == nil && components.count == 1 && components[0].isAggregate
+            && components[0].name.lowercased() == "rank"
+    }
+}
