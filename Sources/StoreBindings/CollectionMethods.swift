@@ -59,6 +59,13 @@ enum CollectionMethods {
                 return call.answer(
                     results.refined(try results.results.distinct(paths)), ResultsHandle.type)
             },
+            LuaMethod(
+                "group_by", "(path [, \"desc\"]) → Sections",
+                "The objects in sections that have a value in common."
+            ) { receiver, call in
+                let sections = try SectionsHandle.make(try results(receiver), call)
+                return call.answer(sections, SectionsHandle.type)
+            },
             LuaMethod("limit", "(n) → Results", "At most the first n objects.") { receiver, call in
                 let results = try results(receiver)
                 let limited = try results.results.limited(to: Int(clamping: try call.integer(2)))

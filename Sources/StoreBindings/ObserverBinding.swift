@@ -8,8 +8,8 @@ struct ObserverBinding {
     private let handle: StoreHandle
     private let function: LuaFunction
     private let property: String
-    private let keyPaths: [String]
-    private let name: String
+    let keyPaths: [String]
+    let name: String
 
     /// Reads function and options from the call of `observe`, or of `observe_value`, whose property comes first.
     init(_ handle: StoreHandle, _ call: borrowing LuaCall) throws {
@@ -38,7 +38,7 @@ struct ObserverBinding {
         }
     }
 
-    private func answer(
+    func answer(
         _ subject: String,
         _ register: (@escaping ([LuaValue]) throws -> Void) throws -> NotificationToken
     ) throws -> LuaValue {

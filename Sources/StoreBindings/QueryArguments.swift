@@ -48,7 +48,8 @@ struct QueryArguments {
         }
     }
 
-    private static func ascending(
+    /// A direction: nil, "asc" or "desc".
+    static func ascending(
         _ value: LuaValue, _ call: borrowing LuaCall, _ index: Int
     ) throws -> Bool {
         switch value {

@@ -99,7 +99,7 @@ final class ResultsObserver: Observer {
         return { try handler(change) }
     }
 
-    private static func rows(of query: Query, in view: StoreView) -> any ObservedRows {
+    static func rows(of query: Query, in view: StoreView) -> any ObservedRows {
         guard let rules = RowRules(query) else { return ComparedRows(query, in: view) }
         let keys = QueryEvaluator.keys(of: query, in: view)
         return rules.sortKeys.isEmpty

@@ -1,0 +1,191 @@
+import ColumnStorage
+
+/// Follows the objects of a query in sections.
+///
+/// All objects are followed as one sequence, ordered by section first, with the rows of
+/// ``ResultsObserver``; what becomes of the sequence is then told section by section. A step costs
+/// what it costs there, and the number of sections.
+final class SectionsObserver: Observer {
+    typealias Handler = (SectionedChange) throws -> Void
+
+    private let rules: SectionRules
+    private let texts: [String]
+    private let owner: ObjectReference?
+    private let className: String
+    private var filter: KeyPathFilter
+    private let sectionPath: WatchGraph
+    private var rows: (any ObservedRows)?
+    private var sections: [(key: Scalar, count: Int)] = []
+    private var handler: Handler?
+
+    /// Throws `invalid_query` for a key path that the class does not have.
+    init(
+        _ rules: SectionRules, keyPaths: [String], name: String, pump: NotificationPump,
+        schema: Schema, handler: @escaping Handler
+    ) throws {
+        let table = rules.base.table
+        guard let elements = schema.find(table: table) else {
+            throw StoreError(.invalidArgument, "the class of the observed sections is gone")
+        }
+        filter = try KeyPathFilter(keyPaths, class: elements, schema: schema)
+        self.rules = rules
+        owner = rules.base.owner(in: schema)
+        sectionPath = WatchGraph([rules.sortKey.path], of: table)
+        self.handler = handler
+        texts = keyPaths
+        className = elements.name
+        super.init(name: name, pump: pump)
+    }
+
+    override var subject: String { "sections of '\(className)'" }
+
+    override func release() {
+        handler = nil
+        rows = nil
+        sections = []
+    }
+
+    override func begin(in view: StoreView) throws -> Call? {
+        guard let handler else { return nil }
+        let isValid = owner.map(view.isPresent) ?? true
+        let change = SectionedChange(.initial, isCollectionValid: isValid)
+        if isValid {
+            rows = ResultsObserver.rows(of: rules.ordered, in: view)
+            sections = rules.keys(of: QueryEvaluator.keys(of: rules.base, in: view), in: view)
+        } else {
+            isFinished = true
+        }
+        return { try handler(change) }
+    }
+
+    override func advance(along step: VersionStep) throws -> Call? {
+        if step.changes.schemaChanged { try follow(step.new.schema) }
+        if let owner,
+            step.changes(of: owner.table)?.deleted.contains(owner.key) == true
+        {
+            isFinished = true
+            guard let handler else { return nil }
+            let change = SectionedChange(losing: sections.count)
+            return { try handler(change) }
+        }
+        guard var rows else { return nil }
+        self.rows = nil  // so that the copy is the only one and is changed in place
+        defer { if isActive { self.rows = rows } }
+        // Rows whose section may be another one are followed whether the key paths name them or not.
+        let movable = sectionPath.touchedRows(in: step)
+        let wanted = filter.touchedRows(in: step)
+        let positions = rows.advance(along: step, modified: wanted.union(movable))
+        let change = told(positions, movable, wanted, step)
+        guard !change.isEmpty, let handler else { return nil }
+        explain(positions, step)
+        return { try handler(change) }
+    }
+
+    /// Moves the sections along, and tells the changes of the sequence by section.
+    private func told(
+        _ positions: PositionChanges, _ movable: KeySet, _ wanted: KeySet, _ step: VersionStep
+    ) -> SectionedChange {
+        let before = rules.reader(in: step.old)
+        let after = rules.reader(in: step.new)
+        var deleted = Array(zip(positions.deletions, positions.deletedKeys))
+        var inserted = Array(zip(positions.insertions, positions.insertedKeys))
+        var told = PositionChanges()
+        for (index, key) in positions.modifiedKeys.enumerated() {
+            if movable.contains(key), rules.order(before(key), after(key)) != 0 {
+                // The first of a section can become the last of the one before and keep its place among all.
+                deleted.append((positions.modifications[index], key))
+                inserted.append((positions.modificationsNew[index], key))
+            } else if wanted.contains(key) {
+                told.modifications.append(positions.modifications[index])
+                told.modificationsNew.append(positions.modificationsNew[index])
+            }
+        }
+        told.deletions = deleted.map(\.0).sorted()
+        told.insertions = inserted.map(\.0).sorted()
+        let old = sections
+        sections = moved(
+            old, losing: deleted.map { before($0.1) }, gaining: inserted.map { after($0.1) })
+        return SectionedChange(told, from: old, to: sections, rules)
+    }
+
+    private func moved(
+        _ old: [(key: Scalar, count: Int)], losing lost: [Scalar], gaining gained: [Scalar]
+    ) -> [(key: Scalar, count: Int)] {
+        var counts = old
+        for key in lost {
+            if let place = rules.position(of: key, in: counts, by: { $0.key }) {
+                counts[place].count -= 1
+            }
+        }
+        var fresh: [(key: Scalar, count: Int)] = []
+        for key in gained.sorted(by: { rules.order($0, $1) < 0 }) {
+            if let place = rules.position(of: key, in: counts, by: { $0.key }) {
+                counts[place].count += 1
+            } else if let last = fresh.last, rules.order(last.key, key) == 0 {
+                fresh[fresh.count - 1].count += 1
+            } else {
+                fresh.append((key, 1))
+            }
+        }
+        counts.removeAll { $0.count <= 0 }
+        if fresh.isEmpty { return counts }
+        return (counts + fresh).sorted { rules.order($0.key, $1.key) < 0 }
+    }
+
+    override func failed(_ error: StoreError) -> Call? {
+        guard let handler else { return nil }
+        let change = SectionedChange(.error(error))
+        isFinished = true
+        return { try handler(change) }
+    }
+
+    private func follow(_ schema: Schema) throws {
+        guard let elements = schema.find(table: rules.base.table) else {
+            throw StoreError(
+                .unknownClass, "the class '\(className)', which is observed, was removed")
+        }
+        filter = try KeyPathFilter(texts, class: elements, schema: schema)
+    }
+
+    private func explain(_ positions: PositionChanges, _ step: VersionStep) {
+        let (table, from, to) = (rules.base.table, step.old.version, step.new.version)
+        makeReason = {
+            let keys = Set(
+                positions.deletedKeys + positions.insertedKeys + positions.modifiedKeys)
+            return DeliveryReason(
+                previousVersion: from, version: to,
+                objects: keys.sorted().map { ObjectReference(table: table, key: $0) },
+                properties: [], keyPath: nil)
+        }
+    }
+}
+
+extension SectionedResults {
+    /// Calls a handler with the sections as they are at the next delivery, and whenever they change.
+    ///
+    /// The token keeps the observation alive; these sections need not be. Errors: as for
+    /// ``Store/observe(_:keyPaths:name:_:)``, and `frozen` for sections of a frozen version.
+    public func observe(
+        keyPaths: [String] = [], name: String = "",
+        _ handler: @escaping (SectionedChange) throws -> Void
+    ) throws -> NotificationToken {
+        guard case .store(let store) = results.source else {
+            throw StoreError(
+                .frozen, "a frozen version never changes, so it cannot be observed")
+        }
+        return try store.observe(sections: rules, keyPaths: keyPaths, name: name, handler)
+    }
+}
+
+extension Store {
+    func observe(
+        sections rules: SectionRules, keyPaths: [String], name: String,
+        _ handler: @escaping (SectionedChange) throws -> Void
+    ) throws -> NotificationToken {
+        try checkObservable()
+        let observer = try SectionsObserver(
+            rules, keyPaths: keyPaths, name: name, pump: notifications, schema: view.schema,
+            handler: handler)
+        return notifications.add(observer, seen: nil)
+    }
+}

@@ -1,0 +1,145 @@
+import ColumnStorage
+
+/// How the objects of a query fall into sections.
+struct SectionRules {
+    /// The grouped query.
+    let base: Query
+    let sortKey: SortKey
+
+    init(_ base: Query, _ sortKey: SortKey) {
+        // A filter would pass a `distinct`; nothing passes a limit.
+        let hidesRows = base.steps.contains { if case .distinct = $0 { true } else { false } }
+        self.base = hidesRows ? base.adding(.limit(.max)) : base
+        self.sortKey = sortKey
+    }
+
+    private var type: PropertyType { sortKey.path.components.last?.property.type ?? .bool }
+
+    /// All objects, those of a section together, the sections in order.
+    var ordered: Query { base.adding(.sort([sortKey])) }
+
+    /// The objects with a value.
+    func query(of key: Scalar) -> Query {
+        var tables: [TableID] = []
+        let path = sortKey.path.compiled(&tables)
+        return base.adding(
+            .filter(
+                CompiledPredicate(
+                    text: "\(sortKey.name) == \(value(key).summary)", table: base.table,
+                    dependencies: [sortKey.path], node: node(path, key), searches: [],
+                    tables: tables)))
+    }
+
+    private func node(_ path: CompiledPath, _ key: Scalar) -> any PredicateNode {
+        let test: ValueTest
+        switch key {
+        case .null, .nothing: test = .isNull
+        case .bool(let flag): test = ValueTest(form: .bool(flag), matchesNull: false)
+        case .int(let number): test = ValueTest(form: .int(.equal, number), matchesNull: false)
+        case .double(let number) where number.isNaN:
+            // NaN equals nothing, itself included.
+            return NegationNode(
+                part: PathNode(
+                    path: path, quantifier: .any,
+                    test: ValueTest(
+                        form: .doubleBetween(-.infinity, .infinity), matchesNull: true)))
+        case .double(let number):
+            test = ValueTest(form: .double(.equal, number), matchesNull: false)
+        case .bytes(let bytes):
+            test = ValueTest(form: .bytes(.compare(.equal, bytes)), matchesNull: false)
+        case .decimal: test = ValueTest(form: .compare(.equal, key), matchesNull: false)
+        case .link(let link): test = ValueTest(form: .links([link]), matchesNull: false)
+        }
+        if path.hops.isEmpty, case .value(let slot, let source) = path.terminal {
+            return ColumnNode(slot: slot, source: source, test: test)
+        }
+        return PathNode(path: path, quantifier: .any, test: test)
+    }
+
+    /// The value of objects in a view, for any number of questions.
+    func reader(in view: StoreView) -> (ObjectKey) -> Scalar {
+        var tables: [TableID] = []
+        let path = sortKey.path.compiled(&tables)
+        let bound = BoundTables(tables, in: view)
+        return { key in
+            let value = path.value(bound, key)
+            // Zeros are one section.
+            return value == .double(-0.0) ? .double(0) : value
+        }
+    }
+
+    /// Negative, zero or positive as a section stands before, is, or stands after another.
+    func order(_ left: Scalar, _ right: Scalar) -> Int {
+        let order = SortComparator.order(left, right)
+        return sortKey.ascending ? order : -order
+    }
+
+    /// The sections of some objects, in order, with their sizes.
+    func keys(of objects: ResultKeys, in view: StoreView) -> [(key: Scalar, count: Int)] {
+        let read = reader(in: view)
+        var counts: [Scalar: Int] = [:]
+        var notNumbers = 0
+        for object in objects {
+            let value = read(object)
+            if case .double(let number) = value, number.isNaN {
+                notNumbers += 1
+            } else {
+                counts[value, default: 0] += 1
+            }
+        }
+        var sections = counts.map { (key: $0.key, count: $0.value) }
+        if notNumbers > 0 { sections.append((.double(.nan), notNumbers)) }
+        return sections.sorted { order($0.key, $1.key) < 0 }
+    }
+
+    /// The position of a section among ordered ones; nil when it is none of them.
+    func position<Section>(
+        of key: Scalar, in sections: [Section], by scalar: (Section) -> Scalar
+    ) -> Int? {
+        var low = 0
+        var high = sections.count
+        while low < high {
+            let middle = (low + high) / 2
+            if order(scalar(sections[middle]), key) < 0 { low = middle + 1 } else { high = middle }
+        }
+        return low < sections.count && order(scalar(sections[low]), key) == 0 ? low : nil
+    }
+
+    /// The value as the property has it.
+    func value(_ key: Scalar) -> Value {
+        switch key {
+        case .null, .nothing, .link: .null
+        case .bool(let flag): .bool(flag)
+        case .int(let number):
+            type == .date ? .date(Timestamp(microseconds: number)) : .int(number)
+        case .double(let number): type == .float ? .float(Float(number)) : .double(number)
+        case .decimal(let number): .decimal(number)
+        case .bytes(let bytes):
+            switch type {
+            case .uuid: UUIDValue(bytes: bytes).map(Value.uuid) ?? .null
+            case .objectID: ObjectIDValue(bytes: bytes).map(Value.objectID) ?? .null
+            default: .string(String(decoding: bytes, as: UTF8.self))
+            }
+        }
+    }
+
+    /// A value as sections are told apart by.
+    ///
+    /// Throws `type_mismatch` for a value of another type.
+    func scalar(_ value: Value) throws -> Scalar {
+        guard let (scalar, kind) = PredicateCompiler.constant(value),
+            kind.isComparable(with: .value(type)) || value == .null
+        else {
+            throw StoreError(
+                .typeMismatch,
+                "the sections of '\(sortKey.name)' are of type \(type.rawValue), not "
+                    + value.typeName)
+        }
+        switch (scalar, type) {
+        case (.double(let number), .int): return Int64(exactly: number).map(Scalar.int) ?? scalar
+        case (.int(let number), .double), (.int(let number), .float): return .double(Double(number))
+        case (.double(let number), .float): return .double(Double(Float(number)))
+        default: return scalar
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import ColumnStorage
+
+/// The objects of a query in groups that have a value in common: lazy and live, as ``Results``.
+///
+/// There is a section for every value that some object has, in the order of the values (nil first,
+/// or last when descending). Inside a section the objects stand in the order of the results. A
+/// section comes with its first object and goes with its last. Confined to the store's thread.
+///
+/// Every member that reads throws `closed` and `wrong_thread`.
+public final class SectionedResults {
+    /// The objects that are grouped.
+    public let results: Results
+    /// The key path whose values make the sections.
+    public let keyPath: String
+    /// Whether small keys, and before them nil, come first.
+    public let ascending: Bool
+
+    let rules: SectionRules
+    private var kept: (version: UInt64, generation: UInt64, keys: [Scalar])?
+
+    /// Groups results; runs nothing.
+    ///
+    /// Throws `invalid_query` for a path that gives no order: one that is unknown, ends in a link or
+    /// data, or goes through a list.
+    public init(_ results: Results, by keyPath: String, ascending: Bool = true) throws {
+        let schema = try results.source.openView().schema
+        let path = try PropertyPath.parse(
+            keyPath, class: try results.classSchema(), schema: schema)
+        rules = SectionRules(results.query, try SortKey(path, ascending: ascending))
+        self.results = results
+        self.keyPath = keyPath
+        self.ascending = ascending
+    }
+
+    private init(_ results: Results, _ other: SectionedResults) {
+        self.results = results
+        rules = other.rules
+        keyPath = other.keyPath
+        ascending = other.ascending
+    }
+
+    /// Whether there is still something to read, as for ``Results/isValid``.
+    public var isValid: Bool { results.isValid }
+
+    /// How many sections there are.
+    ///
+    /// The first call at a version reads the value of every object.
+    public func count() throws -> Int { try scalars().count }
+
+    /// The values of the sections, in order.
+    public func keys() throws -> [Value] { try scalars().map(rules.value) }
+
+    /// The value of a section and its objects.
+    ///
+    /// The objects are live: later they are those that have the value then. Throws `out_of_range`
+    /// past the end.
+    public func section(at position: Int) throws -> (key: Value, objects: Results) {
+        let keys = try scalars()
+        guard keys.indices.contains(position) else {
+            throw StoreError(
+                .outOfRange, "index \(position + 1) is outside the \(keys.count) sections")
+        }
+        return (rules.value(keys[position]), objects(withScalar: keys[position]))
+    }
+
+    /// The objects that have a value, whether there are any or not.
+    ///
+    /// Throws `type_mismatch` for a value of another type.
+    public func objects(withKey key: Value) throws -> Results {
+        objects(withScalar: try rules.scalar(key))
+    }
+
+    private func objects(withScalar key: Scalar) -> Results {
+        Results(results.source, rules.query(of: key))
+    }
+
+    /// The position of the section of a value; nil if no object has it.
+    public func index(ofKey key: Value) throws -> Int? {
+        let scalar = try rules.scalar(key)
+        return rules.position(of: scalar, in: try scalars(), by: \.self)
+    }
+
+    /// The same on another view or store of the file, such as a frozen one.
+    public func moved(to source: ObjectSource) -> SectionedResults {
+        SectionedResults(results.moved(to: source), self)
+    }
+
+    private func scalars() throws -> [Scalar] {
+        let view = try results.source.openView()
+        if let kept, kept.version == view.version, kept.generation == view.generation {
+            return kept.keys
+        }
+        let keys = rules.keys(of: try results.keys(), in: view).map(\.key)
+        kept = (view.version, view.generation, keys)
+        return keys
+    }
+}
+
+extension Results {
+    /// The objects in groups that have the value of a key path in common.
+    ///
+    /// Throws `invalid_query` for a path that gives no order.
+    public func grouped(by keyPath: String, ascending: Bool = true) throws -> SectionedResults {
+        try SectionedResults(self, by: keyPath, ascending: ascending)
+    }
+}

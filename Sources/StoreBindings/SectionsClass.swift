@@ -1,0 +1,165 @@
+import LuaHost
+import ObjectStore
+
+/// Sections of results in the hands of a script.
+final class SectionsHandle {
+    let sections: SectionedResults
+    let results: ResultsHandle
+
+    init(_ sections: SectionedResults, _ results: ResultsHandle) {
+        self.sections = sections
+        self.results = results
+    }
+
+    /// What the sections are, in words.
+    var subject: String { "\(results.subject) by \(sections.keyPath)" }
+
+    /// `{ key =, objects = }`.
+    func table(_ position: Int, _ state: LuaState) throws -> LuaTable {
+        let (key, objects) = try sections.section(at: position)
+        let table = state.makeTable(fields: 2)
+        table["key"] = ValueBridge(results.handle, results.frozen).lua(key)
+        table["objects"] = state.userdata(results.refined(objects), ResultsHandle.type)
+        return table
+    }
+
+    private func key(_ call: borrowing LuaCall) throws -> Value {
+        try ValueBridge(results.handle, results.frozen).plain(call[2], "the key of a section")
+    }
+
+    /// The arguments of `group_by`: a key path and perhaps "desc".
+    static func make(_ results: ResultsHandle, _ call: borrowing LuaCall) throws -> SectionsHandle {
+        let sections = try results.results.grouped(
+            by: call.text(2), ascending: QueryArguments.ascending(call[3], call, 3))
+        return SectionsHandle(sections, results)
+    }
+
+    static let type: LuaClass<SectionsHandle> = LuaClass(
+        name: "Sections",
+        summary:
+            "The objects of a query grouped by a value: an ordered array of { key =, objects = }.",
+        methods: [
+            LuaMethod("keys", "() → array", "The values of the sections, in order.") {
+                sections, call in
+                let bridge = ValueBridge(sections.results.handle, sections.results.frozen)
+                let null = try sections.results.handle.module.null
+                let keys = try sections.sections.keys().map { $0 == .null ? null : bridge.lua($0) }
+                return call.answer(.table(call.state.makeTable(keys)))
+            },
+            LuaMethod("objects", "(key) → Results", "The objects that have a value, live.") {
+                sections, call in
+                return call.answer(
+                    sections.results.refined(
+                        try sections.sections.objects(withKey: sections.key(call))),
+                    ResultsHandle.type)
+            },
+            LuaMethod("index_of", "(key) → integer", "The position of a value's section, or nil.") {
+                sections, call in
+                let position = try sections.sections.index(ofKey: sections.key(call))
+                return call.answer(position.map { .integer(Int64($0 + 1)) } ?? .nil)
+            },
+            LuaMethod(
+                "observe", "(function(change) … end [, options]) → token",
+                "Calls a function with the sections, and then whenever they change."
+            ) { sections, call in
+                call.answer(
+                    try ObserverBinding(sections.results.handle, call).observe(sections))
+            },
+            LuaMethod("freeze", "() → Sections", "The sections as they are now, for ever.") {
+                sections, call in
+                let results = sections.results
+                if results.frozen != nil { return call.answerArgument(1) }
+                let space = FrozenSpace(results.handle, try results.handle.store.frozenView())
+                let frozen = sections.sections.moved(to: .frozen(space.view))
+                return call.answer(
+                    SectionsHandle(
+                        frozen, ResultsHandle(frozen.results, results.handle, space)),
+                    SectionsHandle.type)
+            },
+            LuaMethod("is_frozen", "() → boolean", "Whether they show one version for ever.") {
+                sections, call in call.answer(.boolean(sections.results.frozen != nil))
+            },
+            LuaMethod("is_valid", "() → boolean", "Whether there is still something to read.") {
+                sections, call in call.answer(.boolean(sections.sections.isValid))
+            },
+        ],
+        metamethods: [
+            LuaMethod("__len") { sections, call in
+                call.answer(.integer(Int64(try sections.sections.count())))
+            },
+            LuaMethod("__tostring") { sections, call in
+                guard sections.sections.isValid else { return call.answer("Sections (invalid)") }
+                let count = try sections.sections.count()
+                return call.answer(
+                    .text("Sections of \(sections.subject) (\(count))"))
+            },
+            LuaMethod("__pairs") { _, call in
+                try call.answer(call.state.call(call.state.globals["ipairs"], [call[1]]))
+            },
+        ],
+        index: { sections, index, result in
+            let count = try sections.sections.count()
+            guard index >= 1, index <= Int64(count) else { return result.setNil() }
+            result.set(.table(try sections.table(Int(index) - 1, result.state)))
+        },
+        setIndex: { _, _, _ in
+            throw StoreError(
+                .invalidArgument,
+                "sections follow from the data and cannot be assigned; change the objects instead")
+        })
+}
+
+/// What an observer of sections gets: a plain table.
+struct SectionedChangeTable {
+    private let sections: SectionsHandle
+
+    init(_ sections: SectionsHandle) { self.sections = sections }
+
+    func table(_ change: SectionedChange) -> LuaTable {
+        let state = sections.results.handle.state
+        let table = state.makeTable(fields: 6)
+        func indices(_ positions: [Int]) -> LuaValue {
+            .table(state.makeTable(positions.map { .integer(Int64($0 + 1)) }))
+        }
+        table["collection"] = state.userdata(sections, SectionsHandle.type)
+        switch change.kind {
+        case .initial: table["type"] = "initial"
+        case .update: table["type"] = "update"
+        case .error(let error):
+            table["type"] = "error"
+            table["error"] = state.value(of: error)
+        }
+        table["section_deletions"] = indices(change.sectionDeletions)
+        table["section_insertions"] = indices(change.sectionInsertions)
+        let bridge = ValueBridge(sections.results.handle, nil)
+        table["sections"] = .table(
+            state.makeTable(
+                change.sections.map { rows in
+                    let entry = state.makeTable(fields: 7)
+                    entry["section"] = .integer(Int64(rows.section + 1))
+                    entry["section_before"] = .integer(Int64(rows.sectionBefore + 1))
+                    entry["key"] = bridge.lua(rows.key)
+                    entry["deletions"] = indices(rows.deletions)
+                    entry["insertions"] = indices(rows.insertions)
+                    entry["modifications"] = indices(rows.modifications)
+                    entry["modifications_new"] = indices(rows.modificationsNew)
+                    return .table(entry)
+                }))
+        return table
+    }
+}
+
+extension ObserverBinding {
+    /// `sections:observe(fn)`.
+    func observe(_ sections: SectionsHandle) throws -> LuaValue {
+        let (name, keyPaths) = (name, keyPaths)
+        _ = try sections.sections.results.source.writableStore()
+        return try answer(
+            sections.subject,
+            { call in
+                try sections.sections.observe(keyPaths: keyPaths, name: name) { change in
+                    try call([.table(SectionedChangeTable(sections).table(change))])
+                }
+            })
+    }
+}

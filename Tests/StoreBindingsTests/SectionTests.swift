@@ -1,0 +1,108 @@
+import Testing
+
+@Suite struct ScriptSectionTests {
+    let session: Session
+
+    init() throws {
+        session = try Session(
+            """
+            Dog = { id = "int primary", breed = "string?", about = "string? fulltext",
+                tale = { type = "string", fulltext = true, default = "" } },
+            """)
+        session.expect(
+            """
+            store:write(function()
+                store:create("Dog", { id = 1, breed = "pug", about = "A red dog" })
+                store:create("Dog", { id = 2, breed = "mutt", about = "A blue dog, dog" })
+                store:create("Dog", { id = 3, breed = "pug" })
+                store:create("Dog", { id = 4 })
+            end)
+            dogs = store:objects "Dog"
+            """)
+    }
+
+    @Test func `group_by refuses what gives no order`() {
+        session.expect(
+            """
+            assert(not pcall(dogs.group_by, dogs, "nothing"))
+            assert(not pcall(dogs.group_by, dogs, "breed", "sideways"))
+            assert(not pcall(dogs.group_by, dogs))
+            local ok, err = pcall(function() dogs:group_by("breed")[1] = 5 end)
+            assert(not ok and err.code == "invalid_argument")
+            """)
+    }
+
+    @Test func `sections count, index, walk and find`() {
+        session.expect(
+            """
+            local sections = dogs:group_by("breed")
+            assert(#sections == 3 and sections[0] == nil and sections[4] == nil)
+            assert(sections[1].key == nil and #sections[1].objects == 1)
+            assert(sections[2].key == "mutt" and sections[3].key == "pug")
+            assert(sections[3].objects[2].id == 3)
+            local seen = {}
+            for i, section in ipairs(sections) do seen[i] = tostring(section.key) .. #section.objects end
+            assert(table.concat(seen, " ") == "nil1 mutt1 pug2")
+            seen = {}
+            for i, section in pairs(sections) do seen[i] = section.key or "-" end
+            assert(table.concat(seen, " ") == "- mutt pug")
+            assert(sections:keys()[1] == moonpool.null and sections:keys()[3] == "pug")
+            assert(sections:index_of "mutt" == 2 and sections:index_of(nil) == 1 and sections:index_of "x" == nil)
+            assert(#sections:objects "pug" == 2)
+            assert(dogs:group_by("breed", "desc")[1].key == "pug")
+            assert(tostring(sections) == "Sections of Dog by breed (3)")
+            local frozen = sections:freeze()
+            store:write(function() store:delete(dogs[4]) end)
+            assert(#sections == 2 and #frozen == 3 and frozen:is_frozen() and sections:is_valid())
+            """)
+    }
+
+    @Test func `sections are observed`() {
+        session.expect(
+            """
+            sections = dogs:group_by("breed")
+            calls = {}
+            token = sections:observe(function(change) calls[#calls + 1] = change end)
+            """)
+        session.manual.turn()
+        session.expect(
+            """
+            assert(#calls == 1 and calls[1].type == "initial" and #calls[1].collection == 3)
+            store:write(function()
+                dogs[1].breed = "husky"
+                dogs[3].about = "changed"
+                store:delete(dogs[4])
+            end)
+            """)
+        session.manual.turn()
+        session.expect(
+            """
+            local change = calls[2]
+            assert(change.type == "update")
+            assert(#change.section_deletions == 1 and change.section_deletions[1] == 1)
+            assert(#change.section_insertions == 1 and change.section_insertions[1] == 1)
+            assert(#change.sections == 1)
+            local pugs = change.sections[1]
+            assert(pugs.key == "pug" and pugs.section_before == 3 and pugs.section == 3)
+            assert(pugs.deletions[1] == 1 and pugs.modifications[1] == 2 and pugs.modifications_new[1] == 1)
+            assert(not pcall(function() sections:freeze():observe(print) end))
+            """)
+    }
+
+    @Test func `full-text search`() {
+        session.expect(
+            """
+            local found = dogs:where("about text 'dog'")
+            assert(#found == 2 and found[1].id == 1)
+            assert(found:sorted("@rank")[1].id == 2)
+            assert(#dogs:where("about text $1", "dog -red") == 1)
+            assert(#dogs:where("about text 're*'") == 1)
+            local ok, err = pcall(dogs.where, dogs, "breed text 'x'")
+            assert(not ok and err.code == "invalid_query" and err.message:find("fulltext", 1, true))
+            assert(store:schema "Dog".about == "string? fulltext")
+            assert(store:schema "Dog".tale.type == "string fulltext")
+            store:write(function() dogs[1].tale = "Once upon a time" end)
+            assert(#dogs:where("tale text 'upon once'") == 1)
+            """)
+    }
+}
