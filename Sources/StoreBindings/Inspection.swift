@@ -9,6 +9,8 @@ public enum Inspection {
     case results(Results)
     /// A list property of an object.
     case list(LiveList)
+    /// A list or map inside a mixed value.
+    case nested(NestedCollection)
     /// A store.
     case store(StoreHandle)
     /// An observer's token.
@@ -29,6 +31,11 @@ extension StoreModule {
             return .results(results.results)
         }
         if let list = userdata.object(as: ListHandle.type) { return .list(list.list) }
+        if let nested = userdata.object(as: NestedHandle.list)
+            ?? userdata.object(as: NestedHandle.map)
+        {
+            return .nested(nested.nested)
+        }
         if let handle = userdata.object(as: StoreHandle.type) { return .store(handle) }
         if let token = userdata.object(as: TokenHandle.type) { return .token(token) }
         if let box = userdata.object(as: UUIDBox.type) { return .text(box.identifier.description) }
@@ -57,6 +64,8 @@ extension StoreModule {
         if userdata.object(as: ListHandle.type) != nil { return ListHandle.type.members }
         if userdata.object(as: StoreHandle.type) != nil { return StoreHandle.type.members }
         if userdata.object(as: TokenHandle.type) != nil { return TokenHandle.type.members }
+        if userdata.object(as: NestedHandle.list) != nil { return NestedHandle.list.members }
+        if userdata.object(as: NestedHandle.map) != nil { return NestedHandle.map.members }
         if userdata.object(as: DecimalBox.type) != nil { return DecimalBox.type.members }
         if userdata.object(as: ChangeHandle.type) != nil { return ChangeHandle.type.members }
         return []
@@ -96,6 +105,12 @@ extension StoreModule {
         Documented(
             name: ChangeHandle.type.name, summary: ChangeHandle.type.summary,
             members: ChangeHandle.type.members),
+        Documented(
+            name: NestedHandle.list.name, summary: NestedHandle.list.summary,
+            members: NestedHandle.list.members),
+        Documented(
+            name: NestedHandle.map.name, summary: NestedHandle.map.summary,
+            members: NestedHandle.map.members),
         Documented(
             name: DecimalBox.type.name, summary: DecimalBox.type.summary,
             members: DecimalBox.type.members),

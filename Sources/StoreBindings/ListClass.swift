@@ -28,6 +28,7 @@ final class ListHandle {
 
     fileprivate func value(_ value: LuaValue) throws -> Value {
         let bridge = ValueBridge(handle, frozen)
+        if list.property.type == .mixed { return try bridge.mixed(value) }
         if case .table(let table) = value, list.property.type == .object,
             let target = list.source.view.schema.target(of: list.property)
         {
@@ -66,6 +67,10 @@ final class ListHandle {
                 }),
         ],
         index: { list, index, result in
+            if list.list.property.type == .mixed {
+                let item = try NestedCollection.item(at: .element(list.list, position(index)))
+                return result.set(ValueBridge(list.handle, list.frozen).lua(item))
+            }
             guard index >= 1, let value = try list.list.element(at: position(index)) else {
                 return result.setNil()
             }

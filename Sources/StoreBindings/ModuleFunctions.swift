@@ -28,6 +28,9 @@ struct ModuleFunctions {
         }
         add("open") { call in
             let handle = try weak.module().open(OpenOptions.configuration(call, dates))
+            if case .table(let options) = call[1], let schema = options["schema"].table {
+                try handle.functionDefaults.take(schema, for: handle)
+            }
             return call.answer(handle, StoreHandle.type)
         }
         add("date") { try dates.make($0) }

@@ -165,6 +165,10 @@ final class ObjectClass: LuaLiveClass {
                 let list = try object(key).list(property.name)
                 return result.set(ListHandle(list, handle, frozen), ListHandle.type)
             }
+            if property.type == .mixed {
+                let item = try NestedCollection.item(at: .property(object(key), property))
+                return result.set(ValueBridge(handle, frozen).lua(item))
+            }
             let value = try source.view.value(
                 property, of: ObjectKey(rawValue: key), in: classSchema)
             result.set(ValueBridge(handle, frozen).lua(value))

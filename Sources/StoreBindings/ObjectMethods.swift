@@ -152,6 +152,10 @@ struct TableCopy {
         case .list(let elements):
             return .table(
                 handle.state.makeTable(try elements.map { try copy($0, source, depth) }))
+        case .dictionary(let entries):
+            let table = handle.state.makeTable(fields: entries.count)
+            for (key, element) in entries { table[key] = try copy(element, source, depth) }
+            return .table(table)
         default: return ValueBridge(handle, frozen).lua(value)
         }
     }

@@ -98,10 +98,15 @@ struct SchemaArguments {
         guard let type = long["type"].text else {
             throw Self.invalid("\(place): 'type' is missing")
         }
-        for option in ["map_to"] where long[option].isTruthy {
-            throw Self.invalid("\(place): this version has no '\(option)'")
-        }
         var property = try PropertySyntax.parse(name: name, in: className, type)
+        if !long["map_to"].isNil {
+            guard case .string = long["map_to"], let stored = long["map_to"].text else {
+                throw Self.invalid(
+                    "\(place): 'map_to' is the name that the file uses, a string, got a "
+                        + long["map_to"].typeName)
+            }
+            property.storedName = stored
+        }
         property.isPrimary = property.isPrimary || long["primary"].isTruthy
         property.isIndexed = property.isIndexed || long["indexed"].isTruthy
         property.isFullText = property.isFullText || long["fulltext"].isTruthy
@@ -113,7 +118,7 @@ struct SchemaArguments {
         _ value: LuaValue, _ property: Property, _ place: String
     ) throws -> Value? {
         switch value {
-        case .nil: return nil
+        case .nil, .function: return nil  // functions are kept by FunctionDefaults
         case .boolean(let flag): return .bool(flag)
         case .integer(let number):
             if property.type == .decimal { return .decimal(DecimalValue(number)) }
@@ -155,19 +160,26 @@ struct SchemaText {
         return result
     }
 
-    /// One class: the short form, or the long one where there is a default.
+    /// One class: the short form, or the long one where there is more to say.
     func table(_ classSchema: ClassSchema) -> LuaTable {
         let result = handle.state.makeTable(fields: classSchema.properties.count)
         if classSchema.isEmbedded { result["embedded"] = .boolean(true) }
         for property in classSchema.properties {
             let text = LuaValue.text(PropertySyntax.text(of: property))
-            guard let value = property.defaultValue else {
+            let function = handle.functionDefaults.function(of: property, in: classSchema)
+            let isMapped = property.storedName != property.name
+            guard property.defaultValue != nil || function != nil || isMapped else {
                 result[property.name] = text
                 continue
             }
-            let long = handle.state.makeTable(fields: 2)
+            let long = handle.state.makeTable(fields: 3)
             long["type"] = text
-            long["default"] = ValueBridge(handle, nil).lua(value)
+            if let function {
+                long["default"] = .function(function)
+            } else if let value = property.defaultValue {
+                long["default"] = ValueBridge(handle, nil).lua(value)
+            }
+            if isMapped { long["map_to"] = .text(property.storedName) }
             result[property.name] = .table(long)
         }
         return result

@@ -123,6 +123,7 @@ extension StoreHandle {
         let classes = try SchemaArguments(handle.state, handle.dates).classes(call.table(2))
         try handle.store.define(classes)
         handle.updateClasses()
+        try handle.functionDefaults.take(call.table(2), for: handle)
         return .none
     }
 

@@ -9,6 +9,8 @@ public final class StoreHandle {
     private weak var owner: StoreModule?
     unowned let state: LuaState  // because a handle is of use only while its state runs
     let dates: DateClass
+    /// The functions that give new objects their values.
+    let functionDefaults = FunctionDefaults()
     private let options: StoreConfiguration
     private var knownSchema: Schema?
     private var classesByTable: [TableID: ObjectClass] = [:]
@@ -70,6 +72,7 @@ public final class StoreHandle {
         classesByTable = [:]
         classesByName = [:]
         knownSchema = nil
+        functionDefaults.forget()
     }
 
     /// The classes of today's schema as Lua sees them; new ones appear, changed ones follow.

@@ -58,6 +58,7 @@ struct ValueBridge {
         case .double: return .double(field.double)
         case .string:
             if property.type == .data { return .data(field.bytes) }
+            if property.type == .mixed, field.text == nil { return .data(field.bytes) }
             guard let text = field.text else { throw Self.notText(property, classSchema) }
             return .string(text)
         case .object: return try object(field.object)
@@ -86,6 +87,7 @@ struct ValueBridge {
                 .invalidArgument,
                 "values are nested more than \(Self.deepest) tables deep, or contain themselves")
         }
+        if property.type == .mixed, property.isSingle { return try mixed(value) }
         switch value {
         case .string(let string):
             if property.type == .data { return .data(string.bytes) }
@@ -106,6 +108,7 @@ struct ValueBridge {
     private func element(
         _ value: LuaValue, _ property: Property, _ classSchema: ClassSchema, _ depth: Int
     ) throws -> Value {
+        if property.type == .mixed { return try mixed(value) }
         if case .table(let table) = value { return try nested(table, property, classSchema, depth) }
         return try self.value(value, for: property, of: classSchema, depth: depth)
     }

@@ -145,6 +145,7 @@ import Testing
             case .object(let object): object.classSchema.name
             case .results: "results"
             case .list(let list): list.property.name
+            case .nested: "nested"
             case .store: "store"
             case .text(let text): text
             case .token: "token"

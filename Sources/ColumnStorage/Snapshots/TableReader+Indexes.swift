@@ -193,7 +193,8 @@ extension ColumnDefinition {
         if isDropped { return false }
         switch kind {
         case .link: return true
-        case .list: return elementKind == .link
+        case .list: return elementKind == .link || isMixed
+        case .data: return isMixed
         case .int, .bool: return index != .none
         default: return false
         }

@@ -53,6 +53,9 @@ public struct ColumnDefinition: Hashable, Sendable {
     public var elementIsOptional: Bool
     /// The table that a link, or a list of links, points to.
     public var target: TableID?
+    /// Whether the data, or the elements of the list, are mixed values: bytes as of ``MixedTag``, whose links are kept
+    /// in an index.
+    public var isMixed: Bool
     /// A hole: the column existed once.
     public var isDropped: Bool
 
@@ -60,7 +63,7 @@ public struct ColumnDefinition: Hashable, Sendable {
     public init(
         id: ColumnID, kind: ColumnKind, isOptional: Bool = false, index: IndexKind = .none,
         elementKind: ColumnKind? = nil, elementIsOptional: Bool = false, target: TableID? = nil,
-        isDropped: Bool = false, isFullText: Bool = false
+        isMixed: Bool = false, isDropped: Bool = false, isFullText: Bool = false
     ) {
         self.id = id
         self.kind = kind
@@ -69,6 +72,7 @@ public struct ColumnDefinition: Hashable, Sendable {
         self.elementKind = elementKind
         self.elementIsOptional = elementIsOptional
         self.target = target
+        self.isMixed = isMixed
         self.isDropped = isDropped
         self.isFullText = isFullText
     }

@@ -64,6 +64,16 @@ public struct ListEditor {
         session.setListCount(overlay, column.id, key, count - removed)
     }
 
+    /// Makes links of mixed elements nil, those with this code.
+    func cutLinks(_ code: Int64) throws(StorageError) {
+        let elements = try elements()
+        for (position, element) in elements.enumerated() {
+            guard case .bytes(let bytes) = element else { continue }
+            let left = MixedLinks.cutting(code, in: bytes)
+            if left != bytes { try set(left.map(ListElement.bytes) ?? .null, at: position) }
+        }
+    }
+
     /// Takes an element out and puts it back so that it is then at `target`.
     public func move(from position: Int, to target: Int) throws(StorageError) {
         try writer.move(from: position, to: target)
@@ -78,7 +88,7 @@ public struct ListEditor {
 
     /// Removes all elements.
     public func removeAll() throws(StorageError) {
-        if column.elementKind == .link {
+        if column.elementKind == .link || column.isMixed {
             for element in try elements() { try unlinked(element) }
         }
         if count > 0 { try writer.removeAll() }
@@ -96,14 +106,30 @@ public struct ListEditor {
     }
 
     private func linked(_ element: ListElement) throws(StorageError) {
+        if column.isMixed { return try linked(element, true) }
         guard column.elementKind == .link, case .int(let target) = element else { return }
         try overlay.reader.intIndex(column.id)?.insert(
             target, key, in: session.transaction.handle)
     }
 
     private func unlinked(_ element: ListElement) throws(StorageError) {
+        if column.isMixed { return try linked(element, false) }
         guard column.elementKind == .link, case .int(let target) = element else { return }
         try overlay.reader.intIndex(column.id)?.remove(
             target, key, in: session.transaction.handle)
+    }
+
+    /// The same for the links inside a mixed element.
+    private func linked(_ element: ListElement, _ isThere: Bool) throws(StorageError) {
+        guard case .bytes(let bytes) = element, let index = overlay.reader.intIndex(column.id)
+        else { return }
+        let handle = session.transaction.handle
+        for target in bytes.withUnsafeBytes({ MixedLinks.codes(in: $0) }) {
+            if isThere {
+                try index.insert(target, key, in: handle)
+            } else {
+                try index.remove(target, key, in: handle)
+            }
+        }
     }
 }

@@ -149,7 +149,8 @@ public final class RowWriter {
     public func setBytes(_ column: ColumnID, _ value: RawSpan) {
         let kind = overlay.reader.kind(of: column)
         guard kind == .string || kind == .data,
-            !definition.columns[column.rawValue].usesBytesIndex
+            !definition.columns[column.rawValue].usesBytesIndex,
+            !definition.columns[column.rawValue].isMixed
         else {
             session.set(overlay.id, column, ObjectKey(cells.pointee.key), bytes: value, isNew: true)
             return

@@ -29,6 +29,7 @@ extension WriteSession {
         if column.usesBytesIndex {
             reindexBytes(overlay, column.id, key, to: nil, isNew: false)
         }
+        if column.isMixed { reindexMixed(overlay, column.id, key, to: nil, isNew: false) }
         if column.kind == .string || column.kind == .data {
             try deleteLong(overlay, column.id, cluster, row, key)
         }

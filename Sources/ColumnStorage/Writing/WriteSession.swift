@@ -29,6 +29,7 @@ public final class WriteSession {
     @exclusivity(unchecked) private var isSchemaChanged = false
     @exclusivity(unchecked) var incomingColumns:
         [TableID: [(table: TableID, column: ColumnDefinition)]] = [:]
+    @exclusivity(unchecked) var knownMixedColumns: [(table: TableID, column: ColumnDefinition)]?
     /// Nothing is put away early any more.
     @exclusivity(unchecked) private var isEnding = false
     let definitionsBefore: [TableID: TableDefinition]
@@ -85,6 +86,7 @@ public final class WriteSession {
         }
         isSchemaChanged = true
         incomingColumns = [:]
+        knownMixedColumns = nil
         let overlay = overlay(table.id)
         let before = overlay.reader.definition
         // Waiting rows are laid out as the definition says.
@@ -178,6 +180,7 @@ public final class WriteSession {
         let (cluster, row) = place(key)
         precondition(overlay.reader.isPresent(key), "no such row")
         try unlink(table, key)
+        try unlinkMixed(table, key)
         for index in overlay.reader.rowIndexes {
             try index.willDelete(key, overlay.reader, in: transaction.handle)
         }
@@ -237,7 +240,8 @@ public final class WriteSession {
         if !overlay.reader.rowIndexes.isEmpty { noteChange(overlay, column, key) }
         let (cluster, row) = place(key)
         let leaf = overlay.heapLeaf(column.rawValue + 1, cluster)
-        if let index = overlay.reader.intIndexes[column.rawValue] {
+        // The index of a mixed column is kept by who sets its bytes.
+        if kind != .data, let index = overlay.reader.intIndexes[column.rawValue] {
             // A row that this write has made has no entry before it is set for the first time.
             let hadValue = leaf.marks.contains(row) || overlay.wasPresent(cluster, row)
             var old: Int64?
@@ -304,6 +308,9 @@ public final class WriteSession {
                 reindexBytes(overlay, column, key, to: $0, isNew: isNew)
             }
         }
+        if kind == .data {
+            value.withUnsafeBytes { reindexMixed(overlay, column, key, to: $0, isNew: isNew) }
+        }
         let (leaf, row) = target(table, column, key, kind, isNew: isNew)
         leaf.setNull(row, false)
         value.withUnsafeBytes { bytes in
@@ -337,6 +344,7 @@ public final class WriteSession {
         let overlay = overlay(table)
         let kind = overlay.reader.kind(of: column) ?? .int
         reindexBytes(overlay, column, key, to: nil, isNew: false)
+        if kind == .data { reindexMixed(overlay, column, key, to: nil, isNew: false) }
         let (leaf, row) = target(table, column, key, kind)
         switch kind {
         case .bool, .int, .double: leaf.setWord(row, 0)

@@ -11,6 +11,8 @@ struct WatchGraph: Sendable {
     enum Edge: Hashable, Sendable {
         /// Through a link or list in this column of the parent's table.
         case link(ColumnID)
+        /// Through links inside the mixed values of this column of the parent's table.
+        case mixed(ColumnID)
         /// Backwards through a link or list in this column of the child's table.
         case backlink(ColumnID)
     }
@@ -118,15 +120,18 @@ struct WatchGraph: Sendable {
             var next: [TableID: Int] = [:]
             for (source, parent) in level.sorted(by: { $0.value < $1.value }) {
                 for property in schema.find(table: source)?.properties ?? []
-                where property.type == .object {
-                    guard let target = schema.target(of: property)?.table else { continue }
-                    let child = next[target] ?? nodes.count
-                    if child == nodes.count {
-                        nodes.append(Node(table: target, columns: nil))
-                        next[target] = child
+                where property.type == .object || property.type == .mixed {
+                    for target in Self.targets(of: property, schema) {
+                        let child = next[target] ?? nodes.count
+                        if child == nodes.count {
+                            nodes.append(Node(table: target, columns: nil))
+                            next[target] = child
+                        }
+                        let edge: Edge =
+                            property.type == .mixed
+                            ? .mixed(property.column) : .link(property.column)
+                        nodes[child].parents.append(Parent(node: parent, edge: edge))
                     }
-                    nodes[child].parents.append(
-                        Parent(node: parent, edge: .link(property.column)))
                 }
             }
             level = next
@@ -136,6 +141,14 @@ struct WatchGraph: Sendable {
 }
 
 extension WatchGraph {
+    /// The tables that a property's links may lead to: for mixed values all but those of embedded objects.
+    private static func targets(of property: Property, _ schema: Schema) -> [TableID] {
+        guard property.type == .mixed else {
+            return schema.target(of: property).map { [$0.table] } ?? []
+        }
+        return schema.classes.filter { !$0.isEmbedded }.map(\.table)
+    }
+
     /// The rows of the root that a step touches.
     ///
     /// Rows that the step inserted may be among them, rows that it deleted are not.
@@ -175,6 +188,10 @@ extension WatchGraph {
         case .link(let column):
             let reader = view.table(nodes[parent.node].table)
             for row in rows { found += reader.sources(of: row, through: column) }
+        case .mixed(let column):
+            let reader = view.table(nodes[parent.node].table)
+            let target = nodes[node].table
+            for row in rows { found += reader.holders(of: row, in: target, through: column) }
         case .backlink(let column):
             let reader = view.table(nodes[node].table)
             for row in rows { found += LinkTargets.of(row, column, in: reader) }

@@ -21,16 +21,19 @@ final class BulkCreation {
         let isOptional: Bool
         let isList: Bool
         let hasDefault: Bool
+        let hasFunction: Bool
     }
 
-    init(_ classSchema: ClassSchema, _ view: StoreView, _ session: WriteSession) {
+    init(_ classSchema: ClassSchema, _ store: Store, _ session: WriteSession) {
+        let view = store.view
+        let functions = store.functionDefaults[classSchema.table]
         self.classSchema = classSchema
         rows = view.table(classSchema)
         writer = session.rowWriter(classSchema.table)
         fields = classSchema.properties.map {
             Field(
                 column: $0.column, type: $0.type, isOptional: $0.isOptional, isList: $0.isList,
-                hasDefault: $0.defaultValue != nil)
+                hasDefault: $0.defaultValue != nil, hasFunction: functions?[$0.column] != nil)
         }
         targets = classSchema.properties.map { property in
             property.type == .object
@@ -65,6 +68,7 @@ final class BulkCreation {
     private func isSimple(_ value: Value?, _ position: Int) -> Bool {
         let field = fields[position]
         guard let value else {
+            if field.hasFunction { return false }
             if field.isList || field.type == .backlinks { return true }
             if field.hasDefault { return isSimple(defaults[position], position) }
             return field.isOptional
@@ -116,7 +120,7 @@ extension ObjectWriter {
     /// The bulk creation of a class in this transaction; kept for the class that was asked for last.
     func bulkCreation(of classSchema: ClassSchema) -> BulkCreation {
         if let known = store.bulkCreation, known.classSchema === classSchema { return known }
-        let creation = BulkCreation(classSchema, store.view, session)
+        let creation = BulkCreation(classSchema, store, session)
         store.bulkCreation = creation
         return creation
     }

@@ -63,11 +63,26 @@ public struct LiveList {
         {
             return nil
         }
+        // Equal values of these types may have different bytes: 12.30 and 12.3.
+        if property.type == .mixed || property.type == .decimal {
+            return try values().firstIndex { MixedOrder.isEqual($0, converted) }
+        }
         do {
             return try list.firstIndex(of: converted.listElement)
         } catch let error as StorageError {
             throw StoreError(error)
         }
+    }
+
+    /// The stored bytes of an element; nil for nil, and past the end.
+    func bytes(at index: Int) throws -> [UInt8]? {
+        let list = try reader()
+        guard index >= 0 else { return nil }
+        let element = try StoreError.wrapping { () throws(StorageError) in
+            try list.element(at: index)
+        }
+        if case .bytes(let bytes)? = element { return bytes }
+        return nil
     }
 
     private func reader() throws -> ListReader {
@@ -180,7 +195,7 @@ extension LiveList {
     private func element(_ value: Value) throws -> ListElement {
         let converted = try ValueConversion.single(value, property, classSchema)
         return try ObjectCreation(listWriter())
-            .resolveElement(converted, property, classSchema).listElement
+            .resolveElement(converted, property, classSchema).listElement(of: property)
     }
 
     private func elements(_ values: [Value]) throws -> [ListElement] {

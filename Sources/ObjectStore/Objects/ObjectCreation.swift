@@ -73,6 +73,11 @@ struct ObjectCreation {
             return key
         }
         try checkDepth()
+        var given = given
+        if let position = classSchema.primaryKeyPosition, given[position] == nil {
+            // Once: it is needed to look for the object and to create it.
+            given[position] = try functionValue(classSchema.properties[position], classSchema)
+        }
         if let existing = try existing(classSchema, given) {
             guard mode != .error else { throw duplicate(classSchema, given) }
             try update(existing, classSchema, given)
@@ -91,7 +96,7 @@ struct ObjectCreation {
         if !owning.isEmpty { try makeEmbedded(&values, classSchema) }
         let key = writer.session.insert(classSchema.table)
         for (property, value) in zip(classSchema.properties, values) where !property.isBacklinks {
-            if case .list(let elements) = value, elements.isEmpty { continue }
+            if property.isList, case .list(let elements) = value, elements.isEmpty { continue }
             try writer.write(value, property, key, classSchema)
         }
         return key
@@ -128,7 +133,8 @@ struct ObjectCreation {
             if given != nil { try writer.checkAssignable(property, classSchema) }
             return .null
         }
-        if let value = given ?? property.defaultValue {
+        let value = try given ?? functionValue(property, classSchema) ?? property.defaultValue
+        if let value {
             return try ValueConversion.stored(value, property, classSchema)
         }
         if property.isList { return .list([]) }
@@ -139,6 +145,14 @@ struct ObjectCreation {
                     + "give it a value of type \(property.typeName)")
         }
         return .null
+    }
+
+    /// What the property's function gives for one more object; nil without a function.
+    private func functionValue(
+        _ property: Property, _ classSchema: ClassSchema
+    ) throws -> Value? {
+        guard !writer.store.functionDefaults.isEmpty else { return nil }
+        return try writer.store.functionDefaults[classSchema.table]?[property.column]?()
     }
 
     /// Sets those values that were given on an existing object.
@@ -198,6 +212,7 @@ struct ObjectCreation {
     func resolveLinks(
         _ value: Value, _ property: Property, _ classSchema: ClassSchema
     ) throws -> Value {
+        if property.type == .mixed { try checkLinks(value, property, classSchema) }
         guard property.type == .object else { return value }
         if property.isList, case .list(let elements) = value {
             return .list(try elements.map { try resolveElement($0, property, classSchema) })
@@ -209,9 +224,38 @@ struct ObjectCreation {
     func resolveElement(
         _ value: Value, _ property: Property, _ classSchema: ClassSchema
     ) throws -> Value {
+        if property.type == .mixed { try checkLinks(value, property, classSchema) }
         guard property.type == .object, let target = writer.store.view.schema.target(of: property)
         else { return value }
         return try resolveLink(value, target, property, classSchema)
+    }
+
+    /// Checks that the links in a mixed value lead to objects that exist and belong to nobody.
+    private func checkLinks(
+        _ value: Value, _ property: Property, _ classSchema: ClassSchema
+    ) throws {
+        switch value {
+        case .object(let reference):
+            let target = writer.store.view.schema.find(table: reference.table)
+            let name = target?.name ?? "object"
+            guard target?.isEmbedded != true else {
+                throw StoreError(
+                    .typeMismatch,
+                    "property '\(property.name)' of '\(classSchema.name)' cannot link to a '\(name)': "
+                        + "an embedded object belongs to one parent")
+            }
+            guard writer.store.view.isPresent(reference) else {
+                throw StoreError(
+                    .invalidObject,
+                    "property '\(property.name)' of '\(classSchema.name)' cannot link to a '\(name)' "
+                        + "that was deleted")
+            }
+        case .list(let elements):
+            for element in elements { try checkLinks(element, property, classSchema) }
+        case .dictionary(let entries):
+            for element in entries.values { try checkLinks(element, property, classSchema) }
+        default: break
+        }
     }
 
     private func resolveLink(

@@ -48,6 +48,9 @@ struct ObjectWriter {
     ) throws {
         let table = classSchema.table
         let column = property.column
+        if property.type == .mixed, property.isSingle, value != .null {
+            return session.set(table, column, key, bytes: MixedCoding.encode(value))
+        }
         switch value {
         case .null where property.type == .object: session.set(table, column, key, link: nil)
         case .null: session.setNull(table, column, key)
@@ -69,7 +72,7 @@ struct ObjectWriter {
             try StoreError.wrapping { () throws(StorageError) in
                 let list = session.list(table, column, key)
                 try list.removeAll()
-                try list.append(contentsOf: values.map(\.listElement))
+                try list.append(contentsOf: values.map { $0.listElement(of: property) })
             }
         case .dictionary: preconditionFailure("nested objects are created before they are linked")
         }

@@ -22,7 +22,8 @@ struct ColumnSource: Hashable, Sendable {
         case .decimal:
             rows.bytes(column, key).flatMap(DecimalValue.init(bytes:)).map(Scalar.decimal) ?? .null
         case .object: rows.link(column, key).map(Scalar.link) ?? .null
-        case .mixed, .backlinks: .null
+        case .mixed: Scalar(mixed: rows.bytes(column, key).map(MixedCoding.decode) ?? .null)
+        case .backlinks: .null
         }
     }
 
@@ -39,8 +40,11 @@ struct ColumnSource: Hashable, Sendable {
         case .float(let number): .double(Double(number))
         case .double(let number): .double(number)
         case .bytes(let bytes):
-            type == .decimal
-                ? DecimalValue(bytes: bytes).map(Scalar.decimal) ?? .null : .bytes(bytes)
+            switch type {
+            case .decimal: DecimalValue(bytes: bytes).map(Scalar.decimal) ?? .null
+            case .mixed: Scalar(mixed: MixedCoding.decode(bytes))
+            default: .bytes(bytes)
+            }
         }
     }
 
@@ -63,6 +67,8 @@ struct ColumnSource: Hashable, Sendable {
         var bits: ClusterBits
         switch test.form {
         case .never: bits = .zero
+        case _ where type == .mixed && !test.isAlways:
+            return byRow(test, rows, cluster, among: among)
         case .always:
             return test.matchesNull
                 ? among : rows.matches(column, cluster, .notNull, among: among)

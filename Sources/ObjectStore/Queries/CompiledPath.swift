@@ -69,6 +69,14 @@ struct CompiledPath: Sendable {
         self.isToMany = isToMany
     }
 
+    /// Whether the values may be of any type.
+    var isMixed: Bool {
+        switch terminal {
+        case .value(_, let source), .elements(_, let source): source.type == .mixed
+        default: false
+        }
+    }
+
     /// Calls `body` with every object that the hops lead to, nil for a nil link; stops when it
     /// returns false, and says whether it never did.
     func forEachObject(

@@ -51,9 +51,9 @@ extension PredicateCompiler {
             return node(path, left, test)
         }
         guard isComparable(left, right) else { throw mismatch(left, right, range) }
-        guard let first = left.expression, let second = right.expression else {
-            throw mismatch(left, right, range)
-        }
+        guard let first = left.expression(comparedWith: right),
+            let second = right.expression(comparedWith: left)
+        else { throw mismatch(left, right, range) }
         let result = ComparisonNode(
             left: first, right: second, operation: operation, folding: folding,
             quantifier: left.quantifier ?? right.quantifier ?? .any,
@@ -92,14 +92,14 @@ extension PredicateCompiler {
             guard operation == .equal || operation == .notEqual || operation.searchesText else {
                 throw QueryFault("'\(name)' takes no options such as [c]", at: range)
             }
-            guard operand.type == .value(.string) || operand.type == .null else {
+            guard [.value(.string), .value(.mixed), .null].contains(operand.type) else {
                 throw QueryFault(
                     "options such as [c] are for strings, not for \(operand.description)", at: range
                 )
             }
         }
         switch operand.type {
-        case .value(.string), .null: return
+        case .value(.string), .value(.mixed), .null: return
         case .value(.data) where operation != .like: return
         case .value(.bool), .object:
             guard operation == .equal || operation == .notEqual else {
@@ -129,6 +129,15 @@ extension PredicateCompiler {
         let matchesNull = operation == .notEqual
         let form: ValueTest.Form
         switch (path.type, constant) {
+        case (.value(.mixed), .bytes(let bytes))
+        where right.type == .value(.string)
+            && (operation.searchesText || folding.isNeeded):
+            form = .bytes(TextTest(operation, bytes, folding))
+        case (.value(.mixed), _):
+            guard let comparison = operation.comparison else {
+                throw mismatch(path, right, right.range)
+            }
+            form = .compare(comparison, Scalar(mixed: constant, right.type))
         case (.object, .link(let key)):
             form = matchesNull ? .notLink(key) : .links([key])
         case (.value(.bool), .bool(let flag)):
@@ -205,7 +214,7 @@ extension PredicateCompiler {
         guard case .list(let bounds) = right.form, bounds.count == 2 else {
             throw QueryFault("'between' needs two constants: between {1, 10}", at: right.range)
         }
-        guard left.type.isNumeric || left.type == .value(.date) else {
+        guard left.type.isNumeric || left.type == .value(.date) || left.type.isMixed else {
             throw QueryFault(
                 "'between' is for numbers and dates, not for \(left.description)", at: left.range)
         }
@@ -220,7 +229,11 @@ extension PredicateCompiler {
                 left.type == .value(.decimal)
                 || left.type != .value(.float)
                     && bounds.contains { $0.type == .value(.decimal) }
-            if needsDecimals {
+            if left.type.isMixed {
+                form = .between(
+                    Scalar(mixed: bounds[0].value, bounds[0].type),
+                    Scalar(mixed: bounds[1].value, bounds[1].type))
+            } else if needsDecimals {
                 form = .between(
                     PredicateCompiler.decimal(bounds[0].value),
                     PredicateCompiler.decimal(bounds[1].value))
@@ -278,8 +291,9 @@ extension PredicateCompiler {
         if case .path(let path) = right.form, case .constant(let value) = left.form {
             return node(path, right, try test(.equal, right, value, left, folding))
         }
-        guard isComparable(left, right), let first = left.expression,
-            let second = right.expression
+        guard isComparable(left, right),
+            let first = left.expression(comparedWith: right),
+            let second = right.expression(comparedWith: left)
         else { throw mismatch(left, right, syntax.operatorRange) }
         return ComparisonNode(
             left: first, right: second, operation: .memberOf, folding: folding,
@@ -303,6 +317,12 @@ extension PredicateCompiler {
         _ type: OperandType, _ members: [(value: Scalar, type: OperandType)]
     ) -> ValueTest {
         let matchesNull = members.contains { $0.value == .null }
+        if type.isMixed {
+            let values = members.filter { $0.value != .null }.map {
+                Scalar(mixed: $0.value, $0.type)
+            }
+            return ValueTest(form: .oneOf(values), matchesNull: matchesNull)
+        }
         let values = members.filter { $0.type.isComparable(with: type) }.map(\.value)
         let form: ValueTest.Form
         switch type {

@@ -14,7 +14,10 @@ enum OperandType: Hashable, Sendable {
     /// Whether values of both can be equal.
     func isComparable(with other: OperandType) -> Bool {
         self == other || self == .null || other == .null || (isNumeric && other.isNumeric)
+            || isMixed || other.isMixed
     }
+
+    var isMixed: Bool { self == .value(.mixed) }
 }
 
 /// One side of a comparison, looked up and typed.

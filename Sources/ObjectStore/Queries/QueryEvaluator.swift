@@ -121,12 +121,13 @@ public enum QueryEvaluator {
         var kept: [ObjectKey] = []
         if compiled.count == 1 {
             var seen: Set<Scalar> = []
-            for key in keys where seen.insert(compiled[0].value(bound, key)).inserted {
+            for key in keys where seen.insert(compiled[0].distinctValue(bound, key)).inserted {
                 kept.append(key)
             }
         } else {
             var seen: Set<[Scalar]> = []
-            for key in keys where seen.insert(compiled.map { $0.value(bound, key) }).inserted {
+            for key in keys
+            where seen.insert(compiled.map { $0.distinctValue(bound, key) }).inserted {
                 kept.append(key)
             }
         }

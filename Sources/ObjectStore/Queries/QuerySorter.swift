@@ -190,8 +190,10 @@ struct QuerySorter {
     }
 
     private func code(_ path: CompiledPath, _ key: ObjectKey, _ arena: inout TextArena) -> UInt64? {
-        switch path.value(tables, key) {
-        case .null, .nothing: return nil
+        let value = path.value(tables, key)
+        if path.isMixed { return value.mixedCode.map { arena.add($0) } }
+        switch value {
+        case .null, .nothing, .mixed: return nil
         case .bool(let flag): return flag ? 1 : 0
         case .int(let value): return SortCode.of(value)
         case .double(let value): return SortCode.of(value)

@@ -3,12 +3,12 @@ import ColumnStorage
 extension Results {
     /// The sum of a property; nils do not count, and the sum of nothing is 0.
     ///
-    /// Ints give an int unless their sum needs more than 64 bits, then a double.
+    /// In a mixed property only numbers count, whatever is asked for. Ints give an int unless their sum needs more than 64 bits, then a double.
     ///
     /// Throws `invalid_query` for an unknown property, a list or a type that has no sum.
     public func sum(_ path: String) throws -> Value {
         switch try aggregate(.sum, path) {
-        case (.int(let value), let type) where type == .int: .int(value)
+        case (.int(let value), let type) where type == .int || type == .mixed: .int(value)
         case (.decimal(let value), _): .decimal(value)
         case (.int(0), .decimal): .decimal(.zero)
         case (let value, _): .double(value.number ?? 0)
@@ -76,7 +76,7 @@ extension Results {
     ) throws -> (Scalar, PropertyType) {
         let (compiled, bound, type) = try read(path, for: operation.rawValue)
         let isExtreme = operation == .minimum || operation == .maximum
-        guard type.isNumeric || (type == .date && isExtreme) else {
+        guard type.isNumeric || type == .mixed || (type == .date && isExtreme) else {
             throw StoreError(
                 .invalidQuery,
                 "'\(path)' is \(type.rawValue); \(operation.rawValue) needs a number"
@@ -85,7 +85,7 @@ extension Results {
         let keys = try keys()
         var aggregate = Aggregate(operation)
         if compiled.hops.isEmpty, case .value(_, let column) = compiled.terminal,
-            type != .decimal
+            type != .decimal, type != .mixed
         {
             let rows = source.view.table(query.table)
             let isDone = keys.forEachCluster { cluster, bits in
@@ -93,7 +93,11 @@ extension Results {
             }
             if isDone { return (aggregate.result, type) }
         }
-        for key in keys { aggregate.add(compiled.value(bound, key)) }
+        for key in keys {
+            let value = compiled.value(bound, key)
+            if type == .mixed, value.decimal == nil { continue }
+            aggregate.add(value)
+        }
         return (aggregate.result, type)
     }
 }

@@ -14,6 +14,8 @@ enum Scalar: Hashable, Sendable {
     /// Apart, because it is large and the others are not.
     indirect case decimal(DecimalValue)
     case bytes([UInt8])
+    /// What a mixed property holds and is neither nil, bool, number nor string: compared with its like only.
+    indirect case mixed(Value)
     case link(ObjectKey)
 
     /// The number as a double, for arithmetic.
@@ -43,6 +45,7 @@ enum Scalar: Hashable, Sendable {
         case (.int(let a), .double(let b)): order(a, b)
         case (.double(let a), .int(let b)): order(b, a).map { -$0 }
         case (.double(let a), .double(let b)): a < b ? -1 : a > b ? 1 : a == b ? 0 : nil
+        case (.mixed(let a), .mixed(let b)): a.typeName == b.typeName ? MixedOrder.order(a, b) : nil
         case (.decimal(let a), .decimal(let b)): DecimalValue.order(a, b)
         case (.decimal(let a), _): right.decimal.flatMap { DecimalValue.order(a, $0) }
         case (_, .decimal(let b)): left.decimal.flatMap { DecimalValue.order($0, b) }

@@ -139,7 +139,7 @@ public struct SortComparator {
         case (_, .null): 1
         case (.double(let a), .double(let b)) where a.isNaN || b.isNaN:
             a.isNaN == b.isNaN ? 0 : a.isNaN ? 1 : -1
-        default: Scalar.order(left, right) ?? 0
+        default: Scalar.order(left, right) ?? MixedOrder.order(left.value, right.value)
         }
     }
 }

@@ -32,6 +32,11 @@ struct ValueTest: Sendable {
     static let isNull = ValueTest(form: .never, matchesNull: true)
     static let isNotNull = ValueTest(form: .always, matchesNull: false)
 
+    /// Whether every value other than nil passes.
+    var isAlways: Bool {
+        if case .always = form { true } else { false }
+    }
+
     /// Whether a value passes.
     func matches(_ value: Scalar) -> Bool {
         switch (form, value) {
@@ -55,6 +60,12 @@ struct ValueTest: Sendable {
             return Scalar.holds(value, .greaterOrEqual, low)
                 && Scalar.holds(value, .lessOrEqual, high)
         case (.oneOf(let set), _): return set.contains { Scalar.holds(value, .equal, $0) }
+        case (.bytes(.folded(_, .compare(.notEqual, _))), .bool),
+            (.bytes(.folded(_, .compare(.notEqual, _))), .int),
+            (.bytes(.folded(_, .compare(.notEqual, _))), .double),
+            (.bytes(.folded(_, .compare(.notEqual, _))), .decimal),
+            (.bytes(.folded(_, .compare(.notEqual, _))), .mixed):
+            return true  // a mixed value that is no text differs from any
         case (.bytes(let test), .bytes(let bytes)): return test.matches(bytes.span)
         case (.links(let keys), .link(let key)): return keys.containsSorted(key)
         case (.notLink(let other), .link(let key)): return key != other

@@ -60,6 +60,11 @@ public final class ClassSchema: Sendable {
     /// The property that identifies objects, or nil.
     public var primaryKey: Property? { primaryKeyPosition.map { properties[$0] } }
 
+    /// The property that the file knows under a name, or nil.
+    func property(storedAs name: String) -> Property? {
+        properties.first { $0.storedName == name }
+    }
+
     /// The property of this name.
     ///
     /// Throws `unknown_property` with the nearest name the class has.

@@ -19,6 +19,9 @@ public struct Property: Hashable, Sendable {
 
     /// The property's name.
     public var name: String
+    /// What the file calls the property: its name unless it was mapped to another one, so that programs can rename it
+    /// without a migration.
+    public var storedName: String
     /// The type of the value, or of the elements of a list.
     public var type: PropertyType
     /// Whether the value, or an element of the list, may be nil.
@@ -50,8 +53,9 @@ public struct Property: Hashable, Sendable {
         isFullText: Bool = false, defaultValue: Value? = nil, origin: Origin? = nil
     ) {
         self.name = name
+        storedName = name
         self.type = type
-        self.isOptional = isOptional || (type == .object && !isList)
+        self.isOptional = isOptional || (type == .object && !isList) || type == .mixed
         self.isList = isList
         self.target = target ?? origin?.className
         self.isPrimary = isPrimary
@@ -80,7 +84,7 @@ extension Property {
     public var typeName: String {
         if let origin { return "backlinks \(origin.className).\(origin.property)" }
         let element = type == .object ? target ?? "object" : type.rawValue
-        let mark = isOptional && type != .object ? "?" : ""
+        let mark = isOptional && type != .object && type != .mixed ? "?" : ""
         return element + mark + (isList ? "[]" : "")
     }
 
@@ -91,7 +95,7 @@ extension Property {
             id: column, kind: isList ? .list : kind, isOptional: !isList && isOptional,
             index: isPrimary ? .unique : isIndexed ? .ordered : .none,
             elementKind: isList ? kind : nil, elementIsOptional: isList && isOptional,
-            target: table, isDropped: false, isFullText: isFullText)
+            target: table, isMixed: type == .mixed, isDropped: false, isFullText: isFullText)
     }
 }
 

@@ -56,9 +56,11 @@ public enum PropertySyntax {
             throw StoreError(
                 .invalidSchema, "\(place): \(text): this version stores no \(kind)")
         }
-        if base == "mixed" {
+        if base == "mixed", isOptional {
             throw StoreError(
-                .invalidSchema, "\(place): this version stores no values of type \(base)")
+                .invalidSchema,
+                "\(place): a mixed value may always be nil; write \"\(isList ? "mixed[]" : "mixed")\""
+            )
         }
         let type = PropertyType(rawValue: String(base))
         if let type, type != .object, type != .backlinks {

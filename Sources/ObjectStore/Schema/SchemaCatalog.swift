@@ -76,6 +76,7 @@ enum SchemaCatalog {
 
     private static func encode(_ property: Property, _ writer: inout ByteWriter) {
         writer.text(property.name)
+        writer.text(property.storedName)
         writer.text(property.type.rawValue)
         writer.number(
             (property.isOptional ? Flag.optional : 0) | (property.isList ? Flag.list : 0)
@@ -95,6 +96,7 @@ enum SchemaCatalog {
 
     private static func decodeProperty(_ reader: inout ByteReader) throws -> Property {
         let name = try reader.text()
+        let storedName = try reader.text()
         let type = try PropertyType(rawValue: reader.text()).orDamaged()
         let flags = try reader.number()
         let target = try reader.text()
@@ -109,6 +111,7 @@ enum SchemaCatalog {
             target: target.isEmpty ? nil : target, isPrimary: flags & Flag.primary != 0,
             isIndexed: flags & Flag.indexed != 0, isFullText: flags & Flag.fullText != 0,
             defaultValue: value, origin: origin)
+        property.storedName = storedName
         property.column = ColumnID(rawValue: column)
         return property
     }

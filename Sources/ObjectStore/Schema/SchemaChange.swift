@@ -78,7 +78,7 @@ private struct Planner {
                 properties.append(property)
                 continue
             }
-            let old = stored.property(named: property.name)
+            let old = stored.property(storedAs: property.storedName)
             if old == nil, allowance == .sameVersion {
                 refuse("'\(stored.name).\(property.name)' would be added")
             }
@@ -91,7 +91,7 @@ private struct Planner {
             properties.append(property)
         }
         for old in stored.properties
-        where !old.isBacklinks && wanted.property(named: old.name) == nil {
+        where !old.isBacklinks && wanted.property(storedAs: old.storedName) == nil {
             refuse("'\(stored.name).\(old.name)' would be removed, with its values")
         }
         let result = ClassSchema(

@@ -63,7 +63,7 @@ struct SchemaOpening {
     private func checkUnique(_ key: Property, _ classSchema: ClassSchema) throws {
         guard let stored = store.view.schema.find(classSchema.name) else { return }
         let rows = store.view.table(stored)
-        let old = stored.property(named: key.name)
+        let old = stored.property(storedAs: key.storedName)
         var seen: Set<Value> = []
         for cluster in 0..<rows.clusterCount {
             let bits = rows.presence(cluster)

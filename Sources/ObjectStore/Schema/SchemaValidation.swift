@@ -30,6 +30,13 @@ struct SchemaValidation {
                     "'\(classSchema.name).\(name)' is declared \(group.count) times; "
                         + "declare it once")
             }
+            for (name, group) in Dictionary(grouping: properties, by: \.storedName)
+            where Set(group.map(\.name)).count > 1 {
+                let names = group.map { "'\($0.name)'" }.joined(separator: " and ")
+                faults.append(
+                    "\(names) of '\(classSchema.name)' are both stored as '\(name)'; "
+                        + "map each to a name of its own")
+            }
             let keys = properties.filter(\.isPrimary).map { "'\($0.name)'" }
             if keys.count > 1 {
                 faults.append(
@@ -64,6 +71,12 @@ struct SchemaValidation {
     private mutating func check(_ property: Property, of classSchema: ClassSchema) {
         let place = "'\(classSchema.name).\(property.name)'"
         checkName(property.name, "property")
+        if property.storedName != property.name {
+            checkName(property.storedName, "stored property")
+            if property.isBacklinks {
+                faults.append("\(place) is computed, not stored; leave out its map_to")
+            }
+        }
         if property.isPrimary, !property.type.canBePrimary || property.isList {
             faults.append(
                 "\(place) is a primary key of type \(property.typeName); "

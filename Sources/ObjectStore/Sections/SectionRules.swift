@@ -1,4 +1,5 @@
 import ColumnStorage
+import Decimals
 
 /// How the objects of a query fall into sections.
 struct SectionRules {
@@ -47,7 +48,14 @@ struct SectionRules {
             test = ValueTest(form: .double(.equal, number), matchesNull: false)
         case .bytes(let bytes):
             test = ValueTest(form: .bytes(.compare(.equal, bytes)), matchesNull: false)
-        case .decimal: test = ValueTest(form: .compare(.equal, key), matchesNull: false)
+        case .decimal(let number) where number.isNotANumber:
+            return NegationNode(
+                part: PathNode(
+                    path: path, quantifier: .any,
+                    test: ValueTest(
+                        form: .between(.decimal(-.infinity), .decimal(.infinity)),
+                        matchesNull: true)))
+        case .decimal, .mixed: test = ValueTest(form: .compare(.equal, key), matchesNull: false)
         case .link(let link): test = ValueTest(form: .links([link]), matchesNull: false)
         }
         if path.hops.isEmpty, case .value(let slot, let source) = path.terminal {
@@ -114,6 +122,7 @@ struct SectionRules {
             type == .date ? .date(Timestamp(microseconds: number)) : .int(number)
         case .double(let number): type == .float ? .float(Float(number)) : .double(number)
         case .decimal(let number): .decimal(number)
+        case .mixed(let value): value
         case .bytes(let bytes):
             switch type {
             case .uuid: UUIDValue(bytes: bytes).map(Value.uuid) ?? .null

@@ -36,6 +36,8 @@ public final class Store {
     private var announcedVersion: UInt64
     /// What the open write transaction knows of the class whose objects were created last.
     var bulkCreation: BulkCreation?
+    /// What makes the values of properties that were not given any; only this store knows them.
+    var functionDefaults: [TableID: [ColumnID: () throws -> Value]] = [:]
     /// The schema's bytes in the file, to notice a change.
     var catalog: [UInt8] = []
 

@@ -99,7 +99,8 @@ public final class StoreView {
             return .object(ObjectReference(table: target.table, key: linked))
         case .decimal:
             return rows.bytes(column, key).flatMap(DecimalValue.init(bytes:)).map(Value.decimal)
-        case .mixed, .backlinks: return nil
+        case .mixed: return rows.bytes(column, key).map(MixedCoding.decode)
+        case .backlinks: return nil
         }
     }
 

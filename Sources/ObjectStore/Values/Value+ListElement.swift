@@ -21,6 +21,12 @@ extension Value {
         }
     }
 
+    /// The value as an element of a list of a property.
+    func listElement(of property: Property) -> ListElement {
+        guard property.type == .mixed else { return listElement }
+        return self == .null ? .null : .bytes(MixedCoding.encode(self))
+    }
+
     /// An element of a stored list as a value of a property; null where the bytes make no sense.
     ///
     /// `target` is the table that links lead to.
@@ -36,6 +42,7 @@ extension Value {
         case (.uuid, .bytes(let bytes)): self = UUIDValue(bytes: bytes).map(Value.uuid) ?? .null
         case (.objectID, .bytes(let bytes)):
             self = ObjectIDValue(bytes: bytes).map(Value.objectID) ?? .null
+        case (.mixed, .bytes(let bytes)): self = MixedCoding.decode(bytes)
         case (.decimal, .bytes(let bytes)):
             self = DecimalValue(bytes: bytes).map(Value.decimal) ?? .null
         case (.object, .int(let number)):

@@ -24,6 +24,9 @@ enum ValueConversion {
         _ value: Value, _ property: Property, _ classSchema: ClassSchema
     ) throws -> Value {
         switch (property.type, value) {
+        case (.mixed, _):
+            try checkDepth(value, property, classSchema)
+            return value
         case (_, .null):
             guard property.isOptional else { throw missing(property, classSchema) }
             return .null
@@ -50,6 +53,25 @@ enum ValueConversion {
         default: break
         }
         throw mismatch(value, property, classSchema)
+    }
+
+    /// Throws `invalid_argument` for collections inside each other beyond what a mixed value holds.
+    private static func checkDepth(
+        _ value: Value, _ property: Property, _ classSchema: ClassSchema, depth: Int = 0
+    ) throws {
+        let elements: [Value]
+        switch value {
+        case .list(let values): elements = values
+        case .dictionary(let entries): elements = Array(entries.values)
+        default: return
+        }
+        guard depth < MixedCoding.deepest else {
+            throw StoreError(
+                .invalidArgument,
+                "property '\(property.name)' of '\(classSchema.name)' holds at most "
+                    + "\(MixedCoding.deepest) lists and maps inside each other")
+        }
+        for element in elements { try checkDepth(element, property, classSchema, depth: depth + 1) }
     }
 
     /// The error for a value of the wrong type.

@@ -80,8 +80,11 @@ extension Session {
         for (name, property) in zip(names, found.properties) {
             let padding = String(repeating: " ", count: width - Piece(name).width)
             let type = style.paint("\"\(PropertySyntax.text(of: property))\"", .string)
-            let text =
-                property.defaultValue.map { "{ type = \(type), default = \($0.summary) }" } ?? type
+            var more = property.defaultValue.map { ", default = \($0.summary)" } ?? ""
+            if property.storedName != property.name {
+                more += ", map_to = \(style.paint("\"\(property.storedName)\"", .string))"
+            }
+            let text = more.isEmpty ? type : "{ type = \(type)\(more) }"
             write("  \(style.paint(name, .key))\(padding) = \(text),\n")
         }
         write("}\n")

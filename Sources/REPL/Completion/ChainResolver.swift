@@ -147,7 +147,7 @@ struct ChainResolver {
                 ? list.source.view.schema.target(of: list.property).map(Subject.results)
                     ?? .value(value)
                 : .value(value)
-        case .store, .token, .text, nil: .value(value)
+        case .nested, .store, .token, .text, nil: .value(value)
         }
     }
 

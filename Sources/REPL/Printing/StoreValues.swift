@@ -16,6 +16,7 @@ struct StoreValues {
             case .object(let object): return try record(object, limits)
             case .results(let results): return try grid(results, limits)
             case .list(let list): return try describe(list, limits)
+            case .nested(let nested): return try describe(nested, limits)
             case .text(let text): return .text(text)
             case .store, .token, nil: return nil
             }
@@ -85,9 +86,59 @@ struct StoreValues {
         case .decimal(let number): Cell(text: "\(number)", role: .number)
         case .string(let text): Cell(text: text, role: .string, isText: true)
         case .object(let reference): Cell(text: label(reference, source), role: .type)
-        case .date, .uuid, .objectID, .data, .list, .dictionary:
-            Cell(text: value.summary, role: .type)
+        case .date, .uuid, .objectID, .data: Cell(text: value.summary, role: .type)
+        case .list(let elements):
+            Cell(text: braced(elements.map { ("", $0) }, source), role: .plain)
+        case .dictionary(let entries):
+            Cell(
+                text: braced(
+                    entries.sorted { $0.key < $1.key }.map { ("\($0.key) = ", $0.value) }, source),
+                role: .plain)
         }
+    }
+
+    /// The first elements of a collection in a mixed value, on one line; deeper ones by their number.
+    private func braced(_ elements: [(name: String, value: Value)], _ source: ObjectSource)
+        -> String
+    {
+        var parts = elements.prefix(6).map { name, value in
+            switch value {
+            case .list, .dictionary: return name + value.summary
+            default:
+                let cell = cell(of: value, source)
+                let text =
+                    cell.isText ? ValueText.quoted(LuaString(cell.text), limit: 40).text : cell.text
+                return name + text
+            }
+        }
+        if elements.count > 6 { parts.append("… (\(elements.count))") }
+        return parts.isEmpty ? "{}" : "{ \(parts.joined(separator: ", ")) }"
+    }
+
+    private func describe(_ nested: NestedCollection, _ limits: PrintLimits) throws -> Described {
+        let name = nested.kind == .list ? "list" : "map"
+        guard nested.isValid else { return .text("\(name) in a mixed value (invalid)") }
+        let value = try nested.value()
+        let elements: [(name: String, value: Value)]
+        switch value {
+        case .list(let values): elements = values.map { ("", $0) }
+        case .dictionary(let entries):
+            elements = entries.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        default: elements = []
+        }
+        let fields = elements.prefix(limits.items).map { name, value in
+            let cell = cell(of: value, nested.source)
+            let text =
+                cell.isText
+                ? ValueText.quoted(LuaString(cell.text), limit: limits.string).text : cell.text
+            return Field(name, text, cell.role)
+        }
+        if nested.kind == .list {
+            return .sequence(name: "list", items: fields, count: elements.count)
+        }
+        let rest = elements.count - fields.count
+        return .record(
+            name: "map", fields: fields, remark: rest > 0 ? "and \(rest) more" : nil)
     }
 
     /// An object in a few words: its class, its key, and the first text that is no key.

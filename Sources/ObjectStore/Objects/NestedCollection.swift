@@ -1,0 +1,363 @@
+import ColumnStorage
+
+/// A list or a map inside a mixed value: a handle that finds its way from the value's place each time.
+///
+/// Reading walks to the collection without decoding what lies beside the way. Writing decodes the whole value, changes
+/// it and stores it again: meant for values of moderate size. Indices are 0-based. Confined to the store's thread.
+public struct NestedCollection {
+    /// One step from a collection into it.
+    public enum Step: Hashable, Sendable {
+        /// To an element of a list.
+        case index(Int)
+        /// To an entry of a map.
+        case key(String)
+    }
+
+    /// Where the outermost value is stored.
+    public enum Place {
+        /// A mixed property of an object.
+        case property(LiveObject, Property)
+        /// An element of a list of mixed values.
+        case element(LiveList, Int)
+    }
+
+    /// Whether it is a list or a map.
+    public enum Kind: Sendable {
+        /// A list.
+        case list
+        /// A map with text as keys.
+        case map
+    }
+
+    /// Where the outermost value is stored.
+    public let place: Place
+    /// The way from there; empty for the outermost collection itself.
+    public let path: [Step]
+    /// What it was when the handle was made.
+    public let kind: Kind
+
+    /// What an element is: a collection is not decoded.
+    public enum Item {
+        /// A value, no list or map.
+        case value(Value)
+        /// A list or map.
+        case nested(NestedCollection)
+    }
+
+    init(_ place: Place, _ path: [Step], _ kind: Kind) {
+        self.place = place
+        self.path = path
+        self.kind = kind
+    }
+
+    /// What is stored in a place.
+    ///
+    /// Throws `invalid_object` if the owner was deleted.
+    public static func item(at place: Place) throws -> Item {
+        guard let bytes = try bytes(at: place) else { return .value(.null) }
+        var reader = MixedReader(bytes)
+        return reader.item(at: place, []) ?? .value(.null)
+    }
+}
+
+// MARK: - Reading
+
+extension NestedCollection {
+    /// The store, or the frozen view, that the collection is read from.
+    public var source: ObjectSource {
+        switch place {
+        case .property(let object, _): object.source
+        case .element(let list, _): list.source
+        }
+    }
+
+    /// Whether there still is a collection of this kind in this place.
+    public var isValid: Bool { source.isOpen && (try? reader()) != nil }
+
+    /// The number of elements or entries.
+    ///
+    /// Throws `invalid_object` if the owner was deleted or something else stands in this place.
+    public func count() throws -> Int {
+        var reader = try reader()
+        return reader.head() ?? 0
+    }
+
+    /// The whole collection.
+    ///
+    /// Throws as ``count()``.
+    public func value() throws -> Value {
+        var reader = try located()
+        return reader.value() ?? .null
+    }
+
+    /// The element at an index of a list, nil past the end.
+    ///
+    /// Throws as ``count()``.
+    public func item(at index: Int) throws -> Item? {
+        var reader = try reader()
+        guard kind == .list, reader.enter(index) else { return nil }
+        return reader.item(at: place, path + [.index(index)])
+    }
+
+    /// The value of an entry of a map, nil if it has none.
+    ///
+    /// Throws as ``count()``.
+    public func item(forKey key: String) throws -> Item? {
+        var reader = try reader()
+        guard kind == .map, reader.enter(key) else { return nil }
+        return reader.item(at: place, path + [.key(key)])
+    }
+
+    /// All elements of a list, or all entries of a map in the order of their keys.
+    ///
+    /// Throws as ``count()``.
+    public func items() throws -> [(key: String?, item: Item)] {
+        var reader = try reader()
+        var items: [(key: String?, item: Item)] = []
+        for index in 0..<(reader.head() ?? 0) {
+            let key = kind == .map ? reader.key() : nil
+            let step = key.map(Step.key) ?? .index(index)
+            guard let item = reader.item(at: place, path + [step]) else { break }
+            items.append((key, item))
+        }
+        return items
+    }
+
+    /// The keys of a map in the order of their bytes.
+    ///
+    /// Throws as ``count()``.
+    public func keys() throws -> [String] {
+        var reader = try reader()
+        var keys: [String] = []
+        for _ in 0..<(reader.head() ?? 0) {
+            guard let key = reader.key(), reader.skip() else { break }
+            keys.append(key)
+        }
+        return keys
+    }
+
+    /// The first index of an equal value in a list, or nil; 1 equals 1.0.
+    ///
+    /// Throws as ``count()``.
+    public func firstIndex(of wanted: Value) throws -> Int? {
+        guard case .list(let elements) = try value() else { return nil }
+        return elements.firstIndex { MixedOrder.isEqual($0, wanted) }
+    }
+
+    /// A reader that has read the collection's tag.
+    private func reader() throws -> MixedReader {
+        var reader = try located()
+        guard reader.tag() == (kind == .list ? .list : .map) else { throw gone() }
+        return reader
+    }
+
+    /// A reader that stands before the collection.
+    private func located() throws -> MixedReader {
+        guard let bytes = try Self.bytes(at: place) else { throw gone() }
+        var reader = MixedReader(bytes)
+        for step in path {
+            let tag = reader.tag()
+            switch step {
+            case .index(let index):
+                guard tag == .list, reader.enter(index) else { throw gone() }
+            case .key(let key):
+                guard tag == .map, reader.enter(key) else { throw gone() }
+            }
+        }
+        return reader
+    }
+
+    private static func bytes(at place: Place) throws -> [UInt8]? {
+        switch place {
+        case .property(let object, let property):
+            let rows = try object.source.openView().table(object.classSchema)
+            guard rows.isPresent(object.key) else {
+                throw StoreView.deleted(object.classSchema, object.key)
+            }
+            return rows.bytes(property.column, object.key)
+        case .element(let list, let index):
+            return try list.bytes(at: index)
+        }
+    }
+
+    private func gone() -> StoreError {
+        StoreError(
+            .invalidObject,
+            "this \(kind == .list ? "list" : "map") inside a mixed value is gone: something else stands in its place "
+                + "now; read it from its object again")
+    }
+}
+
+// MARK: - Writing
+
+extension NestedCollection {
+    /// Replaces the element at an index of a list.
+    ///
+    /// Throws `not_in_write`, `out_of_range`, `invalid_object`, `type_mismatch`, `invalid_argument`, `frozen`.
+    public func set(_ value: Value, at index: Int) throws {
+        try edit { elements in
+            try check(index, elements.count, elements.count)
+            elements[index] = value
+        }
+    }
+
+    /// Adds values at the end of a list.
+    ///
+    /// Throws as ``set(_:at:)``.
+    public func append(_ values: [Value]) throws {
+        try edit { $0 += values }
+    }
+
+    /// Inserts a value into a list so that it stands at an index; the count is a valid index.
+    ///
+    /// Throws as ``set(_:at:)``.
+    public func insert(_ value: Value, at index: Int) throws {
+        try edit { elements in
+            try check(index, elements.count + 1, elements.count)
+            elements.insert(value, at: index)
+        }
+    }
+
+    /// Removes the element at an index of a list.
+    ///
+    /// Throws as ``set(_:at:)``.
+    public func remove(at index: Int) throws {
+        try edit { elements in
+            try check(index, elements.count, elements.count)
+            elements.remove(at: index)
+        }
+    }
+
+    /// Moves an element of a list so that it stands at another index afterwards.
+    ///
+    /// Throws as ``set(_:at:)``.
+    public func move(from: Int, to destination: Int) throws {
+        try edit { elements in
+            try check(from, elements.count, elements.count)
+            try check(destination, elements.count, elements.count)
+            elements.insert(elements.remove(at: from), at: destination)
+        }
+    }
+
+    /// Exchanges two elements of a list.
+    ///
+    /// Throws as ``set(_:at:)``.
+    public func swap(_ first: Int, _ second: Int) throws {
+        try edit { elements in
+            try check(first, elements.count, elements.count)
+            try check(second, elements.count, elements.count)
+            elements.swapAt(first, second)
+        }
+    }
+
+    /// Sets an entry of a map; nil as a value stays in the map.
+    ///
+    /// Throws as ``set(_:at:)``.
+    public func set(_ value: Value, forKey key: String) throws {
+        try editMap { $0[key] = value }
+    }
+
+    /// Removes an entry of a map; without one nothing happens.
+    ///
+    /// Throws as ``set(_:at:)``.
+    public func remove(key: String) throws {
+        try editMap { $0[key] = nil }
+    }
+
+    /// Removes everything.
+    ///
+    /// Throws as ``set(_:at:)``.
+    public func removeAll() throws {
+        try change { $0 = kind == .list ? .list([]) : .dictionary([:]) }
+    }
+
+    private func edit(_ body: (inout [Value]) throws -> Void) throws {
+        try change { value in
+            guard case .list(var elements) = value else { throw gone() }
+            value = .null  // so that the array is not shared while it changes
+            try body(&elements)
+            value = .list(elements)
+        }
+    }
+
+    private func editMap(_ body: (inout [String: Value]) throws -> Void) throws {
+        try change { value in
+            guard case .dictionary(var entries) = value else { throw gone() }
+            value = .null
+            try body(&entries)
+            value = .dictionary(entries)
+        }
+    }
+
+    /// Decodes the outermost value, changes the collection in it and stores it again.
+    private func change(_ body: (inout Value) throws -> Void) throws {
+        _ = try source.writableStore().writing(kind == .list ? "a list" : "a map")
+        guard let bytes = try Self.bytes(at: place) else { throw gone() }
+        var value = MixedCoding.decode(bytes)
+        try descend(&value, path[...], body)
+        switch place {
+        case .property(let object, let property): try object.set(property.name, value)
+        case .element(let list, let index): try list.set(value, at: index)
+        }
+    }
+
+    private func descend(
+        _ value: inout Value, _ path: ArraySlice<Step>, _ body: (inout Value) throws -> Void
+    ) throws {
+        guard let step = path.first else { return try body(&value) }
+        switch (value, step) {
+        case (.list(var elements), .index(let index)) where elements.indices.contains(index):
+            value = .null
+            try descend(&elements[index], path.dropFirst(), body)
+            value = .list(elements)
+        case (.dictionary(var entries), .key(let key)):
+            guard var entry = entries[key] else { throw gone() }
+            value = .null
+            try descend(&entry, path.dropFirst(), body)
+            entries[key] = entry
+            value = .dictionary(entries)
+        default: throw gone()
+        }
+    }
+
+    private func check(_ index: Int, _ limit: Int, _ count: Int) throws {
+        guard (0..<limit).contains(index) else {
+            throw StoreError(
+                .outOfRange,
+                "index \(index + 1) is outside the list of \(count) elements inside a mixed value")
+        }
+    }
+}
+
+extension MixedReader {
+    /// The next value; a collection is gone past.
+    fileprivate mutating func item(
+        at place: NestedCollection.Place, _ path: [NestedCollection.Step]
+    ) -> NestedCollection.Item? {
+        let kind: NestedCollection.Kind
+        switch nextTag {
+        case .list: kind = .list
+        case .map: kind = .map
+        default: return value().map(NestedCollection.Item.value)
+        }
+        return skip() ? .nested(NestedCollection(place, path, kind)) : nil
+    }
+
+    /// Goes to an element of the list whose tag was read.
+    fileprivate mutating func enter(_ index: Int) -> Bool {
+        guard let count = head(), (0..<count).contains(index) else { return false }
+        for _ in 0..<index where !skip() { return false }
+        return true
+    }
+
+    /// Goes to the value of an entry of the map whose tag was read.
+    fileprivate mutating func enter(_ wanted: String) -> Bool {
+        guard let count = head() else { return false }
+        for _ in 0..<count {
+            guard let key = key() else { return false }
+            if key == wanted { return true }
+            guard skip() else { return false }
+        }
+        return false
+    }
+}

@@ -1,0 +1,81 @@
+import ColumnStorage
+
+extension Scalar {
+    /// What a mixed property holds, for comparing: numbers, bools and strings as they are anywhere.
+    init(mixed value: Value) {
+        switch value {
+        case .null: self = .null
+        case .bool(let flag): self = .bool(flag)
+        case .int(let number): self = .int(number)
+        case .float(let number): self = .double(Double(number))
+        case .double(let number): self = .double(number)
+        case .decimal(let number): self = .decimal(number)
+        case .string(let text): self = .bytes(Array(text.utf8))
+        case .data, .date, .uuid, .objectID, .object, .list, .dictionary: self = .mixed(value)
+        }
+    }
+
+    /// A value whose type was known when the predicate was compiled, as what a mixed property would hold.
+    init(mixed scalar: Scalar, _ type: OperandType) {
+        switch (type, scalar) {
+        case (.value(.date), .int(let number)):
+            self = .mixed(.date(Timestamp(microseconds: number)))
+        case (.value(.data), .bytes(let bytes)): self = .mixed(.data(bytes))
+        case (.value(.uuid), .bytes(let bytes)):
+            self = UUIDValue(bytes: bytes).map { .mixed(.uuid($0)) } ?? .null
+        case (.value(.objectID), .bytes(let bytes)):
+            self = ObjectIDValue(bytes: bytes).map { .mixed(.objectID($0)) } ?? .null
+        case (.object(let table), .link(let key)):
+            self = .mixed(.object(ObjectReference(table: table, key: key)))
+        default: self = scalar
+        }
+    }
+
+    /// The value that a mixed property would hold.
+    var value: Value {
+        switch self {
+        case .nothing, .null, .link: .null
+        case .bool(let flag): .bool(flag)
+        case .int(let number): .int(number)
+        case .double(let number): .double(number)
+        case .decimal(let number): .decimal(number)
+        case .bytes(let bytes): .string(String(decoding: bytes, as: UTF8.self))
+        case .mixed(let value): value
+        }
+    }
+
+    /// Bytes that order like mixed values and are equal for equal ones; nil for nil.
+    var mixedCode: [UInt8]? {
+        let value = value
+        return value == .null ? nil : MixedOrder.code(value)
+    }
+}
+
+extension CompiledPath {
+    /// The value as one that tells equal ones apart from others: 1 and 1.0 in mixed properties are the same.
+    func distinctValue(_ tables: BoundTables, _ key: ObjectKey) -> Scalar {
+        let value = value(tables, key)
+        guard isMixed else { return value }
+        return value.mixedCode.map(Scalar.bytes) ?? .null
+    }
+}
+
+/// The values of an operand as what a mixed property would hold, so that they compare with one.
+struct MixedExpression: PredicateExpression {
+    let operand: any PredicateExpression
+    let type: OperandType
+    var isToMany: Bool { operand.isToMany }
+    var cost: Int { operand.cost + 10 }
+
+    func forEach(_ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) -> Bool) {
+        operand.forEach(tables, key) { body(Scalar(mixed: $0, type)) }
+    }
+}
+
+extension PredicateOperand {
+    /// The operand as something to compute for each row and to compare with another one.
+    func expression(comparedWith other: PredicateOperand) -> (any PredicateExpression)? {
+        guard other.type.isMixed, !type.isMixed, type != .null else { return expression }
+        return expression.map { MixedExpression(operand: $0, type: type) }
+    }
+}

@@ -1,0 +1,268 @@
+import LuaHost
+import ObjectStore
+
+/// A list or map inside a mixed value in the hands of a script.
+final class NestedHandle {
+    let nested: NestedCollection
+    let handle: StoreHandle
+    let frozen: FrozenSpace?
+
+    init(_ nested: NestedCollection, _ handle: StoreHandle, _ frozen: FrozenSpace?) {
+        self.nested = nested
+        self.handle = handle
+        self.frozen = frozen
+    }
+
+    /// How a script sees it: as a list or as a map.
+    var luaClass: LuaClass<NestedHandle> { nested.kind == .list ? Self.list : Self.map }
+
+    fileprivate var bridge: ValueBridge { ValueBridge(handle, frozen) }
+
+    fileprivate func lua(_ item: NestedCollection.Item?) -> LuaValue {
+        item.map { bridge.lua($0) } ?? .nil
+    }
+
+    fileprivate func set(_ item: NestedCollection.Item?, _ result: borrowing LuaResult) {
+        switch item {
+        case .nested(let nested):
+            let child = NestedHandle(nested, handle, frozen)
+            result.set(child, child.luaClass)
+        case .value(let value): result.set(bridge.lua(value))
+        case nil: result.setNil()
+        }
+    }
+
+    fileprivate func describe() throws -> String {
+        let name = nested.kind == .list ? "list" : "map"
+        guard nested.isValid else { return "\(name) in a mixed value (invalid)" }
+        return "\(name) in a mixed value (\(try nested.count()))"
+    }
+
+    // MARK: - Lists
+
+    static let list: LuaClass<NestedHandle> = LuaClass(
+        name: "mixed list", summary: "A list inside a mixed value, changed in place.",
+        methods: listMethods + shared,
+        metamethods: sharedMetamethods + [
+            LuaMethod("__pairs") { list, call in
+                // Over the elements as they are now: each read by index would walk the value again.
+                let items = call.state.makeTable(try list.items().map(list.bridge.lua))
+                return try call.answer(
+                    call.state.call(call.state.globals["ipairs"], [.table(items)]))
+            }
+        ],
+        index: { list, index, result in
+            list.set(index >= 1 ? try list.nested.item(at: position(index)) : nil, result)
+        },
+        setIndex: { list, index, field in
+            let value = try list.bridge.mixed(field.luaValue)
+            let place = position(index)
+            if place == (try list.nested.count()) {
+                return try list.nested.append([value])
+            }
+            try list.nested.set(value, at: place)
+        })
+
+    private func items() throws -> [NestedCollection.Item] {
+        let items = try nested.items()
+        return items.map(\.item)
+    }
+
+    private static func position(_ index: Int64) -> Int {
+        Int(max(min(index, 1 << 52), -1 << 52)) - 1
+    }
+
+    private static let listMethods: [LuaMethod<NestedHandle>] = [
+        LuaMethod("append", "(value, …)", "Adds values at the end.") { list, call in
+            try list.nested.append(try call.rest(from: 2).map { try list.bridge.mixed($0) })
+            return .none
+        },
+        LuaMethod("insert", "(index, value)", "Inserts a value so that it stands at the index.") {
+            list, call in
+            let position = position(try call.integer(2))
+            try list.nested.insert(try list.bridge.mixed(call[3]), at: position)
+            return .none
+        },
+        LuaMethod("remove", "(index)", "Removes the element at the index.") { list, call in
+            try list.nested.remove(at: position(try call.integer(2)))
+            return .none
+        },
+        LuaMethod("move", "(from, to)", "Moves an element to another index.") { list, call in
+            try list.nested.move(
+                from: position(try call.integer(2)), to: position(try call.integer(3)))
+            return .none
+        },
+        LuaMethod("swap", "(i, j)", "Exchanges two elements.") { list, call in
+            try list.nested.swap(position(try call.integer(2)), position(try call.integer(3)))
+            return .none
+        },
+        LuaMethod("index_of", "(value) → integer", "The first index of a value, or nil.") {
+            list, call in
+            let position = try list.nested.firstIndex(of: try list.bridge.mixed(call[2]))
+            return call.answer(position.map { .integer(Int64($0 + 1)) } ?? .nil)
+        },
+        LuaMethod("contains", "(value) → boolean", "Whether a value is in the list.") {
+            list, call in
+            let wanted = try list.bridge.mixed(call[2])
+            return call.answer(.boolean(try list.nested.firstIndex(of: wanted) != nil))
+        },
+    ]
+
+    // MARK: - Maps
+
+    static let map: LuaClass<NestedHandle> = LuaClass(
+        name: "mixed map", summary: "A map inside a mixed value, changed in place.",
+        methods: mapMethods + shared,
+        metamethods: sharedMetamethods + [
+            LuaMethod("__pairs") { map, call in
+                let items = try map.nested.items()
+                var next = 0
+                let step = call.state.makeFunction("next") { call in
+                    guard next < items.count else { return call.answer(.nil) }
+                    next += 1
+                    let (key, item) = items[next - 1]
+                    return call.answer(.text(key ?? ""), map.bridge.lua(item))
+                }
+                return try call.answer([.function(step), call[1], .nil])
+            }
+        ],
+        other: { map, key, result in
+            guard let name = key.text else { return false }
+            map.set(try map.nested.item(forKey: name), result)
+            return true
+        },
+        setOther: { map, key, field in
+            guard let name = key.text else { return false }
+            guard !methodNames.contains(name) else {
+                throw StoreError(
+                    .invalidArgument,
+                    "'\(name)' is a method of maps; write map:set(\"\(name)\", value) to use it as a key"
+                )
+            }
+            try map.assign(field.luaValue, name)
+            return true
+        })
+
+    private static let methodNames = Set(mapMethods.map(\.name) + shared.map(\.name))
+
+    private func assign(_ value: LuaValue, _ key: String) throws {
+        if value.isNil {
+            try nested.remove(key: key)
+        } else {
+            try nested.set(try bridge.mixed(value), forKey: key)
+        }
+    }
+
+    private static let mapMethods: [LuaMethod<NestedHandle>] = [
+        LuaMethod("get", "(key) → value", "The value of a key, or nil.") { map, call in
+            call.answer(map.lua(try map.nested.item(forKey: try call.text(2))))
+        },
+        LuaMethod("set", "(key, value)", "Sets the value of a key; nil removes it.") { map, call in
+            try map.assign(call[3], try call.text(2))
+            return .none
+        },
+        LuaMethod("remove", "(key)", "Removes a key.") { map, call in
+            try map.nested.remove(key: try call.text(2))
+            return .none
+        },
+        LuaMethod("keys", "() → array", "The keys in the order of their bytes.") { map, call in
+            let keys = try map.nested.keys().map(LuaValue.text)
+            return call.answer(.table(call.state.makeTable(keys)))
+        },
+        LuaMethod("values", "() → array", "The values in the order of their keys.") { map, call in
+            let values = try map.items().map(map.bridge.lua)
+            return call.answer(.table(call.state.makeTable(values)))
+        },
+    ]
+
+    // MARK: - Both
+
+    private static let shared: [LuaMethod<NestedHandle>] = [
+        LuaMethod("clear", "()", "Removes everything.") { nested, _ in
+            try nested.nested.removeAll()
+            return .none
+        },
+        LuaMethod("to_table", "() → table", "A plain copy.") { nested, call in
+            call.answer(nested.bridge.lua(try nested.nested.value()))
+        },
+        LuaMethod("is_valid", "() → boolean", "Whether it still stands in its place.") {
+            nested, call in call.answer(.boolean(nested.nested.isValid))
+        },
+        LuaMethod("is_frozen", "() → boolean", "Whether it shows one version for ever.") {
+            nested, call in call.answer(.boolean(nested.frozen != nil))
+        },
+    ]
+
+    private static let sharedMetamethods: [LuaMethod<NestedHandle>] = [
+        LuaMethod("__len") { nested, call in
+            call.answer(.integer(Int64(try nested.nested.count())))
+        },
+        LuaMethod("__tostring") { nested, call in call.answer(.text(try nested.describe())) },
+    ]
+}
+
+extension ValueBridge {
+    /// What an element of a list or map inside a mixed value is for a script: collections stay live.
+    func lua(_ item: NestedCollection.Item) -> LuaValue {
+        switch item {
+        case .value(let value): return lua(value)
+        case .nested(let nested):
+            let child = NestedHandle(nested, handle, frozen)
+            return handle.state.userdata(child, child.luaClass)
+        }
+    }
+
+    /// A value for a mixed property: arrays become lists, tables with text as keys maps.
+    func mixed(_ value: LuaValue, depth: Int = 0) throws -> Value {
+        guard depth <= 100 else {
+            throw StoreError(
+                .invalidArgument,
+                "a mixed value holds at most 100 tables inside each other; this one holds more, or itself"
+            )
+        }
+        switch value {
+        case .table(let table): return try collection(table, depth)
+        case .userdata(let userdata):
+            if let nested = userdata.object(as: NestedHandle.list)
+                ?? userdata.object(as: NestedHandle.map)
+            {
+                return try nested.nested.value()
+            }
+            return try plain(value, "a mixed value")
+        default: return try plain(value, "a mixed value")
+        }
+    }
+
+    private func collection(_ table: LuaTable, _ depth: Int) throws -> Value {
+        let pairs = table.pairs
+        if pairs.isEmpty { return .list([]) }
+        if pairs.allSatisfy({ $0.key.integer != nil }) {
+            let elements = table.array
+            guard elements.count == pairs.count else {
+                throw StoreError(
+                    .typeMismatch,
+                    "a list in a mixed value is an array without gaps; moonpool.null stands for nil in it"
+                )
+            }
+            return .list(try elements.map { try mixed($0, depth: depth + 1) })
+        }
+        var entries: [String: Value] = [:]
+        for (key, element) in pairs {
+            guard case .string = key, let name = key.text else {
+                let shown = key.text ?? key.typeName
+                throw StoreError(
+                    .typeMismatch,
+                    "a table in a mixed value is an array or has text as keys; this one has other keys, one is "
+                        + (key.integer.map(String.init) ?? shown))
+            }
+            guard entries.updateValue(try mixed(element, depth: depth + 1), forKey: name) == nil
+            else {
+                throw StoreError(
+                    .invalidArgument,
+                    "two keys of a map in a mixed value are the same text, '\(name)', in different bytes"
+                )
+            }
+        }
+        return .dictionary(entries)
+    }
+}

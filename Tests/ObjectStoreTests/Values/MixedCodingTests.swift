@@ -1,0 +1,127 @@
+import ColumnStorage
+import Testing
+
+@testable import ObjectStore
+
+/// Makes mixed values of every type, nested to some depth.
+struct MixedMaker {
+    var random: SplitMix
+    /// Objects that links may lead to.
+    var references: [ObjectReference] = []
+
+    init(seed: UInt64) { random = SplitMix(seed: seed) }
+
+    mutating func value(depth: Int = 3) -> Value {
+        switch Int.random(in: 0..<(depth > 0 ? 15 : 12), using: &random) {
+        case 0: return .null
+        case 1: return .bool(.random(using: &random))
+        case 2: return .int(.random(in: -3...3, using: &random))
+        case 3: return .int(.random(in: .min ... .max, using: &random))
+        case 4: return .float(Float(Int.random(in: -8...8, using: &random)) / 4)
+        case 5: return .double(Double(Int.random(in: -8...8, using: &random)) / 4)
+        case 6:
+            return .decimal(DecimalValue("\(Int.random(in: -9...9, using: &random)).50") ?? .zero)
+        case 7: return .string(text())
+        case 8: return .data(Array(text().utf8))
+        case 9: return .date(Timestamp(microseconds: .random(in: -9...9, using: &random)))
+        case 10:
+            return Bool.random(using: &random)
+                ? .uuid(UUIDValue(high: random.next() & 3, low: 0))
+                : .objectID(ObjectIDValue(high: random.next() & 3, low: 7))
+        case 11: return references.randomElement(using: &random).map(Value.object) ?? .null
+        case 12, 13:
+            return .list(
+                (0..<Int.random(in: 0..<4, using: &random)).map { _ in
+                    value(depth: depth - 1)
+                })
+        default:
+            var entries: [String: Value] = [:]
+            for _ in 0..<Int.random(in: 0..<4, using: &random) {
+                entries[text()] = value(depth: depth - 1)
+            }
+            return .dictionary(entries)
+        }
+    }
+
+    private mutating func text() -> String {
+        let letters = ["a", "b", "\u{0}", "é", "🐕", "z"]
+        return (0..<Int.random(in: 0..<4, using: &random)).map { _ in
+            letters.randomElement(using: &random) ?? ""
+        }.joined()
+    }
+}
+
+@Suite struct MixedCodingTests {
+    @Test func `any value comes back from its bytes as it was`() {
+        var maker = MixedMaker(seed: 1)
+        maker.references = [ObjectReference(table: TableID(3), key: ObjectKey(1 << 40))]
+        for _ in 0..<3000 {
+            let value = maker.value()
+            #expect(MixedCoding.decode(MixedCoding.encode(value)) == value)
+        }
+        #expect(MixedCoding.encode(.null).isEmpty && MixedCoding.decode([]) == .null)
+        let special: [Value] = [
+            .double(.infinity), .double(-0.0), .double(.leastNonzeroMagnitude), .float(.infinity),
+            .int(.min), .int(.max), .string(""), .data([]), .list([]), .dictionary([:]),
+            .dictionary(["": .null]), .list([.null]), .decimal(.notANumber),
+        ]
+        for value in special { #expect(MixedCoding.decode(MixedCoding.encode(value)) == value) }
+    }
+
+    @Test func `damaged bytes give a value or nil and never more than they hold`() {
+        var maker = MixedMaker(seed: 2)
+        for _ in 0..<3000 {
+            var bytes = MixedCoding.encode(maker.value())
+            for _ in 0..<Int.random(in: 1...4, using: &maker.random) where !bytes.isEmpty {
+                let place = Int.random(in: 0..<bytes.count, using: &maker.random)
+                bytes[place] = UInt8.random(in: 0...255, using: &maker.random)
+            }
+            _ = MixedCoding.decode(bytes)
+            _ = MixedCoding.decode(Array(bytes.prefix(bytes.count / 2)))
+        }
+        let endless = [UInt8](repeating: MixedTag.list.rawValue, count: 100_000)
+        #expect(MixedCoding.decode(endless) == .null)
+        // A list that claims four thousand million elements.
+        #expect(
+            MixedCoding.decode([MixedTag.list.rawValue] + [UInt8](repeating: 255, count: 8))
+                == .null)
+    }
+
+    @Test func `sort codes order like the values, across all types`() {
+        var maker = MixedMaker(seed: 3)
+        maker.references = (0..<3).map { ObjectReference(table: TableID($0), key: ObjectKey(5)) }
+        let values = (0..<150).map { _ in maker.value(depth: 2) }
+        for left in values {
+            for right in values {
+                let order = MixedOrder.order(left, right)
+                #expect(MixedOrder.order(right, left) == -order)
+                let codes = (MixedOrder.code(left), MixedOrder.code(right))
+                let byCode =
+                    codes.0 == codes.1 ? 0 : codes.0.lexicographicallyPrecedes(codes.1) ? -1 : 1
+                #expect(order == byCode, "\(left) \(right)")
+            }
+        }
+    }
+
+    @Test func `numbers are equal by value whatever their type, other values only to their like`() {
+        let one: [Value] = [.int(1), .float(1), .double(1), .decimal(DecimalValue("1.00")!)]
+        for left in one { for right in one { #expect(MixedOrder.isEqual(left, right)) } }
+        #expect(MixedOrder.isEqual(.double(0.1), .decimal(DecimalValue("0.1")!)))
+        #expect(!MixedOrder.isEqual(.int(.max), .double(0x1p63)))
+        #expect(!MixedOrder.isEqual(.int(1), .bool(true)))
+        #expect(!MixedOrder.isEqual(.string("a"), .data([97])))
+        #expect(!MixedOrder.isEqual(.list([]), .dictionary([:])))
+        let ascending: [Value] = [
+            .null, .bool(false), .bool(true), .double(-.infinity), .int(-5), .double(0.5), .int(1),
+            .decimal(.infinity), .double(.nan), .string(""), .string("a"), .string("b"), .data([]),
+            .date(Timestamp(microseconds: 0)), .objectID(ObjectIDValue(high: 0, low: 0)),
+            .uuid(UUIDValue(high: 0, low: 0)),
+            .object(ObjectReference(table: TableID(1), key: ObjectKey(0))), .list([]),
+            .list([.int(1)]), .list([.int(1), .null]), .list([.int(2)]), .dictionary([:]),
+            .dictionary(["a": .int(1)]), .dictionary(["b": .null]),
+        ]
+        for (left, right) in zip(ascending, ascending.dropFirst()) {
+            #expect(MixedOrder.order(left, right) == -1, "\(left) \(right)")
+        }
+    }
+}

@@ -1,0 +1,161 @@
+import Testing
+
+@Suite struct SchemaFormTests {
+    let session: Session
+    init() throws { session = try Session("Toy = { id = \"int primary\" }") }
+
+    // MARK: - Functions as defaults
+
+    @Test func `11.06 a function gives each object its own default`() {
+        session.expect(
+            """
+            local calls = 0
+            local function next_id() calls = calls + 1 return calls end
+            store:define { Dog = {
+                id = { type = "int primary", default = next_id },
+                name = { type = "string", default = function() return "dog " .. calls end },
+                tags = { type = "string[]", default = function() return { "new" } end },
+                extra = { type = "mixed", default = function() return { made = { calls } } end },
+                plain = { type = "int", default = 7 },
+            } }
+            store:write(function() for i = 1, 3 do store:create("Dog", {}) end end)
+            local dogs = store:objects "Dog"
+            assert(calls == 3 and #dogs == 3)
+            for i, dog in ipairs(dogs) do
+                assert(dog.id == i and dog.name == "dog " .. i and dog.tags[1] == "new" and dog.extra.made[1] == i and dog.plain == 7)
+            end
+            store:write(function()
+                local given = store:create("Dog", { id = 50, name = "Rex", tags = {}, extra = moonpool.null })
+                assert(calls == 3 and given.name == "Rex" and #given.tags == 0 and given.extra == nil)
+                store:create("Dog", { id = 50 }, "all")
+                assert(given.name == "Rex")
+            end)
+            """)
+    }
+
+    @Test
+    func `a function as default is shown by schema and can be defined again, or be taken away`() {
+        session.expect(
+            """
+            local function name() return "x" end
+            store:define { Dog = { { "id", "int primary" }, { "name", { type = "string?", default = name } } } }
+            local shown = store:schema "Dog"
+            assert(shown.name.type == "string?" and shown.name.default == name)
+            store:define { Dog = shown }
+            store:define { Toy = { id = "int primary" } }
+            local function made(id) return store:write(function() return store:create("Dog", { id = id }) end) end
+            assert(made(1).name == "x")
+            store:define { Dog = { id = "int primary", name = "string?" } }
+            assert(made(2).name == nil and store:schema("Dog").name == "string?")
+            """)
+    }
+
+    @Test func `what a function as default gives wrong is an error, and nothing is stored`() {
+        session.expect(
+            """
+            store:define { Dog = {
+                id = "int primary", bad = { type = "int?", default = function() return "text" end },
+            } }
+            assert(code(function() store:write(function() store:create("Dog", { id = 1 }) end) end) == "type_mismatch")
+            store:define { Dog = {
+                id = "int primary", bad = { type = "int?", default = function() error("no number today") end },
+            } }
+            local text = message(function() store:write(function() store:create("Dog", { id = 1 }) end) end)
+            assert(tostring(text):find("no number today", 1, true))
+            store:define { Dog = { id = "int primary", bad = { type = "int?", default = function() end } } }
+            store:write(function() assert(store:create("Dog", { id = 1 }).bad == nil) end)
+            store:define { Cat = { id = "int primary", name = { type = "string", default = function() end } } }
+            assert(code(function() store:write(function() store:create("Cat", { id = 1 }) end) end) == "missing_value")
+            assert(#store:objects "Dog" == 1 and #store:objects "Cat" == 0)
+            """)
+    }
+
+    @Test func `a function as default may itself create objects`() {
+        session.expect(
+            """
+            local n = 0
+            store:define { Dog = {
+                id = "int primary",
+                toy = { type = "Toy", default = function() n = n + 1 return store:create("Toy", { n }) end },
+            }, Toy = { id = "int primary" } }
+            store:write(function() store:create("Dog", { id = 1 }) store:create("Dog", { id = 2 }) end)
+            assert(store:object("Dog", 2).toy.id == 2 and #store:objects "Toy" == 2)
+            """)
+    }
+
+    // MARK: - map_to
+
+    @Test func `map_to gives a property another name in the file, and schema shows it`() {
+        session.expect(
+            """
+            store:define { Dog = { id = "int primary", fullName = { type = "string", map_to = "full_name" } } }
+            local rex = store:write(function() return store:create("Dog", { id = 1, fullName = "Rex" }) end)
+            assert(rex.fullName == "Rex" and #store:objects("Dog"):where("fullName == 'Rex'") == 1)
+            local shown = store:schema("Dog").fullName
+            assert(shown.type == "string" and shown.map_to == "full_name")
+            store:define { Dog = store:schema "Dog" }
+            -- Another program may call it otherwise: the values stay.
+            store:define { Dog = { id = "int primary", title = { type = "string", map_to = "full_name" } } }
+            assert(rex.title == "Rex" and code(function() return rex.fullName end) == "unknown_property")
+            store:define { Dog = { id = "int primary", full_name = "string" } }
+            assert(rex.full_name == "Rex" and store:schema("Dog").full_name == "string")
+            """)
+    }
+
+    @Test func `12.70 names that meet in the file are refused`() {
+        session.expect(
+            """
+            local function refused(properties, text)
+                local ok, err = pcall(store.define, store, { Dog = properties })
+                assert(not ok and err.code == "invalid_schema", tostring(err))
+                assert(err.message:find(text, 1, true), err.message)
+            end
+            refused({ a = { type = "int", map_to = "b" }, b = "int" }, "both stored as 'b'")
+            refused({ a = { type = "int", map_to = "c" }, b = { type = "int", map_to = "c" } }, "both stored as 'c'")
+            refused({ a = { type = "int", map_to = "" } }, "stored property name ''")
+            refused({ a = { type = "int", map_to = 5 } }, "'Dog.a': 'map_to' is the name")
+            refused({ a = { type = "backlinks Toy.dog", map_to = "x" } }, "computed")
+            """)
+    }
+
+    // MARK: - Order and messages
+
+    @Test func `an array of properties fixes their order, beside embedded too`() {
+        session.expect(
+            """
+            store:define {
+                Dog = { { "name", "string" }, { "id", "int primary" }, { "age", { type = "int?", indexed = true } }, { name = "home", type = "Place" } },
+                Place = { embedded = true, { "street", "string" }, { "city", "string?" } },
+            }
+            local rex = store:write(function() return store:create("Dog", { "Rex", 1, 5, { street = "Elm" } }) end)
+            local names = {}
+            for name in pairs(rex) do names[#names + 1] = name end
+            assert(same(names, { "name", "id", "age", "home" }) and rex.home.street == "Elm")
+            assert(store:schema("Place").embedded == true)
+            """)
+    }
+
+    @Test func `12.70 a schema error names class, property, what is wrong and what would be right`()
+    {
+        session.expect(
+            """
+            local function refused(properties, ...)
+                local ok, err = pcall(store.define, store, { Dog = properties })
+                assert(not ok and err.code == "invalid_schema", tostring(err))
+                for _, text in ipairs { "Dog", ... } do assert(err.message:find(text, 1, true), err.message) end
+                assert(not pcall(store.objects, store, "Dog"))
+            end
+            refused({ a = "mixed?" }, "'Dog.a'", "may always be nil", '"mixed"')
+            refused({ a = "mixed?[]" }, "'Dog.a'", '"mixed[]"')
+            refused({ a = "decimal primary" }, "'Dog.a'", "a primary key is int")
+            refused({ a = "mixed indexed" }, "'Dog.a'", "cannot be indexed")
+            refused({ a = "decimol" }, "'Dog.a'", "did you mean 'decimal'")
+            refused({ a = { type = "decimal", default = "abc" } }, "'Dog.a'", "is no decimal")
+            refused({ a = { type = "int", default = true } }, "'Dog.a'", "is no int")
+            refused({ a = { type = "int", mapto = "b" } }, "'Dog.a'", "did you mean 'map_to'")
+            refused({ { "a" } }, "'Dog.a'")
+            refused({ { "a", "int" }, { "a", "int" } }, "'Dog.a'", "declared 2 times")
+            refused({ { "a", "int" }, b = "int" }, "mixes an array")
+            """)
+    }
+}
