@@ -110,3 +110,20 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// `MOONPOOL_TESTS=ObjectStoreTests,LuaHostTests` leaves those tests and what they need: quick rounds of one part.
+if let names = Context.environment["MOONPOOL_TESTS"] {
+    var kept = Set(names.split(separator: ",").map(String.init))
+    var isGrowing = true
+    while isGrowing {
+        let needed = package.targets.filter { kept.contains($0.name) }.flatMap(\.dependencies)
+        let found = needed.compactMap { dependency -> String? in
+            if case .byNameItem(let name, _) = dependency { name } else { nil }
+        }
+        isGrowing = !Set(found).isSubset(of: kept)
+        kept.formUnion(found)
+    }
+    package.targets.removeAll { !kept.contains($0.name) }
+    package.products = []
+    package.dependencies.removeAll { _ in !kept.contains("moonpool") }
+}
