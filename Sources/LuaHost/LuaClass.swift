@@ -29,6 +29,16 @@ public struct LuaMethod<Receiver>: Sendable {
         isFastCreate = fastCreate
     }
 
+    /// The same method, for some receivers with another body.
+    public func replaced(
+        by other: LuaMethod, where applies: @escaping @Sendable (Receiver) -> Bool
+    ) -> LuaMethod {
+        let body = body
+        return LuaMethod(name, signature, summary, fastCreate: isFastCreate) { receiver, call in
+            try applies(receiver) ? other.body(receiver, call) : body(receiver, call)
+        }
+    }
+
     /// A metamethod of two operands, either of which may be the object.
     public init(
         _ name: String,

@@ -49,9 +49,8 @@ struct ObjectChangeTable {
             guard let results = try? Results(backlinks: property, of: object) else { return .nil }
             return handle.state.userdata(ResultsHandle(results, handle, nil), ResultsHandle.type)
         }
-        if property.isList {
-            guard let list = try? object.list(property.name) else { return .nil }
-            return handle.state.userdata(ListHandle(list, handle, nil), ListHandle.type)
+        if property.collection != nil {
+            return (try? ValueBridge(handle, nil).collection(property, of: object)) ?? .nil
         }
         return ValueBridge(handle, nil).lua(change.new)
     }
@@ -151,10 +150,14 @@ final class ChangeHandle {
             },
             LuaProperty("collection", "The observed collection.") { change, result in
                 let results = change.results
-                guard let list = results.list else {
-                    return result.set(results, ResultsHandle.type)
+                let (handle, frozen) = (results.handle, results.frozen)
+                switch results.origin {
+                case nil: result.set(results, ResultsHandle.type)
+                case .list(let list):
+                    result.set(ListHandle(list, handle, frozen), ListHandle.type)
+                case .set(let set): result.set(SetHandle(set, handle, frozen), SetHandle.type)
+                case .map(let map): result.set(MapHandle(map, handle, frozen), MapHandle.type)
                 }
-                result.set(ListHandle(list, results.handle, results.frozen), ListHandle.type)
             },
             LuaProperty("error", "What ended the observation, or nil.") { change, result in
                 if case .error(let error) = change.kind {

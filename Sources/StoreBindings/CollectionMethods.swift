@@ -1,21 +1,14 @@
 import LuaHost
 import ObjectStore
 
-/// The methods that Results and lists of objects share.
+/// The methods that Results and collections of objects share.
 ///
 /// `results` gives the results behind a receiver.
 enum CollectionMethods {
     static func querying<Receiver>(
         _ results: @escaping @Sendable (Receiver) throws -> ResultsHandle
     ) -> [LuaMethod<Receiver>] {
-        refining(results) + reading(results) + aggregating(results) + [
-            LuaMethod(
-                "observe", "(function(change) … end [, options]) → token",
-                "Calls a function with the collection, and then whenever it changes."
-            ) { receiver, call in
-                let results = try results(receiver)
-                return call.answer(try ObserverBinding(results.handle, call).observe(results))
-            },
+        summarizing(results) + reading(results) + [
             LuaMethod("update", "{ name = value, … } → self", "Sets properties of every object.") {
                 receiver, call in
                 let results = try results(receiver)
@@ -28,7 +21,22 @@ enum CollectionMethods {
                     if object.isValid { try results.handle.store.update(object, values) }
                 }
                 return call.answerArgument(1)
-            },
+            }
+        ]
+    }
+
+    /// Those of them that leave the names of single objects alone, for maps.
+    static func summarizing<Receiver>(
+        _ results: @escaping @Sendable (Receiver) throws -> ResultsHandle
+    ) -> [LuaMethod<Receiver>] {
+        refining(results) + aggregating(results) + [
+            LuaMethod(
+                "observe", "(function(change) … end [, options]) → token",
+                "Calls a function with the collection, and then whenever it changes."
+            ) { receiver, call in
+                let results = try results(receiver)
+                return call.answer(try ObserverBinding(results.handle, call).observe(results))
+            }
         ]
     }
 

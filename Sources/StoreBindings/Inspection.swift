@@ -9,6 +9,12 @@ public enum Inspection {
     case results(Results)
     /// A list property of an object.
     case list(LiveList)
+    /// A set property of an object.
+    case set(LiveSet)
+    /// A map property of an object.
+    case map(LiveMap)
+    /// Values of a collection.
+    case values(CollectionValues)
     /// A list or map inside a mixed value.
     case nested(NestedCollection)
     /// A store.
@@ -30,7 +36,10 @@ extension StoreModule {
         if let results = userdata.object(as: ResultsHandle.type) {
             return .results(results.results)
         }
-        if let list = userdata.object(as: ListHandle.type) { return .list(list.list) }
+        if let list = userdata.object(as: ListHandle.type) { return .list(list.collection) }
+        if let set = userdata.object(as: SetHandle.type) { return .set(set.collection) }
+        if let map = userdata.object(as: MapHandle.type) { return .map(map.collection) }
+        if let values = userdata.object(as: ValuesHandle.type) { return .values(values.values) }
         if let nested = userdata.object(as: NestedHandle.list)
             ?? userdata.object(as: NestedHandle.map)
         {
@@ -62,6 +71,9 @@ extension StoreModule {
         }
         if userdata.object(as: ResultsHandle.type) != nil { return ResultsHandle.type.members }
         if userdata.object(as: ListHandle.type) != nil { return ListHandle.type.members }
+        if userdata.object(as: SetHandle.type) != nil { return SetHandle.type.members }
+        if userdata.object(as: MapHandle.type) != nil { return MapHandle.type.members }
+        if userdata.object(as: ValuesHandle.type) != nil { return ValuesHandle.type.members }
         if userdata.object(as: StoreHandle.type) != nil { return StoreHandle.type.members }
         if userdata.object(as: TokenHandle.type) != nil { return TokenHandle.type.members }
         if userdata.object(as: NestedHandle.list) != nil { return NestedHandle.list.members }
@@ -99,6 +111,15 @@ extension StoreModule {
         Documented(
             name: ListHandle.type.name, summary: ListHandle.type.summary,
             members: ListHandle.type.members),
+        Documented(
+            name: SetHandle.type.name, summary: SetHandle.type.summary,
+            members: SetHandle.type.members),
+        Documented(
+            name: MapHandle.type.name, summary: MapHandle.type.summary,
+            members: MapHandle.type.members),
+        Documented(
+            name: ValuesHandle.type.name, summary: ValuesHandle.type.summary,
+            members: ValuesHandle.type.members),
         Documented(
             name: TokenHandle.type.name, summary: TokenHandle.type.summary,
             members: TokenHandle.type.members),

@@ -17,7 +17,10 @@ struct ModuleFunctions {
         ("decimal", "(text | number) → decimal", "A decimal number of 34 digits."),
         ("data", "(bytes) → data", "Bytes for a data property."),
         ("class_of", "(object) → string", "The name of an object's class."),
-        ("store_of", "(object | Results | list) → store", "The store that a value comes from."),
+        (
+            "store_of", "(object | Results | collection) → store",
+            "The store that a value comes from."
+        ),
     ].map { LuaMember(name: $0.0, signature: $0.1, summary: $0.2, isMethod: true) }
 
     func install() {
@@ -58,7 +61,13 @@ struct ModuleFunctions {
             if let list = call.optionalObject(1, ListHandle.type) {
                 return call.answer(list.handle, StoreHandle.type)
             }
-            throw call.typeError(1, "object, Results or list")
+            if let set = call.optionalObject(1, SetHandle.type) {
+                return call.answer(set.handle, StoreHandle.type)
+            }
+            if let map = call.optionalObject(1, MapHandle.type) {
+                return call.answer(map.handle, StoreHandle.type)
+            }
+            throw call.typeError(1, "object, Results or collection")
         }
         table["null"] = module.null
         addMethodsAsFunctions(add)
@@ -71,11 +80,12 @@ struct ModuleFunctions {
         let own: Set = ["open", "date", "uuid", "object_id", "decimal", "data", "new"]
         let names =
             ObjectClass.methods.members.map(\.name) + ResultsHandle.type.members.map(\.name)
-            + ListHandle.type.members.map(\.name)
+            + ListHandle.type.members.map(\.name) + SetHandle.type.members.map(\.name)
+            + MapHandle.type.members.map(\.name)
         for name in Set(names).subtracting(own) {
             add(name) { call in
                 guard let function = Self.method(name, of: call) else {
-                    throw call.typeError(1, "object, Results or list")
+                    throw call.typeError(1, "object, Results or collection")
                 }
                 return try call.answer(function.call(call.rest(from: 1)))
             }
@@ -92,6 +102,12 @@ struct ModuleFunctions {
         }
         if call.optionalObject(1, ListHandle.type) != nil {
             return state.function(name, of: ListHandle.type)
+        }
+        if call.optionalObject(1, SetHandle.type) != nil {
+            return state.function(name, of: SetHandle.type)
+        }
+        if call.optionalObject(1, MapHandle.type) != nil {
+            return state.function(name, of: MapHandle.type)
         }
         if call.optionalObject(1, StoreHandle.type) != nil {
             return state.function(name, of: StoreHandle.type)

@@ -161,9 +161,9 @@ final class ObjectClass: LuaLiveClass {
                 let results = try Results(backlinks: property, of: object(key))
                 return result.set(ResultsHandle(results, handle, frozen), ResultsHandle.type)
             }
-            if property.isList {
-                let list = try object(key).list(property.name)
-                return result.set(ListHandle(list, handle, frozen), ListHandle.type)
+            if property.collection != nil {
+                return result.set(
+                    try ValueBridge(handle, frozen).collection(property, of: object(key)))
             }
             if property.type == .mixed {
                 let item = try NestedCollection.item(at: .property(object(key), property))
@@ -232,7 +232,7 @@ final class ObjectClass: LuaLiveClass {
             }
             guard slot & 15 < Kind.store else { return nil }
             let property = classSchema.properties[position]
-            // Lists given as other lists go the general way.
+            // Collections given as other collections go the general way.
             if fields.field(i).kind == .box, !property.isSingle { return nil }
             values[position] = try bridge.value(fields.field(i), for: property, of: classSchema)
         }

@@ -109,8 +109,8 @@ extension ObjectClass {
     }
 
     private func describe(_ property: Property, of object: LiveObject) -> String {
-        if property.isList {
-            let count = (try? object.list(property.name).count()) ?? 0
+        if property.collection != nil {
+            let count = object.source.view.table(classSchema).listCount(property.column, object.key)
             return "\(property.typeName)(\(count))"
         }
         guard let value = try? object.value(property.name) else { return "?" }

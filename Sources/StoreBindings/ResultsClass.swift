@@ -6,13 +6,28 @@ final class ResultsHandle {
     let results: Results
     let handle: StoreHandle
     let frozen: FrozenSpace?
-    /// The list whose objects these are, when a script came by a list.
-    let list: LiveList?
+    /// The collection whose objects these are, when a script came by one.
+    let origin: Origin?
+
+    /// A collection of an object.
+    enum Origin {
+        case list(LiveList)
+        case set(LiveSet)
+        case map(LiveMap)
+
+        var collection: any LiveCollection {
+            switch self {
+            case .list(let list): list
+            case .set(let set): set
+            case .map(let map): map
+            }
+        }
+    }
 
     init(
-        _ results: Results, _ handle: StoreHandle, _ frozen: FrozenSpace?, list: LiveList? = nil
+        _ results: Results, _ handle: StoreHandle, _ frozen: FrozenSpace?, origin: Origin? = nil
     ) {
-        self.list = list
+        self.origin = origin
         self.results = results
         self.handle = handle
         self.frozen = frozen
@@ -44,7 +59,8 @@ final class ResultsHandle {
             switch results.query.base {
             case .table: name
             case .list:
-                list.map { "\($0.classSchema.name).\($0.property.name)" } ?? "a list of \(name)"
+                origin.map(\.collection).map { "\($0.classSchema.name).\($0.property.name)" }
+                    ?? "a collection of \(name)"
             case .backlinks: "\(name) linking to an object"
             }
         for case .filter(let predicate) in results.query.steps {

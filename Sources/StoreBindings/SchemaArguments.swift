@@ -137,10 +137,35 @@ struct SchemaArguments {
             if let box = userdata.object(as: DecimalBox.type) { return .decimal(box.number) }
             if let box = userdata.object(as: DataBox.type) { return .data(box.bytes) }
             if userdata.object(as: NullMarker.type) != nil { return nil }
-        case .table(let table) where table.pairs.isEmpty && property.isList: return .list([])
+        case .table(let table) where property.collection != nil:
+            return try defaultElements(table, property, place)
         default: break
         }
         throw Self.invalid("\(place): a default cannot be a \(value.typeName) in this version")
+    }
+
+    private func defaultElements(
+        _ table: LuaTable, _ property: Property, _ place: String
+    ) throws -> Value {
+        var element = property
+        element.collection = nil
+        guard property.isMap else {
+            guard table.pairs.allSatisfy({ $0.key.integer != nil }) else {
+                throw Self.invalid(
+                    "\(place): the default of \(property.typeName) is an array without gaps")
+            }
+            return .list(
+                try table.array.map { try defaultValue($0, element, place) ?? .null })
+        }
+        var entries: [String: Value] = [:]
+        for (key, value) in table.pairs {
+            guard let name = key.text else {
+                throw Self.invalid(
+                    "\(place): the default of \(property.typeName) has strings as keys")
+            }
+            entries[name] = try defaultValue(value, element, place) ?? .null
+        }
+        return .dictionary(entries)
     }
 
     static func invalid(_ message: String) -> StoreError { StoreError(.invalidSchema, message) }

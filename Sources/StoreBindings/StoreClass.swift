@@ -155,7 +155,7 @@ extension StoreHandle {
                 unmanaged.className, values, mode: try call.updateMode(3))
             return call.answer(LuaLiveObject(type: type, key: made.key.rawValue))
         },
-        LuaMethod("delete", "(object | results | list)", "Deletes objects.") { handle, call in
+        LuaMethod("delete", "(object | Results | collection)", "Deletes objects.") { handle, call in
             if let (type, object) = call.liveObject(2)?.stored {
                 guard type.handle === handle else {
                     throw StoreError(
@@ -168,9 +168,13 @@ extension StoreHandle {
             if let handle = call.optionalObject(2, ResultsHandle.type) {
                 results = handle.results
             } else if let list = call.optionalObject(2, ListHandle.type) {
-                results = try Results(list.list)
+                results = try Results(list.collection)
+            } else if let set = call.optionalObject(2, SetHandle.type) {
+                results = try Results(set.collection)
+            } else if let map = call.optionalObject(2, MapHandle.type) {
+                results = try Results(map.collection)
             } else {
-                throw call.typeError(2, "object, Results or list")
+                throw call.typeError(2, "object, Results or collection")
             }
             guard case .store(let owner) = results.source else {
                 throw StoreError(.frozen, "a frozen collection cannot be deleted")

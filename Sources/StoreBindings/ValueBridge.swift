@@ -45,6 +45,22 @@ struct ValueBridge {
         return table
     }
 
+    /// The list, set or map that a property of an object holds.
+    func collection(_ property: Property, of object: LiveObject) throws -> LuaValue {
+        switch property.collection {
+        case .list:
+            let list = try object.list(property.name)
+            return state.userdata(ListHandle(list, handle, frozen), ListHandle.type)
+        case .set:
+            let set = try object.set(property.name)
+            return state.userdata(SetHandle(set, handle, frozen), SetHandle.type)
+        case .map:
+            let map = try object.map(property.name)
+            return state.userdata(MapHandle(map, handle, frozen), MapHandle.type)
+        case nil: return lua(try object.value(property.name))
+        }
+    }
+
     // MARK: From Lua
 
     /// A value that a script assigns to a property.
@@ -94,19 +110,23 @@ struct ValueBridge {
             guard let text = string.text else { throw Self.notText(property, classSchema) }
             return .string(text)
         case .table(let table):
-            if property.isList {
+            switch property.collection {
+            case .list, .set:
                 return .list(
                     try elements(table, property, classSchema).map { element in
-                        try self.element(element, property, classSchema, depth)
+                        try self.element(element, of: property, of: classSchema, depth: depth)
                     })
+            case .map: return .dictionary(try entries(table, property, classSchema, depth))
+            case nil: break
             }
             return try nested(table, property, classSchema, depth)
         default: return try plain(value, "property '\(property.name)' of '\(classSchema.name)'")
         }
     }
 
-    private func element(
-        _ value: LuaValue, _ property: Property, _ classSchema: ClassSchema, _ depth: Int
+    /// An element of a collection.
+    func element(
+        _ value: LuaValue, of property: Property, of classSchema: ClassSchema, depth: Int = 0
     ) throws -> Value {
         if property.type == .mixed { return try mixed(value) }
         if case .table(let table) = value { return try nested(table, property, classSchema, depth) }
@@ -123,10 +143,33 @@ struct ValueBridge {
                 throw StoreError(
                     .typeMismatch,
                     "property '\(property.name)' of '\(classSchema.name)' expects \(property.typeName), got a table "
-                        + "with the key \(shown); a list is an array without gaps")
+                        + "with the key \(shown); give it an array without gaps")
             }
         }
         return array
+    }
+
+    private func entries(
+        _ table: LuaTable, _ property: Property, _ classSchema: ClassSchema, _ depth: Int
+    ) throws -> [String: Value] {
+        var entries: [String: Value] = [:]
+        for (key, value) in table.pairs {
+            guard let name = key.text else {
+                let shown = key.integer.map { "\($0)" } ?? "a \(key.typeName)"
+                throw StoreError(
+                    .typeMismatch,
+                    "property '\(property.name)' of '\(classSchema.name)' expects \(property.typeName), got a table "
+                        + "with the key \(shown); the keys of a map are strings")
+            }
+            let element = try element(value, of: property, of: classSchema, depth: depth)
+            guard entries.updateValue(element, forKey: name) == nil else {
+                throw StoreError(
+                    .invalidArgument,
+                    "two keys of the map '\(property.name)' of '\(classSchema.name)' are the same text, '\(name)', in "
+                        + "different bytes; set them one by one")
+            }
+        }
+        return entries
     }
 
     private func nested(
@@ -195,7 +238,17 @@ struct ValueBridge {
             if let box = userdata.object(as: DataBox.type) { return .data(box.bytes) }
             if userdata.object(as: NullMarker.type) != nil { return .null }
             if let list = userdata.object(as: ListHandle.type) {
-                return .list(try list.list.values())
+                return .list(try list.collection.values())
+            }
+            if let set = userdata.object(as: SetHandle.type) {
+                return .list(try set.collection.values())
+            }
+            if let values = userdata.object(as: ValuesHandle.type) {
+                return .list(try values.values.values())
+            }
+            if let map = userdata.object(as: MapHandle.type) {
+                let entries = try map.collection.entries().map { ($0.key, $0.value) }
+                return .dictionary(Dictionary(entries, uniquingKeysWith: { first, _ in first }))
             }
             if let results = userdata.object(as: ResultsHandle.type) {
                 return .list(try results.references().map(Value.object))

@@ -186,6 +186,99 @@ import Testing
         #expect(try column.reader(ObjectKey(0)).count == 0)
     }
 
+    @Test func `store one chunk when appending, whether to ten elements or to a million`() throws {
+        let environment = try TemporaryEnvironment()
+        let column = ListColumn(
+            table: TableID(1), column: ColumnID(1), elementKind: .int,
+            pages: ListPages(environment.lists))
+        var write = try environment.beginWrite()
+        column.pages.move(to: write.handle)
+        let counts = [10, 1_000_000]
+        for (owner, count) in counts.enumerated() {
+            let list = column.writer(ObjectKey(Int64(owner)), count: 0)
+            for value in 0..<count { try list.append(.int(Int64(value))) }
+        }
+        try column.flush()
+        try write.commit()
+        for (owner, count) in counts.enumerated() {
+            write = try environment.beginWrite()
+            column.pages.move(to: write.handle)
+            let list = column.writer(ObjectKey(Int64(owner)), count: count)
+            #expect(try list.append(.int(-1)) == count + 1)
+            let edited = try #require(column.edited[Int64(owner)])
+            #expect(edited.chunks.count == 1)
+            #expect(edited.chunks.first?.isDirty == true)
+            #expect(edited.removedLabels.isEmpty)
+            let before = try write.handle.statistics(environment.lists).entries
+            try column.flush()
+            #expect(try write.handle.statistics(environment.lists).entries == before)
+            #expect(try column.reader(ObjectKey(Int64(owner))).int(at: count) == -1)
+            try write.commit()
+        }
+    }
+
+    @Test func `take the whole last chunk away and add to the end again, in one write`() throws {
+        let environment = try TemporaryEnvironment()
+        let column = ListColumn(
+            table: TableID(1), column: ColumnID(1), elementKind: .int,
+            pages: ListPages(environment.lists))
+        let owner = ObjectKey(0)
+        var write = try environment.beginWrite()
+        column.pages.move(to: write.handle)
+        try column.writer(owner, count: 0).append(contentsOf: (0..<1000).map { .int($0) })
+        try column.flush()
+        try write.commit()
+        write = try environment.beginWrite()
+        column.pages.move(to: write.handle)
+        // The last of three chunks has eight elements; the write knows only that one at first.
+        for count in stride(from: 1000, to: 992, by: -1) {
+            try column.writer(owner, count: count).remove(at: count - 1)
+        }
+        let rest = column.writer(owner, count: 992)
+        try rest.append(.int(-1))
+        try rest.remove(at: 0)
+        try column.flush()
+        #expect(try column.reader(owner).ints() == [Int64](1..<992) + [-1])
+    }
+
+    @Test func `find places in an ordered list, stored or half known or changed`() throws {
+        let environment = try TemporaryEnvironment()
+        let column = ListColumn(
+            table: TableID(1), column: ColumnID(1), elementKind: .int,
+            pages: ListPages(environment.lists))
+        let owner = ObjectKey(0)
+        var write = try environment.beginWrite()
+        column.pages.move(to: write.handle)
+        #expect(try column.reader(owner).partitioningIndex { _ in true } == 0)
+        var model = (0..<5000).map { Int64($0 * 2) }
+        try column.writer(owner, count: 0).append(contentsOf: model.map { .int($0) })
+        func place(_ value: Int64) throws -> Int {
+            try column.reader(owner).partitioningIndex { ($0.word ?? 0) >= value }
+        }
+        func check() throws {
+            for value in [-5, 0, 1, 990, 991, 992, 993, 5001, 9998, 9999, 20_000] as [Int64] {
+                let found = try place(value)
+                #expect(found == model.firstIndex { $0 >= value } ?? model.count)
+            }
+        }
+        try check()
+        try column.flush()
+        try check()
+        try write.commit()
+        write = try environment.beginWrite()
+        column.pages.move(to: write.handle)
+        try check()
+        // Behind the start of the last chunk nothing else has to be known.
+        let list = column.writer(owner, count: model.count)
+        try list.append(.int(10_000))
+        model.append(10_000)
+        #expect(try place(9_999) == 5000)
+        #expect(column.edited[0]?.chunks.count == 1)
+        try check()
+        #expect((column.edited[0]?.chunks.count ?? 0) > 5)
+        #expect(column.edited[0]?.chunks.filter { $0.content != nil }.count ?? 0 < 9)
+    }
+
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
     func `report damaged chunks and never read outside of them`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)

@@ -146,6 +146,9 @@ import Testing
             case .results: "results"
             case .list(let list): list.property.name
             case .nested: "nested"
+            case .set(let set): set.property.name
+            case .map(let map): map.property.name
+            case .values: "values"
             case .store: "store"
             case .text(let text): text
             case .token: "token"

@@ -17,8 +17,10 @@ package struct FileTables: Sendable {
     package let history: Table
     /// Row-shaped newest rows and the heads of tables.
     package let tail: Table
-    /// Chunks of lists; keys are bytes.
+    /// Chunks of lists, of sets and of the values of maps; keys are bytes.
     package let lists: Table
+    /// Chunks of the keys of maps; keys are bytes.
+    package let mapKeys: Table
     /// Long values; keys are bytes.
     package let values: Table
     private let leafShards: [Table]
@@ -36,6 +38,7 @@ package struct FileTables: Sendable {
         [
             TableName("meta", .bytes), TableName("history", .integers),
             TableName("tail", .integers), TableName("lists", .bytes), TableName("values", .bytes),
+            TableName("keys", .bytes),
         ] + (0..<shards).map { TableName("t\($0)", .integers) }
             + (0..<shards).map { TableName("i\($0)", .bytes) }
     }
@@ -47,7 +50,8 @@ package struct FileTables: Sendable {
         tail = tables[2]
         lists = tables[3]
         values = tables[4]
-        leafShards = Array(tables[5..<5 + Self.shards])
-        indexShards = Array(tables[5 + Self.shards..<5 + 2 * Self.shards])
+        mapKeys = tables[5]
+        leafShards = Array(tables[6..<6 + Self.shards])
+        indexShards = Array(tables[6 + Self.shards..<6 + 2 * Self.shards])
     }
 }

@@ -91,6 +91,7 @@ extension ListColumn {
         }
         pages.invalidate()
         edited[owner.rawValue] = EditedList(prefix: 0, chunks: [], count: 0)
+        try keys?.removeAll(owner)
     }
 
     /// Removes every list of the column.
@@ -105,6 +106,7 @@ extension ListColumn {
             entry = try cursor.next()
         }
         pages.invalidate()
+        try keys?.removeAllLists()
     }
 
     /// Forgets all changes since the last flush.
@@ -112,10 +114,12 @@ extension ListColumn {
         edited.removeAll()
         pendingElements = 0
         pages.invalidate()
+        keys?.cancel()
     }
 
     /// Stores all changed chunks.
     package func flush() throws(StorageError) {
+        try keys?.flush()
         guard !edited.isEmpty else { return }
         let transaction = try pages.transaction()
         var buffer = GrowableBuffer<UInt8>(capacity: 8192)

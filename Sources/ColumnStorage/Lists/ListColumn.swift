@@ -1,6 +1,10 @@
 import LMDBStorage
 
-/// All lists of one list column, as one snapshot sees them.
+/// All lists of one list column, as one snapshot sees them; also all sets of a set column, and the values
+/// of all maps of a map column.
+///
+/// A set is a list whose owner keeps it in order. A map has its keys in a column of their own, ``keys``,
+/// at the same positions as its values.
 ///
 /// A list is a sequence of chunks in the file's list table, under (table, column, owner, label);
 /// labels ascend with gaps, so that a chunk can be divided without touching the others. A list
@@ -15,6 +19,8 @@ package final class ListColumn {
     let prefix: UInt32
     let elementKind: ColumnKind
     let holdsWords: Bool
+    /// The keys of maps, which go where the values go; nil for lists and sets.
+    let keys: ListColumn?
     let scratchKey: IntIndexKey
     var edited: [Int64: EditedList] = [:]
     /// Elements added since the last flush, to bound memory.
@@ -23,9 +29,11 @@ package final class ListColumn {
 
     /// The lists of a column.
     package init(
-        table: TableID, column: ColumnID, elementKind: ColumnKind, pages: ListPages
+        table: TableID, column: ColumnID, elementKind: ColumnKind, pages: ListPages,
+        keys: ListColumn? = nil
     ) {
         self.pages = pages
+        self.keys = keys
         self.elementKind = elementKind
         holdsWords = elementKind.isStoredAsWord
         prefix = IndexKey.prefix(table, column)

@@ -195,7 +195,7 @@ public struct ListReader {
         return (place.chunk, position - place.first)
     }
 
-    private func element(
+    func element(
         _ chunk: ListChunk, _ offset: Int
     ) throws(StorageError) -> ListElement {
         if chunk.isNull(offset) { return .null }

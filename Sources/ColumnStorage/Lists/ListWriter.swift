@@ -116,8 +116,12 @@ public struct ListWriter {
         let old = list.chunks[chunk].content!.element(offset, column.elementKind)
         list.chunks[chunk].content!.remove(at: offset)
         if list.chunks[chunk].count == 0 {
-            if let label = list.chunks[chunk].label { list.removedLabels.append(label) }
-            list.chunks.remove(at: chunk)
+            // A new chunk gets its label from the one before it, which must be known when this one goes.
+            let known = list.chunks.count
+            if chunk == 0 { try column.complete(list, owner) }
+            let place = chunk + list.chunks.count - known
+            if let label = list.chunks[place].label { list.removedLabels.append(label) }
+            list.chunks.remove(at: place)
         }
         list.count -= 1
         return old

@@ -14,6 +14,7 @@ package final class SnapshotSource {
     /// The first thing in the file that made no sense.
     @exclusivity(unchecked) var damage: StorageError?
     @exclusivity(unchecked) private var madeListPages: ListPages?
+    @exclusivity(unchecked) private var madeKeyPages: ListPages?
     /// By shard; empty until one is asked for.
     @exclusivity(unchecked) private var indexPages: [IndexPages?] = []
     /// What writes of this snapshot work with; kept between them.
@@ -44,6 +45,15 @@ package final class SnapshotSource {
         return pages
     }
 
+    /// The chunks of the keys of all maps, made when a table with maps is read.
+    var keyPages: ListPages {
+        if let madeKeyPages { return madeKeyPages }
+        let pages = ListPages(file.tables.mapKeys)
+        pages.move(to: handle)
+        madeKeyPages = pages
+        return pages
+    }
+
     /// The index blocks of a table's shard.
     func indexPages(of table: TableID) -> IndexPages {
         let shard = FileTables.shard(of: table)
@@ -57,6 +67,7 @@ package final class SnapshotSource {
     /// Forgets where index blocks and list chunks lie: the transaction or its content is another one.
     func forgetPages() {
         madeListPages?.move(to: handle)
+        madeKeyPages?.move(to: handle)
         for pages in indexPages { pages?.invalidate() }
     }
 

@@ -38,7 +38,7 @@ extension TableReader {
         } ?? []
     }
 
-    /// The rows whose link or list in `column`, a column of this table, holds `target`, ascending; a row
+    /// The rows whose link or collection in `column`, a column of this table, holds `target`, ascending; a row
     /// that holds it several times is named as often.
     public func sources(of target: ObjectKey, through column: ColumnID) -> [ObjectKey] {
         guard let index = intIndex(column) else { return [] }
@@ -47,7 +47,7 @@ extension TableReader {
         } ?? []
     }
 
-    /// How many times `target` is held by `column`, a link or list column of this table.
+    /// How many times `target` is held by `column`, a column of this table.
     public func sourceCount(of target: ObjectKey, through column: ColumnID) -> Int {
         guard let index = intIndex(column) else { return 0 }
         return read { (transaction) throws(StorageError) in
@@ -62,10 +62,19 @@ extension TableReader {
 
     /// The list of a row, for reading; follows the snapshot.
     ///
-    /// Nil for a dead row and another kind of column.
+    /// The elements of a set are in the order that its owner keeps, those of a map are its values in the
+    /// order of the keys. Nil for a dead row and another kind of column.
     public func list(_ column: ColumnID, _ key: ObjectKey) -> ListReader? {
         guard isPresent(key) else { return nil }
         return list(column)?.reader(key)
+    }
+
+    /// The map of a row, for reading; follows the snapshot.
+    ///
+    /// Nil for a dead row and another kind of column.
+    public func map(_ column: ColumnID, _ key: ObjectKey) -> MapReader? {
+        guard isPresent(key), let values = list(column), let keys = values.keys else { return nil }
+        return MapReader(values: values.reader(key), keys: keys.reader(key))
     }
 
     func list(_ column: ColumnID) -> ListColumn? {
@@ -151,6 +160,10 @@ extension TableReader {
         return found
     }
 
+    private func keyColumn(_ column: ColumnID) -> ListColumn {
+        ListColumn(table: id, column: column, elementKind: .string, pages: source.keyPages)
+    }
+
     /// Makes the indexes and lists that the definition asks for; those that stay keep what they know.
     func configureIndexes(from old: TableDefinition) {
         configureRowIndexes()
@@ -179,7 +192,8 @@ extension TableReader {
             }
             if !column.isDropped, column.kind == .list, let element = column.elementKind {
                 lists[place] = ListColumn(
-                    table: id, column: column.id, elementKind: element, pages: source.listPages)
+                    table: id, column: column.id, elementKind: element, pages: source.listPages,
+                    keys: column.collection == .map ? keyColumn(column.id) : nil)
             } else {
                 lists[place] = nil
             }

@@ -10,11 +10,24 @@ extension TableReader {
         copy(column, key) { list in try list.keys() }
     }
 
-    /// The elements of a list, in its order; empty for a dead row and another kind of column.
+    /// The elements of a list or a set, in its order, or the values of a map in the order of its keys; empty for a dead row and another kind of column.
     ///
     /// Cost: the length of the list.
     public func listElements(_ column: ColumnID, _ key: ObjectKey) -> [ListElement] {
         copy(column, key) { list in try list.elements() }
+    }
+
+    /// The entries of a map, in byte order of the keys; empty for a dead row and another kind of column.
+    ///
+    /// Cost: the size of the map.
+    public func mapEntries(
+        _ column: ColumnID, _ key: ObjectKey
+    ) -> [(key: String, value: ListElement)] {
+        copy(column, key) { _ in
+            try map(column, key)?.entries().map {
+                (String(decoding: $0.key, as: UTF8.self), $0.value)
+            } ?? []
+        }
     }
 
     private func copy<Element>(

@@ -1,6 +1,7 @@
 /// What a column holds.
 ///
-/// Dates are `int` (microseconds).
+/// Dates are `int` (microseconds). A `list` column holds the number of elements of a list, a set or a
+/// map; see ``ColumnDefinition/collection``.
 public enum ColumnKind: UInt8, Sendable, Hashable, CaseIterable {
     case bool = 1
     case int
@@ -14,9 +15,19 @@ public enum ColumnKind: UInt8, Sendable, Hashable, CaseIterable {
     case list
 }
 
+/// What kind of collection a property holds.
+public enum CollectionKind: UInt8, Sendable, Hashable, CaseIterable {
+    /// Elements in the order that they were given.
+    case list = 1
+    /// Elements ordered by value, each once.
+    case set
+    /// Elements under keys, in byte order of the keys.
+    case map
+}
+
 /// Which index a column has.
 ///
-/// Links and lists of links always have theirs.
+/// Links and collections of links always have theirs.
 public enum IndexKind: UInt8, Sendable, Hashable {
     case none
     case ordered
@@ -41,17 +52,19 @@ public struct ColumnDefinition: Hashable, Sendable {
     public var kind: ColumnKind
     /// Whether it can be null.
     ///
-    /// Links always can, and lists never.
+    /// Links always can, and collections never.
     public var isOptional: Bool
     /// Which index it has.
     public var index: IndexKind
     /// Whether the terms of its strings are in a full-text index.
     public var isFullText: Bool
-    /// What a list's elements are.
+    /// Which collection a column of kind `list` holds; nil for all other kinds.
+    public var collection: CollectionKind?
+    /// What a collection's elements are.
     public var elementKind: ColumnKind?
-    /// Whether a list's elements can be null.
+    /// Whether a collection's elements can be null.
     public var elementIsOptional: Bool
-    /// The table that a link, or a list of links, points to.
+    /// The table that a link, or a collection of links, points to.
     public var target: TableID?
     /// Whether the data, or the elements of the list, are mixed values: bytes as of ``MixedTag``, whose links are kept
     /// in an index.
@@ -62,13 +75,15 @@ public struct ColumnDefinition: Hashable, Sendable {
     /// Describes a column.
     public init(
         id: ColumnID, kind: ColumnKind, isOptional: Bool = false, index: IndexKind = .none,
-        elementKind: ColumnKind? = nil, elementIsOptional: Bool = false, target: TableID? = nil,
-        isMixed: Bool = false, isDropped: Bool = false, isFullText: Bool = false
+        collection: CollectionKind? = nil, elementKind: ColumnKind? = nil,
+        elementIsOptional: Bool = false, target: TableID? = nil, isMixed: Bool = false,
+        isDropped: Bool = false, isFullText: Bool = false
     ) {
         self.id = id
         self.kind = kind
         self.isOptional = isOptional
         self.index = index
+        self.collection = collection ?? (kind == .list ? .list : nil)
         self.elementKind = elementKind
         self.elementIsOptional = elementIsOptional
         self.target = target

@@ -1,6 +1,6 @@
 import LMDBStorage
 
-/// A list of one row inside a write.
+/// A list, a set or the values of a map of one row inside a write.
 ///
 /// Every change marks the (row, column) as modified, keeps the number of elements in the row and
 /// the index of links backwards. Positions must be in range: callers check.
@@ -54,6 +54,7 @@ public struct ListEditor {
 
     /// Removes every element that is equal.
     public func removeAll(equalTo element: ListElement) throws(StorageError) {
+        if column.collection == .set { return try removeMember(element) }
         let elements = try elements()
         var removed = 0
         for position in elements.indices.reversed() where elements[position] == element {
@@ -64,14 +65,26 @@ public struct ListEditor {
         session.setListCount(overlay, column.id, key, count - removed)
     }
 
-    /// Makes links of mixed elements nil, those with this code.
+    /// Makes links of mixed elements nil, those with this code; a set loses them.
     func cutLinks(_ code: Int64) throws(StorageError) {
         let elements = try elements()
-        for (position, element) in elements.enumerated() {
+        for (position, element) in elements.enumerated().reversed() {
             guard case .bytes(let bytes) = element else { continue }
             let left = MixedLinks.cutting(code, in: bytes)
-            if left != bytes { try set(left.map(ListElement.bytes) ?? .null, at: position) }
+            if left == bytes { continue }
+            if left == nil, column.collection == .set {
+                try remove(at: position)
+            } else {
+                try set(left.map(ListElement.bytes) ?? .null, at: position)
+            }
         }
+    }
+
+    /// Removes a row from a set of links, which are in the order of their keys.
+    private func removeMember(_ element: ListElement) throws(StorageError) {
+        guard let key = element.word else { return }
+        let position = try reader.partitioningIndex { ($0.word ?? .min) >= key }
+        if try reader.element(at: position) == element { try remove(at: position) }
     }
 
     /// Takes an element out and puts it back so that it is then at `target`.
@@ -95,7 +108,7 @@ public struct ListEditor {
         session.setListCount(overlay, column.id, key, 0)
     }
 
-    private func elements() throws(StorageError) -> [ListElement] {
+    func elements() throws(StorageError) -> [ListElement] {
         do {
             return try writer.reader.elements()
         } catch {

@@ -2,7 +2,7 @@ import LMDBStorage
 
 // What changing a row means for indexes, lists and the links of other rows.
 extension WriteSession {
-    /// The list of a row, for changing.
+    /// The list of a row, for changing; also its set, whose order the caller keeps.
     public func list(_ table: TableID, _ column: ColumnID, _ key: ObjectKey) -> ListEditor {
         let overlay = overlay(table)
         guard let lists = overlay.reader.list(column) else {
@@ -12,6 +12,15 @@ extension WriteSession {
             session: self, overlay: overlay,
             column: overlay.reader.definition.columns[column.rawValue], key: key,
             writer: lists.writer(key, count: overlay.reader.listCount(column, key)))
+    }
+
+    /// The map of a row, for changing.
+    public func map(_ table: TableID, _ column: ColumnID, _ key: ObjectKey) -> MapEditor {
+        let values = list(table, column, key)
+        guard let keys = values.writer.column.keys else {
+            preconditionFailure("not a map column")
+        }
+        return MapEditor(values, keys: keys.writer(key, count: values.count))
     }
 
     func setListCount(
@@ -82,7 +91,8 @@ extension WriteSession {
         }
     }
 
-    /// Makes every link to a row that is going to be none, and takes the row out of lists.
+    /// Makes every link to a row that is going to be none, takes the row out of lists and sets, and makes
+    /// values of maps null.
     func unlink(_ table: TableID, _ key: ObjectKey) throws(StorageError) {
         for (source, column) in incoming(table) {
             let reader = overlay(source).reader
@@ -91,8 +101,13 @@ extension WriteSession {
                 last = owner
                 if column.kind == .link {
                     set(source, column.id, owner, link: nil)
+                    continue
+                }
+                let element = ListElement.int(key.rawValue)
+                if column.collection == .map {
+                    try map(source, column.id, owner).removeValues(equalTo: element)
                 } else {
-                    try list(source, column.id, owner).removeAll(equalTo: .int(key.rawValue))
+                    try list(source, column.id, owner).removeAll(equalTo: element)
                 }
             }
         }

@@ -19,7 +19,7 @@ final class BulkCreation {
         let column: ColumnID
         let type: PropertyType
         let isOptional: Bool
-        let isList: Bool
+        let isCollection: Bool
         let hasDefault: Bool
         let hasFunction: Bool
     }
@@ -32,8 +32,9 @@ final class BulkCreation {
         writer = session.rowWriter(classSchema.table)
         fields = classSchema.properties.map {
             Field(
-                column: $0.column, type: $0.type, isOptional: $0.isOptional, isList: $0.isList,
-                hasDefault: $0.defaultValue != nil, hasFunction: functions?[$0.column] != nil)
+                column: $0.column, type: $0.type, isOptional: $0.isOptional,
+                isCollection: $0.collection != nil, hasDefault: $0.defaultValue != nil,
+                hasFunction: functions?[$0.column] != nil)
         }
         targets = classSchema.properties.map { property in
             property.type == .object
@@ -69,11 +70,12 @@ final class BulkCreation {
         let field = fields[position]
         guard let value else {
             if field.hasFunction { return false }
-            if field.isList || field.type == .backlinks { return true }
+            if field.isCollection { return !field.hasDefault }
+            if field.type == .backlinks { return true }
             if field.hasDefault { return isSimple(defaults[position], position) }
             return field.isOptional
         }
-        guard !field.isList else { return false }
+        guard !field.isCollection else { return false }
         switch (field.type, value) {
         case (.bool, .bool), (.int, .int), (.float, .float), (.double, .double),
             (.string, .string), (.data, .data), (.date, .date), (.uuid, .uuid),

@@ -3,12 +3,12 @@ import ColumnStorage
 /// Changes a property that owns embedded objects: they are made from values, stay with the property that holds them,
 /// and are deleted when it lets go of them.
 struct EmbeddedWriter {
-    private let writer: ObjectWriter
-    private let property: Property
-    private let classSchema: ClassSchema
-    private let target: ClassSchema
-    private let creation: ObjectCreation
-    private let mode: UpdateMode
+    let writer: ObjectWriter
+    let property: Property
+    let classSchema: ClassSchema
+    let target: ClassSchema
+    let creation: ObjectCreation
+    let mode: UpdateMode
 
     /// Nil for a property that owns nothing.
     init?(
@@ -28,15 +28,16 @@ struct EmbeddedWriter {
 
     private var rows: TableReader { writer.store.view.table(classSchema) }
 
-    /// Gives the property another value: nil, values to make an object of, or a list of those.
+    /// Gives the property another value: nil, values to make an object of, or a list or a map
+    /// of those.
     ///
     /// With the mode "modified" objects that are there are changed in place; else they are replaced.
     func set(_ value: Value, of owner: ObjectKey) throws {
-        if property.isList {
-            guard case .list(let elements) = value else { return }
-            try setList(elements, of: owner)
-        } else {
-            try setLink(value, of: owner)
+        switch (property.collection, value) {
+        case (nil, _): try setLink(value, of: owner)
+        case (.map, .dictionary(let entries)): try setMap(entries, of: owner)
+        case (_, .list(let elements)): try setList(elements, of: owner)
+        default: break
         }
     }
 
@@ -135,11 +136,16 @@ struct EmbeddedWriter {
         ObjectReference(table: target.table, key: key)
     }
 
+    /// The objects that the property of an object holds.
+    func children(of owner: ObjectKey) -> [ObjectReference] {
+        Self.keys(in: property, of: owner, writer.store.view.table(classSchema)).map(reference)
+    }
+
     /// The objects that a property of an object holds.
     static func keys(
         in property: Property, of owner: ObjectKey, _ rows: TableReader
     ) -> [ObjectKey] {
-        guard property.isList else {
+        guard property.collection != nil else {
             return rows.link(property.column, owner).map { [$0] } ?? []
         }
         return rows.linkedKeys(property.column, owner)

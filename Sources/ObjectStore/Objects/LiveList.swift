@@ -3,12 +3,12 @@ import ColumnStorage
 /// The list that a list property of an object holds: a handle that reads and changes it in place.
 ///
 /// Indices are 0-based. Confined to the store's thread.
-public struct LiveList {
+public struct LiveList: LiveCollection {
     /// The store, or the frozen view, that the list is read from.
     public let source: ObjectSource
     /// The class of the object that owns the list.
     public let classSchema: ClassSchema
-    /// The list property.
+    /// The property that holds the list.
     public let property: Property
     /// The object that owns the list.
     public let owner: ObjectKey
@@ -20,19 +20,6 @@ public struct LiveList {
         self.classSchema = classSchema
         self.property = property
         self.owner = owner
-    }
-
-    /// Whether the owner exists in the version that the handle reads.
-    public var isValid: Bool {
-        source.isOpen && source.view.table(classSchema).isPresent(owner)
-    }
-
-    /// The number of elements.
-    ///
-    /// Throws `invalid_object` if the owner was deleted.
-    public func count() throws -> Int {
-        _ = try reader()
-        return source.view.table(classSchema).listCount(property.column, owner)
     }
 
     /// The element at an index, nil past the end.
@@ -52,23 +39,18 @@ public struct LiveList {
         return source.view.listValues(property, of: owner, in: source.view.table(classSchema))
     }
 
-    /// The first index of a value, or nil.
+    /// The first index of a value, or nil; a value of another type is not there.
     ///
     /// Throws `invalid_object` if the owner was deleted.
     public func firstIndex(of value: Value) throws -> Int? {
         let list = try reader()
-        let converted = try ValueConversion.single(value, property, classSchema)
-        if case .object(let reference) = converted,
-            reference.table != source.view.schema.target(of: property)?.table
-        {
-            return nil
-        }
         // Equal values of these types may have different bytes: 12.30 and 12.3.
         if property.type == .mixed || property.type == .decimal {
-            return try values().firstIndex { MixedOrder.isEqual($0, converted) }
+            return try values().firstIndex { MixedOrder.isEqual($0, value) }
         }
+        guard let element = elementToFind(value) else { return nil }
         do {
-            return try list.firstIndex(of: converted.listElement)
+            return try list.firstIndex(of: element)
         } catch let error as StorageError {
             throw StoreError(error)
         }
@@ -84,15 +66,6 @@ public struct LiveList {
         if case .bytes(let bytes)? = element { return bytes }
         return nil
     }
-
-    private func reader() throws -> ListReader {
-        let rows = try source.openView().table(classSchema)
-        guard rows.isPresent(owner) else { throw StoreView.deleted(classSchema, owner) }
-        guard let list = rows.list(property.column, owner) else {
-            throw StoreView.deleted(classSchema, owner)
-        }
-        return list
-    }
 }
 
 extension LiveList {
@@ -100,8 +73,9 @@ extension LiveList {
     ///
     /// Throws `not_in_write`, `type_mismatch`, `missing_value`, `invalid_object`, `frozen`.
     public func append(_ values: [Value]) throws {
-        let list = try editor()
-        let elements = try elements(values)
+        let writer = try objectWriter()
+        let list = editor(writer)
+        let elements = try elements(values, writer)
         try StoreError.wrapping { () throws(StorageError) in try list.append(contentsOf: elements) }
     }
 
@@ -109,9 +83,10 @@ extension LiveList {
     ///
     /// Throws as ``append(_:)``, and `out_of_range`.
     public func insert(_ value: Value, at index: Int) throws {
-        let list = try editor()
+        let writer = try objectWriter()
+        let list = editor(writer)
         try checkRange(index, list.count + 1, list.count)
-        let element = try element(value)
+        let element = try element(value, writer)
         try StoreError.wrapping { () throws(StorageError) in try list.insert(element, at: index) }
     }
 
@@ -121,31 +96,33 @@ extension LiveList {
     ///
     /// Throws as ``append(_:)``, and `out_of_range`.
     public func set(_ value: Value, at index: Int) throws {
-        let list = try editor()
+        let writer = try objectWriter()
+        let list = editor(writer)
         try checkRange(index, list.count, list.count)
-        let old = try embedded(at: index)
+        let old = try embedded(at: index, writer)
         if let old, value == .object(old) { return }
-        let element = try element(value)
+        let element = try element(value, writer)
         try StoreError.wrapping { () throws(StorageError) in try list.set(element, at: index) }
-        if let old { try listWriter().deleteTree(old) }
+        if let old { try writer.deleteTree(old) }
     }
 
     /// Removes the element at an index; a linked object stays, an embedded one is deleted.
     ///
     /// Throws as ``append(_:)``, and `out_of_range`.
     public func remove(at index: Int) throws {
-        let list = try editor()
+        let writer = try objectWriter()
+        let list = editor(writer)
         try checkRange(index, list.count, list.count)
-        let old = try embedded(at: index)
+        let old = try embedded(at: index, writer)
         try StoreError.wrapping { () throws(StorageError) in try list.remove(at: index) }
-        if let old { try listWriter().deleteTree(old) }
+        if let old { try writer.deleteTree(old) }
     }
 
     /// Moves an element so that it stands at another index afterwards.
     ///
     /// Throws as ``append(_:)``, and `out_of_range`.
     public func move(from: Int, to destination: Int) throws {
-        let list = try editor()
+        let list = editor(try objectWriter())
         try checkRange(from, list.count, list.count)
         try checkRange(destination, list.count, list.count)
         guard from != destination else { return }
@@ -158,7 +135,7 @@ extension LiveList {
     ///
     /// Throws as ``append(_:)``, and `out_of_range`.
     public func swap(_ first: Int, _ second: Int) throws {
-        let list = try editor()
+        let list = editor(try objectWriter())
         try checkRange(first, list.count, list.count)
         try checkRange(second, list.count, list.count)
         guard first != second else { return }
@@ -169,38 +146,22 @@ extension LiveList {
     ///
     /// Throws as ``append(_:)``.
     public func removeAll() throws {
-        let list = try editor()
-        let writer = try listWriter()
-        let rows = source.view.table(classSchema)
-        let children = EmbeddedWriter(writer, property, classSchema).map { embedded in
-            EmbeddedWriter.keys(in: property, of: owner, rows).map(embedded.reference)
-        }
+        let writer = try objectWriter()
+        let list = editor(writer)
+        let children = EmbeddedWriter(writer, property, classSchema)?.children(of: owner) ?? []
         try StoreError.wrapping { () throws(StorageError) in try list.removeAll() }
-        for child in children ?? [] { try writer.deleteTree(child) }
+        for child in children { try writer.deleteTree(child) }
     }
 
-    private func editor() throws -> ListEditor {
-        let writer = try listWriter()
-        guard source.view.table(classSchema).isPresent(owner) else {
-            throw StoreView.deleted(classSchema, owner)
-        }
-        return writer.session.list(classSchema.table, property.column, owner)
+    private func editor(_ writer: ObjectWriter) -> ListEditor {
+        writer.session.list(classSchema.table, property.column, owner)
     }
 
-    private func listWriter() throws -> ObjectWriter {
-        try ObjectWriter(source.writableStore(), changing: "list '\(property.name)'")
-    }
-
-    /// The value as it is stored: converted, and with nested values made into linked objects.
-    private func element(_ value: Value) throws -> ListElement {
-        let converted = try ValueConversion.single(value, property, classSchema)
-        return try ObjectCreation(listWriter())
-            .resolveElement(converted, property, classSchema).listElement(of: property)
-    }
-
-    private func elements(_ values: [Value]) throws -> [ListElement] {
-        guard let embedded = EmbeddedWriter(try listWriter(), property, classSchema) else {
-            return try values.map(element)
+    private func elements(
+        _ values: [Value], _ writer: ObjectWriter
+    ) throws -> [ListElement] {
+        guard let embedded = EmbeddedWriter(writer, property, classSchema) else {
+            return try values.map { try element($0, writer) }
         }
         let converted = try values.map { try ValueConversion.single($0, property, classSchema) }
         return try embedded.make(converted) { _ in throw embedded.owned() }
@@ -208,18 +169,10 @@ extension LiveList {
     }
 
     /// The object at an index that goes when the list lets go of it; nil unless it is embedded.
-    private func embedded(at index: Int) throws -> ObjectReference? {
-        guard EmbeddedWriter(try listWriter(), property, classSchema) != nil,
+    private func embedded(at index: Int, _ writer: ObjectWriter) throws -> ObjectReference? {
+        guard EmbeddedWriter(writer, property, classSchema) != nil,
             case .object(let reference)? = try element(at: index)
         else { return nil }
         return reference
-    }
-
-    private func checkRange(_ index: Int, _ limit: Int, _ count: Int) throws {
-        guard (0..<limit).contains(index) else {
-            throw StoreError(
-                .outOfRange,
-                "index \(index + 1) is outside the list '\(property.name)' of \(count) elements")
-        }
     }
 }

@@ -52,13 +52,37 @@ public struct LiveObject {
     ///
     /// Throws `type_mismatch` if the property is no list, `invalid_object` for a deleted object.
     public func list(_ name: String) throws -> LiveList {
+        let (classSchema, property) = try collection(name, .list)
+        return LiveList(source, classSchema, property, key)
+    }
+
+    /// The set that a set property holds.
+    ///
+    /// Throws `type_mismatch` if the property is no set, `invalid_object` for a deleted object.
+    public func set(_ name: String) throws -> LiveSet {
+        let (classSchema, property) = try collection(name, .set)
+        return LiveSet(source, classSchema, property, key)
+    }
+
+    /// The map that a map property holds.
+    ///
+    /// Throws `type_mismatch` if the property is no map, `invalid_object` for a deleted object.
+    public func map(_ name: String) throws -> LiveMap {
+        let (classSchema, property) = try collection(name, .map)
+        return LiveMap(source, classSchema, property, key)
+    }
+
+    private func collection(
+        _ name: String, _ kind: CollectionKind
+    ) throws -> (ClassSchema, Property) {
         let (classSchema, property) = try current(name)
-        guard property.isList else {
+        guard property.collection == kind else {
             throw StoreError(
-                .typeMismatch, "'\(classSchema.name).\(name)' is \(property.typeName), not a list")
+                .typeMismatch,
+                "'\(classSchema.name).\(name)' is \(property.typeName), not a \(kind.name)")
         }
         guard isValid else { throw StoreView.deleted(classSchema, key) }
-        return LiveList(source, classSchema, property, key)
+        return (classSchema, property)
     }
 
     /// The property of this name in the schema of today: classes may have gained some.

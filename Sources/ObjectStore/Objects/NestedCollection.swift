@@ -19,6 +19,8 @@ public struct NestedCollection {
         case property(LiveObject, Property)
         /// An element of a list of mixed values.
         case element(LiveList, Int)
+        /// An entry of a map of mixed values.
+        case entry(LiveMap, String)
     }
 
     /// Whether it is a list or a map.
@@ -68,6 +70,7 @@ extension NestedCollection {
         switch place {
         case .property(let object, _): object.source
         case .element(let list, _): list.source
+        case .entry(let map, _): map.source
         }
     }
 
@@ -177,6 +180,8 @@ extension NestedCollection {
             return rows.bytes(property.column, object.key)
         case .element(let list, let index):
             return try list.bytes(at: index)
+        case .entry(let map, let key):
+            return try map.bytes(forKey: key)
         }
     }
 
@@ -298,6 +303,7 @@ extension NestedCollection {
         switch place {
         case .property(let object, let property): try object.set(property.name, value)
         case .element(let list, let index): try list.set(value, at: index)
+        case .entry(let map, let key): try map.set(value, forKey: key)
         }
     }
 

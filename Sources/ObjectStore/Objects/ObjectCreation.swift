@@ -96,7 +96,7 @@ struct ObjectCreation {
         if !owning.isEmpty { try makeEmbedded(&values, classSchema) }
         let key = writer.session.insert(classSchema.table)
         for (property, value) in zip(classSchema.properties, values) where !property.isBacklinks {
-            if property.isList, case .list(let elements) = value, elements.isEmpty { continue }
+            if property.collection != nil, value.isEmptyCollection { continue }
             try writer.write(value, property, key, classSchema)
         }
         return key
@@ -111,7 +111,17 @@ struct ObjectCreation {
                     let embedded = EmbeddedWriter(
                         writer, property, classSchema, mode: mode, depth: depth)
                 else { continue }
-                if case .list(let elements) = values[position], property.isList {
+                if case .dictionary(let entries) = values[position], property.isMap {
+                    var children: [String: Value] = [:]
+                    for (key, value) in entries.sorted(by: { $0.key.precedesInBytes($1.key) }) {
+                        children[key] =
+                            try embedded.make(value).map { child in
+                                made.append(embedded.reference(to: child))
+                                return .object(embedded.reference(to: child))
+                            } ?? .null
+                    }
+                    values[position] = .dictionary(children)
+                } else if case .list(let elements) = values[position], property.isList {
                     let keys = try embedded.make(elements) { _ in throw embedded.owned() }
                     made += keys.map(embedded.reference)
                     values[position] = .list(keys.map { .object(embedded.reference(to: $0)) })
@@ -137,7 +147,7 @@ struct ObjectCreation {
         if let value {
             return try ValueConversion.stored(value, property, classSchema)
         }
-        if property.isList { return .list([]) }
+        if let collection = property.collection { return .empty(collection) }
         guard property.isOptional else {
             throw StoreError(
                 .missingValue,
@@ -171,10 +181,17 @@ struct ObjectCreation {
                 continue
             }
             let resolved = try resolveLinks(value, property, classSchema)
-            if mode == .modified,
-                try writer.store.view.value(property, of: key, in: classSchema) == resolved
-            {
-                continue
+            if mode == .modified {
+                let stored = try writer.store.view.value(property, of: key, in: classSchema)
+                if stored == resolved { continue }
+                if case (.dictionary(let old), .dictionary(let new)) = (stored, resolved),
+                    property.isMap
+                {
+                    // Keys that are not named keep their values.
+                    try writer.merge(
+                        new.filter { old[$0.key] != $0.value }, property, key, classSchema)
+                    continue
+                }
             }
             try writer.write(resolved, property, key, classSchema)
         }
@@ -207,20 +224,32 @@ struct ObjectCreation {
                 + "pass the mode \"all\" or \"modified\" to update it")
     }
 
-    /// Creates the objects that nested values describe, and checks that links lead to the right
-    /// class and to objects that exist.
+    /// Creates the objects that nested values describe, checks that links lead to the right class and to
+    /// objects that exist, and puts sets in order.
     func resolveLinks(
         _ value: Value, _ property: Property, _ classSchema: ClassSchema
     ) throws -> Value {
         if property.type == .mixed { try checkLinks(value, property, classSchema) }
-        guard property.type == .object else { return value }
-        if property.isList, case .list(let elements) = value {
+        guard property.type == .object || property.isSet else { return value }
+        switch (property.collection, value) {
+        case (.map, .dictionary(let entries)):
+            // In the order of the keys, so that objects are created in an order that can be told.
+            var resolved: [String: Value] = [:]
+            for (name, element) in entries.sorted(by: { $0.key.precedesInBytes($1.key) }) {
+                resolved[name] = try resolveElement(element, property, classSchema)
+            }
+            return .dictionary(resolved)
+        case (.list, .list(let elements)):
             return .list(try elements.map { try resolveElement($0, property, classSchema) })
+        case (.set, .list(let elements)):
+            return .list(
+                ElementOrder(property).normalized(
+                    try elements.map { try resolveElement($0, property, classSchema) }))
+        default: return try resolveElement(value, property, classSchema)
         }
-        return try resolveElement(value, property, classSchema)
     }
 
-    /// The same for one link, or one element of a list.
+    /// The same for one link, or one element of a collection.
     func resolveElement(
         _ value: Value, _ property: Property, _ classSchema: ClassSchema
     ) throws -> Value {

@@ -69,19 +69,40 @@ struct ObjectWriter {
         case .decimal(let number): session.set(table, column, key, bytes: number.bytes)
         case .object(let reference): session.set(table, column, key, link: reference.key)
         case .list(let values):
+            // Sets have been put in order.
             try StoreError.wrapping { () throws(StorageError) in
                 let list = session.list(table, column, key)
                 try list.removeAll()
                 try list.append(contentsOf: values.map { $0.listElement(of: property) })
             }
-        case .dictionary: preconditionFailure("nested objects are created before they are linked")
+        case .dictionary(let entries):
+            // Nested objects have been created before they are linked: this is a map.
+            try StoreError.wrapping { () throws(StorageError) in
+                try session.map(table, column, key).removeAll()
+            }
+            try merge(entries, property, key, classSchema)
+        }
+    }
+
+    /// Sets entries of a map, whose values have been converted and resolved; its other entries stay.
+    func merge(
+        _ entries: [String: Value], _ property: Property, _ key: ObjectKey,
+        _ classSchema: ClassSchema
+    ) throws {
+        let elements = entries.map {
+            (key: Array($0.key.utf8), element: $0.value.listElement(of: property))
+        }
+        .sorted { $0.key.lexicographicallyPrecedes($1.key) }
+        try StoreError.wrapping { () throws(StorageError) in
+            let map = session.map(classSchema.table, property.column, key)
+            for entry in elements { try map.set(entry.element, for: entry.key) }
         }
     }
 
     /// Deletes an object.
     ///
-    /// Links to it become nil, lists lose it; what is embedded in it is deleted with it, other
-    /// objects it links to stay.
+    /// Links to it become nil, lists and sets lose it, maps keep its keys with nil; what is embedded in
+    /// it is deleted with it, other objects it links to stay.
     func delete(_ key: ObjectKey, in classSchema: ClassSchema) throws {
         guard store.view.table(classSchema).isPresent(key) else {
             throw StoreView.deleted(classSchema, key)

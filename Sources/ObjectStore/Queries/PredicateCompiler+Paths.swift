@@ -91,7 +91,8 @@ extension PredicateCompiler {
             let slot = slot(owner.table)
             let source = ColumnSource(property)
             walk.terminal =
-                property.isList ? .elements(slot: slot, source) : .value(slot: slot, source)
+                property.collection != nil
+                ? .elements(slot: slot, source) : .value(slot: slot, source)
         }
     }
 
@@ -107,7 +108,7 @@ extension PredicateCompiler {
                     "\(walk.description) follows a link that does not exist", at: range)
             }
             walk.hops.append(.backlinks(slot: slot(origin.table), origin.column))
-        } else if property.isList {
+        } else if property.collection != nil {
             walk.hops.append(.list(slot: slot(owner.table), property.column))
         } else {
             walk.hops.append(.link(slot: slot(owner.table), property.column))

@@ -20,7 +20,8 @@ public struct Query: Sendable {
     public enum Base: Hashable, Sendable {
         /// All objects of a class, in the order of their creation.
         case table(TableID)
-        /// The list in a column of a table's row, in list order.
+        /// The list or set in a column of a table's row, in its order, or the objects of the map there,
+        /// in the order of their keys.
         case list(TableID, ColumnID, ObjectKey)
         /// The rows of a table that link to an object through a column, in the order of their
         /// creation; one that links several times stands there as often.

@@ -48,7 +48,7 @@ extension Results {
         return try keys().count { compiled.value(bound, $0) != .null }
     }
 
-    private static func value(_ scalar: Scalar, _ type: PropertyType) -> Value {
+    static func value(_ scalar: Scalar, _ type: PropertyType) -> Value {
         switch scalar {
         case .int(let value):
             type == .date ? .date(Timestamp(microseconds: value)) : .int(value)
@@ -71,17 +71,24 @@ extension Results {
         )
     }
 
-    private func aggregate(
-        _ operation: AggregateOperation, _ path: String
-    ) throws -> (Scalar, PropertyType) {
-        let (compiled, bound, type) = try read(path, for: operation.rawValue)
+    /// Throws `invalid_query` where values of a type have no such aggregate; `what` names them.
+    static func checkAggregate(
+        _ operation: AggregateOperation, of type: PropertyType, _ what: String
+    ) throws {
         let isExtreme = operation == .minimum || operation == .maximum
         guard type.isNumeric || type == .mixed || (type == .date && isExtreme) else {
             throw StoreError(
                 .invalidQuery,
-                "'\(path)' is \(type.rawValue); \(operation.rawValue) needs a number"
+                "\(what) is \(type.rawValue); \(operation.rawValue) needs a number"
                     + (isExtreme ? " or a date" : ""))
         }
+    }
+
+    private func aggregate(
+        _ operation: AggregateOperation, _ path: String
+    ) throws -> (Scalar, PropertyType) {
+        let (compiled, bound, type) = try read(path, for: operation.rawValue)
+        try Results.checkAggregate(operation, of: type, "'\(path)'")
         let keys = try keys()
         var aggregate = Aggregate(operation)
         if compiled.hops.isEmpty, case .value(_, let column) = compiled.terminal,

@@ -208,21 +208,23 @@ extension Results {
         self.init(source, Query(all: classSchema))
     }
 
-    /// The objects of a list.
+    /// The objects of a list or a set, in its order, or those of a map, in the order of their keys; keys
+    /// without an object are left out.
     ///
-    /// Throws `type_mismatch` for a list of plain values.
-    public convenience init(_ list: LiveList) throws {
-        let view = try list.source.openView()
-        guard let target = view.schema.target(of: list.property) else {
+    /// Throws `type_mismatch` for a collection of plain values.
+    public convenience init(_ collection: some LiveCollection) throws {
+        let view = try collection.source.openView()
+        let property = collection.property
+        guard let target = view.schema.target(of: property) else {
             throw StoreError(
                 .typeMismatch,
-                "'\(list.classSchema.name).\(list.property.name)' is \(list.property.typeName); "
-                    + "only lists of objects can be queried")
+                "'\(collection.classSchema.name).\(property.name)' is \(property.typeName); "
+                    + "only collections of objects can be queried")
         }
         self.init(
-            list.source,
+            collection.source,
             Query(
-                .list(list.classSchema.table, list.property.column, list.owner),
+                .list(collection.classSchema.table, property.column, collection.owner),
                 of: target.table))
     }
 

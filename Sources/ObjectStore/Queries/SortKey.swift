@@ -56,9 +56,9 @@ extension PropertyPath {
             let isLast = index == components.count - 1
             if let origin = component.origin {
                 hops.append(.backlinks(slot: slot(origin.table), origin.column))
-            } else if property.type == .object, property.isList {
+            } else if property.type == .object, property.collection != nil {
                 hops.append(.list(slot: slot(component.table), property.column))
-            } else if property.isList {
+            } else if property.collection != nil {
                 terminal = .elements(slot: slot(component.table), ColumnSource(property))
             } else if property.type == .object, !isLast {
                 hops.append(.link(slot: slot(component.table), property.column))

@@ -22,15 +22,15 @@ public struct Property: Hashable, Sendable {
     /// What the file calls the property: its name unless it was mapped to another one, so that programs can rename it
     /// without a migration.
     public var storedName: String
-    /// The type of the value, or of the elements of a list.
+    /// The type of the value, or of the elements of a collection.
     public var type: PropertyType
-    /// Whether the value, or an element of the list, may be nil.
+    /// Whether the value, or an element of the collection, may be nil.
     ///
-    /// To-one links always may.
+    /// To-one links and the links in maps always may.
     public var isOptional: Bool
-    /// Whether the property is a list.
-    public var isList: Bool
-    /// The class that a link or a list of links leads to; for backlinks the class they come from.
+    /// Which collection of values the property holds; nil for a single value and for backlinks.
+    public var collection: CollectionKind?
+    /// The class that a link or a collection of links leads to; for backlinks the class they come from.
     public var target: String?
     /// Whether the property identifies the objects of its class.
     public var isPrimary: Bool
@@ -48,15 +48,17 @@ public struct Property: Hashable, Sendable {
 
     /// Describes a property that is yet to be stored.
     public init(
-        _ name: String, _ type: PropertyType, isOptional: Bool = false, isList: Bool = false,
-        target: String? = nil, isPrimary: Bool = false, isIndexed: Bool = false,
-        isFullText: Bool = false, defaultValue: Value? = nil, origin: Origin? = nil
+        _ name: String, _ type: PropertyType, isOptional: Bool = false,
+        collection: CollectionKind? = nil, target: String? = nil, isPrimary: Bool = false,
+        isIndexed: Bool = false, isFullText: Bool = false, defaultValue: Value? = nil,
+        origin: Origin? = nil
     ) {
         self.name = name
         storedName = name
         self.type = type
-        self.isOptional = isOptional || (type == .object && !isList) || type == .mixed
-        self.isList = isList
+        self.isOptional =
+            isOptional || type == .mixed || (type == .object && (collection ?? .map) == .map)
+        self.collection = collection
         self.target = target ?? origin?.className
         self.isPrimary = isPrimary
         self.isIndexed = isIndexed
@@ -71,10 +73,19 @@ extension Property {
     /// Whether the property is computed from other objects' links.
     public var isBacklinks: Bool { type == .backlinks }
 
-    /// Whether the property holds one value (or link), not a collection.
-    public var isSingle: Bool { !isList && !isBacklinks }
+    /// Whether the property is a list.
+    public var isList: Bool { collection == .list }
 
-    /// Whether the property leads to other objects: links, lists of links and backlinks.
+    /// Whether the property is a set.
+    public var isSet: Bool { collection == .set }
+
+    /// Whether the property is a map.
+    public var isMap: Bool { collection == .map }
+
+    /// Whether the property holds one value (or link), not a collection.
+    public var isSingle: Bool { collection == nil && !isBacklinks }
+
+    /// Whether the property leads to other objects: links, collections of links and backlinks.
     public var leadsToObjects: Bool { type == .object || type == .backlinks }
 
     /// Whether the values are looked up through an index: primary keys always are.
@@ -83,19 +94,45 @@ extension Property {
     /// The type as a schema spells it: `int?`, `Toy[]`, `backlinks Person.dogs`.
     public var typeName: String {
         if let origin { return "backlinks \(origin.className).\(origin.property)" }
-        let element = type == .object ? target ?? "object" : type.rawValue
-        let mark = isOptional && type != .object && type != .mixed ? "?" : ""
-        return element + mark + (isList ? "[]" : "")
+        return elementTypeName + (collection?.mark ?? "")
+    }
+
+    /// The type of the value, or of the elements of a collection, as a schema spells it.
+    public var elementTypeName: String {
+        if type == .object { return target ?? "object" }
+        return type.rawValue + (isOptional && type != .mixed ? "?" : "")
     }
 
     /// What the column must be to store the property; nil for backlinks.
     func columnDefinition(target table: TableID?) -> ColumnDefinition? {
         guard let kind = type.columnKind else { return nil }
         return ColumnDefinition(
-            id: column, kind: isList ? .list : kind, isOptional: !isList && isOptional,
+            id: column, kind: collection == nil ? kind : .list,
+            isOptional: collection == nil && isOptional,
             index: isPrimary ? .unique : isIndexed ? .ordered : .none,
-            elementKind: isList ? kind : nil, elementIsOptional: isList && isOptional,
+            collection: collection, elementKind: collection == nil ? nil : kind,
+            elementIsOptional: collection != nil && isOptional,
             target: table, isMixed: type == .mixed, isDropped: false, isFullText: isFullText)
+    }
+}
+
+extension CollectionKind {
+    /// What messages call it.
+    public var name: String {
+        switch self {
+        case .list: "list"
+        case .set: "set"
+        case .map: "map"
+        }
+    }
+
+    /// What a schema writes behind the type of the elements: `[]`, `<>` or `{}`.
+    var mark: String {
+        switch self {
+        case .list: "[]"
+        case .set: "<>"
+        case .map: "{}"
+        }
     }
 }
 

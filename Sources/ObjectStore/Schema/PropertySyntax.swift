@@ -1,5 +1,5 @@
 /// Reads and writes the short form of a property: `int primary`, `string? indexed fulltext`,
-/// `Toy[]`, `backlinks Person.dogs`.
+/// `Toy[]`, `string<>`, `int{}`, `backlinks Person.dogs`.
 public enum PropertySyntax {
     /// Reads the short form.
     ///
@@ -48,23 +48,19 @@ public enum PropertySyntax {
         _ name: String, _ place: String, _ text: String
     ) throws -> Property {
         var base = text[...]
-        let isList = base.hasSuffix("[]")
-        if isList { base = base.dropLast(2) }
+        let collection = CollectionKind.allCases.first { base.hasSuffix($0.mark) }
+        if collection != nil { base = base.dropLast(2) }
         let isOptional = base.last == "?"
         if isOptional { base = base.dropLast() }
-        for (suffix, kind) in [("<>", "sets"), ("{}", "maps")] where base.hasSuffix(suffix) {
-            throw StoreError(
-                .invalidSchema, "\(place): \(text): this version stores no \(kind)")
-        }
         if base == "mixed", isOptional {
             throw StoreError(
                 .invalidSchema,
-                "\(place): a mixed value may always be nil; write \"\(isList ? "mixed[]" : "mixed")\""
+                "\(place): a mixed value may always be nil; write \"mixed\(collection?.mark ?? "")\""
             )
         }
         let type = PropertyType(rawValue: String(base))
         if let type, type != .object, type != .backlinks {
-            return Property(name, type, isOptional: isOptional, isList: isList)
+            return Property(name, type, isOptional: isOptional, collection: collection)
         }
         guard let first = base.unicodeScalars.first, first.properties.isUppercase else {
             let known = PropertyType.allCases.map(\.rawValue)
@@ -76,7 +72,8 @@ public enum PropertySyntax {
                     } ?? "; class names begin with an upper-case letter"))
         }
         return Property(
-            name, .object, isOptional: isOptional && isList, isList: isList, target: String(base))
+            name, .object, isOptional: isOptional && collection != nil, collection: collection,
+            target: String(base))
     }
 
     /// The short form of a property, without its default.

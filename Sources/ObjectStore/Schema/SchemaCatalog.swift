@@ -68,10 +68,9 @@ enum SchemaCatalog {
 
     private enum Flag {
         static let optional: UInt64 = 1
-        static let list: UInt64 = 2
-        static let primary: UInt64 = 4
-        static let indexed: UInt64 = 8
-        static let fullText: UInt64 = 16
+        static let primary: UInt64 = 2
+        static let indexed: UInt64 = 4
+        static let fullText: UInt64 = 8
     }
 
     private static func encode(_ property: Property, _ writer: inout ByteWriter) {
@@ -79,10 +78,11 @@ enum SchemaCatalog {
         writer.text(property.storedName)
         writer.text(property.type.rawValue)
         writer.number(
-            (property.isOptional ? Flag.optional : 0) | (property.isList ? Flag.list : 0)
+            (property.isOptional ? Flag.optional : 0)
                 | (property.isPrimary ? Flag.primary : 0)
                 | (property.isIndexed ? Flag.indexed : 0)
                 | (property.isFullText ? Flag.fullText : 0))
+        writer.byte(property.collection?.rawValue ?? 0)
         writer.text(property.target ?? "")
         writer.text(property.origin?.property ?? "")
         writer.number(UInt64(property.column.rawValue + 1))
@@ -99,6 +99,9 @@ enum SchemaCatalog {
         let storedName = try reader.text()
         let type = try PropertyType(rawValue: reader.text()).orDamaged()
         let flags = try reader.number()
+        let collectionCode = try reader.byte()
+        let collection =
+            try collectionCode == 0 ? nil : CollectionKind(rawValue: collectionCode).orDamaged()
         let target = try reader.text()
         let originProperty = try reader.text()
         let column = try Int(exactly: reader.number()).orDamaged() - 1
@@ -107,7 +110,7 @@ enum SchemaCatalog {
             originProperty.isEmpty
             ? nil : Property.Origin(className: target, property: originProperty)
         var property = Property(
-            name, type, isOptional: flags & Flag.optional != 0, isList: flags & Flag.list != 0,
+            name, type, isOptional: flags & Flag.optional != 0, collection: collection,
             target: target.isEmpty ? nil : target, isPrimary: flags & Flag.primary != 0,
             isIndexed: flags & Flag.indexed != 0, isFullText: flags & Flag.fullText != 0,
             defaultValue: value, origin: origin)

@@ -128,7 +128,7 @@ private struct Planner {
         _ old: Property, _ new: Property, _ classSchema: ClassSchema
     ) -> Bool {
         let place = "'\(classSchema.name).\(new.name)'"
-        guard old.type == new.type, old.isList == new.isList, old.target == new.target,
+        guard old.type == new.type, old.collection == new.collection, old.target == new.target,
             !old.isBacklinks
         else {
             refuse(
@@ -141,7 +141,7 @@ private struct Planner {
             return false
         }
         if allowance == .sameVersion { refuse("\(place) would become optional") }
-        return !old.isList
+        return old.collection == nil
     }
 
     private mutating func refuse(_ difference: String) {

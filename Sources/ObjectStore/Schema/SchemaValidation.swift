@@ -77,22 +77,28 @@ struct SchemaValidation {
                 faults.append("\(place) is computed, not stored; leave out its map_to")
             }
         }
-        if property.isPrimary, !property.type.canBePrimary || property.isList {
+        if property.isPrimary, !property.type.canBePrimary || !property.isSingle {
             faults.append(
                 "\(place) is a primary key of type \(property.typeName); "
                     + "a primary key is int, string, uuid or object_id")
         }
-        if property.isIndexed, !property.type.canBeIndexed || property.isList {
+        if property.isIndexed, !property.type.canBeIndexed || !property.isSingle {
             faults.append(
                 "\(place) of type \(property.typeName) cannot be indexed; "
                     + "bool, int, string, date, uuid and object_id can")
         }
-        if property.isFullText, property.type != .string || property.isList {
+        if property.isFullText, property.type != .string || !property.isSingle {
             faults.append(
                 "\(place) of type \(property.typeName) cannot have a full-text index; string can")
         }
-        if property.type == .object, property.isList, property.isOptional {
-            faults.append("\(place) cannot hold nil links; write \(property.target ?? "Class")[]")
+        if property.type == .object, property.isList || property.isSet, property.isOptional {
+            let right = (property.target ?? "Class") + (property.collection?.mark ?? "")
+            faults.append("\(place) cannot hold nil links; write \(right)")
+        }
+        if property.isSet, let target = property.target, known[target]?.isEmbedded == true {
+            faults.append(
+                "\(place) cannot hold embedded objects, which are never the same; "
+                    + "write \(target)[] or \(target){}")
         }
         if let target = property.target, known[target] == nil {
             let nearest = NearestName.hint(for: target, among: Array(known.keys))

@@ -49,18 +49,25 @@ public final class StoreView {
 
     /// The value of one property.
     ///
-    /// Lists and backlinks are read whole: use ``LiveList`` and results where that matters.
+    /// Collections are read whole, maps as `.dictionary`, lists, sets and backlinks as `.list`: use handles
+    /// and results where that matters.
     ///
     /// Throws `invalid_object` if the object does not exist in this view.
     public func value(
         _ property: Property, of key: ObjectKey, in classSchema: ClassSchema
     ) throws -> Value {
         let rows = table(classSchema)
-        if property.isBacklinks || property.isList {
+        if !property.isSingle {
             guard rows.isPresent(key) else { throw Self.deleted(classSchema, key) }
-            return property.isList
-                ? .list(listValues(property, of: key, in: rows))
-                : .list(backlinks(property, of: key).map(Value.object))
+            return switch property.collection {
+            case nil: .list(backlinks(property, of: key).map(Value.object))
+            case .list, .set: .list(listValues(property, of: key, in: rows))
+            case .map:
+                .dictionary(
+                    Dictionary(
+                        mapEntries(property, of: key, in: rows).map { ($0.key, $0.value) },
+                        uniquingKeysWith: { first, _ in first }))
+            }
         }
         if let value = single(property, of: key, in: rows) { return value }
         guard rows.isPresent(key) else { throw Self.deleted(classSchema, key) }
@@ -104,7 +111,17 @@ public final class StoreView {
         }
     }
 
-    /// All elements of a list.
+    /// All entries of a map, in byte order of the keys.
+    func mapEntries(
+        _ property: Property, of key: ObjectKey, in rows: TableReader
+    ) -> [(key: String, value: Value)] {
+        let target = schema.target(of: property)?.table
+        return rows.mapEntries(property.column, key).map {
+            ($0.key, Value($0.value, of: property.type, target: target))
+        }
+    }
+
+    /// All elements of a list or a set, in its order; of a map the values, in the order of the keys.
     func listValues(_ property: Property, of key: ObjectKey, in rows: TableReader) -> [Value] {
         let target = schema.target(of: property)?.table
         return rows.listElements(property.column, key).map {
@@ -112,7 +129,7 @@ public final class StoreView {
         }
     }
 
-    /// One element of a list; nil past its end.
+    /// One element of a list or a set; nil past its end.
     func listElement(_ property: Property, _ list: ListReader, _ index: Int) throws -> Value? {
         let element = try StoreError.wrapping { () throws(StorageError) in
             try list.element(at: index)

@@ -11,5 +11,8 @@ public typealias TableID = ColumnStorage.TableID
 /// The column that stores a property.
 public typealias ColumnID = ColumnStorage.ColumnID
 
+/// What kind of collection a property holds: a list, a set or a map.
+public typealias CollectionKind = ColumnStorage.CollectionKind
+
 /// The rows of one class as a snapshot sees them: typed reads by key, without intermediate values.
 public typealias TableReader = ColumnStorage.TableReader

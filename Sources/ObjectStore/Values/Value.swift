@@ -45,14 +45,37 @@ public enum Value: Hashable, Sendable {
     case decimal(DecimalValue)
     /// An object of the same store.
     case object(ObjectReference)
-    /// The values of a list, or a list in a mixed value; also an object's values in schema order where
-    /// one is to be created.
+    /// The values of a list or a set, or a list in a mixed value; also an object's values in schema order
+    /// where one is to be created.
     case list([Value])
-    /// A map in a mixed value; also the values of an object that is to be created, by property name.
+    /// The values of a map by key, or a map in a mixed value; also the values of an object that is to be
+    /// created, by property name.
     case dictionary([String: Value])
 }
 
 extension Value {
+    /// A collection without elements, as a value.
+    static func empty(_ collection: CollectionKind) -> Value {
+        collection == .map ? .dictionary([:]) : .list([])
+    }
+
+    /// Whether the value is a list or a map.
+    var isCollection: Bool {
+        switch self {
+        case .list, .dictionary: true
+        default: false
+        }
+    }
+
+    /// Whether the value is a collection without elements.
+    var isEmptyCollection: Bool {
+        switch self {
+        case .list(let elements): elements.isEmpty
+        case .dictionary(let entries): entries.isEmpty
+        default: false
+        }
+    }
+
     /// The name of the value's type as a schema spells it, for messages.
     public var typeName: String {
         switch self {

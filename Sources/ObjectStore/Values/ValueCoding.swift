@@ -2,7 +2,7 @@
 enum ValueCoding {
     static func encode(_ value: Value, _ writer: inout ByteWriter) {
         switch value {
-        case .null, .object, .dictionary: writer.byte(0)
+        case .null, .object: writer.byte(0)
         case .bool(let flag):
             writer.byte(1)
             writer.byte(flag ? 1 : 0)
@@ -37,10 +37,20 @@ enum ValueCoding {
             writer.byte(10)
             writer.number(UInt64(values.count))
             for element in values { encode(element, &writer) }
+        case .dictionary(let entries):
+            writer.byte(12)
+            writer.number(UInt64(entries.count))
+            for (key, value) in entries.sorted(by: { $0.key.precedesInBytes($1.key) }) {
+                writer.text(key)
+                encode(value, &writer)
+            }
         }
     }
 
-    static func decode(_ reader: inout ByteReader) throws -> Value {
+    /// The value that comes next; collections hold no collections, so that damage cannot nest deeply.
+    static func decode(
+        _ reader: inout ByteReader, isElement: Bool = false
+    ) throws -> Value {
         switch try reader.byte() {
         case 0: return .null
         case 1: return .bool(try reader.byte() != 0)
@@ -52,15 +62,17 @@ enum ValueCoding {
         case 7: return .date(Timestamp(microseconds: Int64(bitPattern: try reader.number())))
         case 8: return .uuid(try UUIDValue(bytes: reader.data()).orDamaged())
         case 9: return .objectID(try ObjectIDValue(bytes: reader.data()).orDamaged())
-        case 10:
-            // A default is a flat list: what claims to be nested deeper is damage.
+        case 10 where !isElement:
             return .list(
-                try (0..<(try reader.count())).map { _ in
-                    let element = try decode(&reader)
-                    if case .list = element { throw ByteReader.damaged }
-                    return element
-                })
+                try (0..<(try reader.count())).map { _ in try decode(&reader, isElement: true) })
         case 11: return .decimal(try DecimalValue(bytes: reader.data()).orDamaged())
+        case 12 where !isElement:
+            var entries: [String: Value] = [:]
+            for _ in 0..<(try reader.count()) {
+                let key = try reader.text()
+                entries[key] = try decode(&reader, isElement: true)
+            }
+            return .dictionary(entries)
         default: throw ByteReader.damaged
         }
     }

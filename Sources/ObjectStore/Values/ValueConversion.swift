@@ -3,28 +3,41 @@ enum ValueConversion {
     /// The value as the property stores it: numbers become the property's kind of number, to an int
     /// only whole ones; other types must match.
     ///
-    /// Links and nested tables pass unchanged; they are resolved by who creates.
+    /// Links and nested tables pass unchanged, and sets are not in order yet; both are seen to by who
+    /// creates.
     ///
     /// Throws `type_mismatch`, or `missing_value` for nil where nil cannot be.
     static func stored(
         _ value: Value, _ property: Property, _ classSchema: ClassSchema
     ) throws -> Value {
-        guard property.isList else { return try single(value, property, classSchema) }
-        switch value {
-        case .null: return .list([])
-        case .list(let elements):
+        guard let collection = property.collection else {
+            return try single(value, property, classSchema)
+        }
+        switch (collection, value) {
+        case (_, .null): return .empty(collection)
+        case (.list, .list(let elements)), (.set, .list(let elements)):
             return .list(try elements.map { try single($0, property, classSchema) })
-        case .dictionary(let values) where values.isEmpty: return .list([])
-        default: throw mismatch(value, property, classSchema)
+        case (.map, .dictionary(let entries)):
+            return .dictionary(try entries.mapValues { try single($0, property, classSchema) })
+        // An empty table is an empty list, set or map.
+        case (_, .dictionary(let entries)) where entries.isEmpty: return .empty(collection)
+        case (_, .list(let elements)) where elements.isEmpty: return .empty(collection)
+        default: throw mismatch(value, property, classSchema, isElement: false)
         }
     }
 
-    /// One value, or one element of a list.
+    /// One value, or one element of a collection.
     static func single(
         _ value: Value, _ property: Property, _ classSchema: ClassSchema
     ) throws -> Value {
         switch (property.type, value) {
         case (.mixed, _):
+            if property.isSet, value.isCollection {
+                throw StoreError(
+                    .typeMismatch,
+                    "an element of '\(property.name)' of '\(classSchema.name)' cannot be a "
+                        + "\(value.typeName); a set of mixed values holds no collections")
+            }
             try checkDepth(value, property, classSchema)
             return value
         case (_, .null):
@@ -74,15 +87,16 @@ enum ValueConversion {
         for element in elements { try checkDepth(element, property, classSchema, depth: depth + 1) }
     }
 
-    /// The error for a value of the wrong type.
+    /// The error for a value of the wrong type; for a collection that of an element, unless said
+    /// otherwise.
     static func mismatch(
-        _ value: Value, _ property: Property, _ classSchema: ClassSchema
+        _ value: Value, _ property: Property, _ classSchema: ClassSchema, isElement: Bool = true
     ) -> StoreError {
-        let isElement: Bool
-        if case .list = value { isElement = false } else { isElement = property.isList }
+        let isElement = isElement && property.collection != nil
         let place = isElement ? "an element of" : "property"
+        let type = isElement ? property.elementTypeName : property.typeName
         var text =
-            "\(place) '\(property.name)' of '\(classSchema.name)' expects \(property.typeName), "
+            "\(place) '\(property.name)' of '\(classSchema.name)' expects \(type), "
             + "got \(value.typeName)"
         if case .double(let number) = value, property.type == .int {
             text += " \(number), which is not whole"
@@ -94,9 +108,18 @@ enum ValueConversion {
     }
 
     private static func missing(_ property: Property, _ classSchema: ClassSchema) -> StoreError {
-        StoreError(
+        let mark = property.collection?.mark ?? ""
+        let type = property.elementTypeName
+        if property.type == .object {
+            return StoreError(
+                .missingValue,
+                "an element of '\(property.name)' of '\(classSchema.name)' cannot be nil; "
+                    + "give it a '\(type)'")
+        }
+        let place = property.collection == nil ? "property" : "an element of"
+        return StoreError(
             .missingValue,
-            "property '\(property.name)' of '\(classSchema.name)' is required and cannot be nil; "
-                + "declare it \"\(property.typeName)?\" to allow nil")
+            "\(place) '\(property.name)' of '\(classSchema.name)' is required and cannot be nil; "
+                + "declare it \"\(type)?\(mark)\" to allow nil")
     }
 }

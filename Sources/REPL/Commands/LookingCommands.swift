@@ -44,6 +44,8 @@ extension MetaCommand {
             switch values.first.flatMap(session.context.storeModule.inspect) {
             case .results(let results): session.write(try results.explain() + "\n")
             case .list(let list): session.write(try Results(list).explain() + "\n")
+            case .set(let set): session.write(try Results(set).explain() + "\n")
+            case .map(let map): session.write(try Results(map).explain() + "\n")
             default:
                 throw CommandError("that is no query but a \(values.first?.typeName ?? "nil")")
             }

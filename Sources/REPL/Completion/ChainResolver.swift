@@ -142,13 +142,16 @@ struct ChainResolver {
         case .object(let object): .object(object.classSchema)
         case .results(let results):
             (try? results.classSchema()).map(Subject.results) ?? .value(value)
-        case .list(let list):
-            list.source.isOpen
-                ? list.source.view.schema.target(of: list.property).map(Subject.results)
-                    ?? .value(value)
-                : .value(value)
-        case .nested, .store, .token, .text, nil: .value(value)
+        case .list(let list): elements(of: list) ?? .value(value)
+        case .set(let set): elements(of: set) ?? .value(value)
+        case .map(let map): elements(of: map) ?? .value(value)
+        case .nested, .values, .store, .token, .text, nil: .value(value)
         }
+    }
+
+    private func elements(of collection: some LiveCollection) -> Subject? {
+        guard collection.source.isOpen else { return nil }
+        return collection.source.view.schema.target(of: collection.property).map(Subject.results)
     }
 
     private func step(_ step: Step, from subject: Subject) -> Subject? {

@@ -15,7 +15,12 @@ struct StoreValues {
             switch module.inspect(value) {
             case .object(let object): return try record(object, limits)
             case .results(let results): return try grid(results, limits)
-            case .list(let list): return try describe(list, limits)
+            case .list(let list):
+                return try describe(list, limits) { try list.element(at: $0) }
+            case .set(let set):
+                return try describe(set, limits) { try set.element(at: $0) }
+            case .map(let map): return try describe(map, limits)
+            case .values(let values): return try describe(values, limits)
             case .nested(let nested): return try describe(nested, limits)
             case .text(let text): return .text(text)
             case .store, .token, nil: return nil
@@ -59,16 +64,24 @@ struct StoreValues {
             let name = property.origin?.className ?? "object"
             return Cell(text: ValueText.count(count, name, name), role: .dim)
         }
-        if property.isList {
-            let list = try object.list(property.name)
-            let count = try list.count()
+        if let collection = property.collection {
+            let rows = object.source.view.table(object.classSchema)
+            let count = rows.listCount(property.column, object.key)
             if property.type == .object || count > 6 {
                 let name = property.target ?? property.type.rawValue
                 return Cell(text: ValueText.count(count, name, name), role: .dim)
             }
-            let values = try list.values().map { cell(of: $0, object.source) }
-            let parts = values.map {
-                $0.isText ? ValueText.quoted(LuaString($0.text), limit: 40).text : $0.text
+            let parts: [String]
+            if collection == .map {
+                parts = try object.map(property.name).entries().map { entry in
+                    let value = Self.text(of: cell(of: entry.value, object.source), 40)
+                    return "\(ValueText.key(LuaString(entry.key))) = \(value)"
+                }
+            } else {
+                guard case .list(let values) = try object.value(property.name) else {
+                    return Cell(text: "{}", role: .plain)
+                }
+                parts = values.map { Self.text(of: cell(of: $0, object.source), 40) }
             }
             return Cell(
                 text: parts.isEmpty ? "{}" : "{ \(parts.joined(separator: ", ")) }", role: .plain)
@@ -170,32 +183,63 @@ struct StoreValues {
                 title: "Results of \(schema.name) (\(ValueText.count(count)))"))
     }
 
-    private func describe(_ list: LiveList, _ limits: PrintLimits) throws -> Described {
-        let place = "\(list.classSchema.name).\(list.property.name)"
-        guard list.isValid else { return .text("list \(place) (invalid)") }
+    /// A map: its keys and values.
+    private func describe(_ map: LiveMap, _ limits: PrintLimits) throws -> Described {
+        let name = Self.name(of: map)
+        guard map.isValid else { return .text("\(name) (invalid)") }
+        let entries = try map.entries()
+        let fields = entries.prefix(limits.items).map { entry in
+            let cell = cell(of: entry.value, map.source)
+            return Field(entry.key, Self.text(of: cell, limits.string), cell.role)
+        }
+        return .sequence(name: name, items: fields, count: entries.count)
+    }
+
+    private func describe(_ values: CollectionValues, _ limits: PrintLimits) throws -> Described {
+        guard values.isValid else { return .text("Values (invalid)") }
+        let all = try values.values()
+        let fields = all.prefix(limits.items).map { value in
+            let cell = cell(of: value, values.collection.source)
+            return Field(nil, Self.text(of: cell, limits.string), cell.role)
+        }
+        let name = "Values of \(values.collection.property.elementTypeName)"
+        return .sequence(name: name, items: fields, count: all.count)
+    }
+
+    private static func name(of collection: some LiveCollection) -> String {
+        let kind = collection.property.collection?.name ?? "collection"
+        return "\(kind) \(collection.classSchema.name).\(collection.property.name)"
+    }
+
+    private static func text(of cell: Cell, _ limit: Int) -> String {
+        cell.isText ? ValueText.quoted(LuaString(cell.text), limit: limit).text : cell.text
+    }
+
+    /// A list or a set: a grid of its objects, or its values.
+    private func describe(
+        _ list: some LiveCollection, _ limits: PrintLimits, element: (Int) throws -> Value?
+    ) throws -> Described {
+        let name = Self.name(of: list)
+        guard list.isValid else { return .text("\(name) (invalid)") }
         let count = try list.count()
         if list.property.type == .object,
             let schema = list.source.view.schema.target(of: list.property)
         {
             let objects = try (0..<min(count, limits.rows)).compactMap { index -> LiveObject? in
-                guard case .object(let reference)? = try list.element(at: index) else { return nil }
+                guard case .object(let reference)? = try element(index) else { return nil }
                 return list.source.object(reference)
             }
             return .grid(
                 try grid(
                     schema, objects, count: count, limits,
-                    title: "list \(place) (\(ValueText.count(count)))"))
+                    title: "\(name) (\(ValueText.count(count)))"))
         }
-        let shown = try (0..<min(count, limits.items)).compactMap { try list.element(at: $0) }
+        let shown = try (0..<min(count, limits.items)).compactMap { try element($0) }
         let fields = shown.map { value in
             let cell = cell(of: value, list.source)
-            return Field(
-                "",
-                cell.isText
-                    ? ValueText.quoted(LuaString(cell.text), limit: limits.string).text : cell.text,
-                cell.role)
+            return Field(nil, Self.text(of: cell, limits.string), cell.role)
         }
-        return .sequence(name: "list \(place)", items: fields, count: count)
+        return .sequence(name: name, items: fields, count: count)
     }
 
     private func grid(of table: LuaTable, _ limits: PrintLimits) -> Described? {

@@ -2,11 +2,12 @@ import LuaHost
 
 /// A property's value as it is shown.
 struct Field {
-    var name: String
+    /// Nil for an element, which has no name.
+    var name: String?
     var text: String
     var role: Style.Role
 
-    init(_ name: String, _ text: String, _ role: Style.Role) {
+    init(_ name: String?, _ text: String, _ role: Style.Role) {
         self.name = name
         self.text = text
         self.role = role
@@ -21,7 +22,7 @@ enum Described {
     case record(name: String, fields: [Field], remark: String?)
     /// Results, lists of objects.
     case grid(Grid)
-    /// A list of values; as many as are shown, and how many there are.
+    /// A list or a set of values, or a map; as many as are shown, and how many there are.
     case sequence(name: String, items: [Field], count: Int)
 }
 
@@ -112,7 +113,7 @@ struct ValuePrinter {
             return .group(
                 open: piece(name + " {", .type),
                 items: fields.map {
-                    (piece(key(.text($0.name)), .key), .piece(piece($0.text, $0.role)))
+                    ($0.name.map(named), .piece(piece($0.text, $0.role)))
                 },
                 rest: remark.map { piece("-- \($0)", .dim) }, close: piece("}", .type))
         case .sequence(let name, let items, let count):
@@ -123,7 +124,7 @@ struct ValuePrinter {
             }
             return .group(
                 open: piece(name + " {", .type),
-                items: items.map { (nil, .piece(piece($0.text, $0.role))) },
+                items: items.map { ($0.name.map(named), .piece(piece($0.text, $0.role))) },
                 rest: rest, close: piece("}", .type))
         case .grid(let grid):
             if grid.isShortened { report.isShortened = true }
@@ -179,11 +180,10 @@ struct ValuePrinter {
         return grid
     }
 
+    private func named(_ name: String) -> Piece { piece(ValueText.key(LuaString(name)), .key) }
+
     private func key(_ key: LuaValue) -> String {
-        if case .string(let string) = key {
-            if let text = string.text, ValueText.isName(text) { return text }
-            return "[\(ValueText.quoted(string, limit: 60).text)]"
-        }
+        if case .string(let string) = key { return ValueText.key(string) }
         if case .table(let table) = key {
             return table.metatable?["__tostring"] == .nil ? "[table]" : "[\(text(of: key))]"
         }

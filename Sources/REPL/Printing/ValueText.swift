@@ -30,6 +30,12 @@ enum ValueText {
         return (result + "\"", rest)
     }
 
+    /// A string as the key of a table: a name as it is, others in brackets.
+    static func key(_ string: LuaString) -> String {
+        if let text = string.text, isName(text) { return text }
+        return "[\(quoted(string, limit: 60).text)]"
+    }
+
     /// A text of several lines as it stands, between brackets; nil for any other string.
     static func longBracket(_ string: LuaString, limit: Int) -> String? {
         guard let text = string.text, text.utf8.contains(UInt8(ascii: "\n")),

@@ -13,7 +13,7 @@ struct ObservedWorld {
                 Property("text", .string, isOptional: true),
                 Property("link", .object, target: "Target"),
                 Property("second", .object, target: "Target"),
-                Property("targets", .object, isList: true, target: "Target"),
+                Property("targets", .object, collection: .list, target: "Target"),
                 Property(
                     "linkings", .backlinks,
                     origin: .init(className: "Linking", property: "link")),

@@ -9,7 +9,7 @@ import Testing
             [
                 Property("name", .string, isPrimary: true),
                 Property("home", .object, target: "Address"),
-                Property("places", .object, isList: true, target: "Address"),
+                Property("places", .object, collection: .list, target: "Address"),
                 Property("friend", .object, target: "Person"),
             ]),
         ClassSchema(

@@ -9,8 +9,8 @@ import Testing
                 Property("id", .int, isPrimary: true), Property("name", .string),
                 Property("age", .int, isOptional: true),
                 Property("height", .double, defaultValue: .double(1.5)),
-                Property("dogs", .object, isList: true, target: "Dog"),
-                Property("numbers", .int, isOptional: true, isList: true),
+                Property("dogs", .object, collection: .list, target: "Dog"),
+                Property("numbers", .int, isOptional: true, collection: .list),
             ]),
         ClassSchema(
             "Dog",
@@ -181,7 +181,7 @@ import Testing
                 "Box",
                 [
                     Property("id", .int, isPrimary: true),
-                    Property("toys", .object, isList: true, target: "Toy"),
+                    Property("toys", .object, collection: .list, target: "Toy"),
                 ]),
         ]
         let store = try Store.temporary(classes)

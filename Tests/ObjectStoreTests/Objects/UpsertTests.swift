@@ -11,7 +11,7 @@ import Testing
             [
                 Property("id", .int, isPrimary: true), Property("name", .string, isOptional: true),
                 Property("favourite", .object, target: "Toy"),
-                Property("toys", .object, isList: true, target: "Toy"),
+                Property("toys", .object, collection: .list, target: "Toy"),
             ]),
     ]
 

@@ -13,7 +13,7 @@ import Testing
                     Property("body", .string, isOptional: true, isFullText: fullText),
                     Property("stars", .int, defaultValue: .int(0)),
                     Property("parent", .object, target: "Note"),
-                    Property("children", .object, isList: true, target: "Note"),
+                    Property("children", .object, collection: .list, target: "Note"),
                 ])
         ]
     }

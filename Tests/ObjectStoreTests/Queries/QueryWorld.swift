@@ -35,9 +35,9 @@ struct QueryWorld {
                 Property("nick", .string, isIndexed: true),
                 Property("buddy", .object, target: "Person"),
                 Property("favorite", .object, target: "Item"),
-                Property("items", .object, isList: true, target: "Item"),
-                Property("numbers", .int, isOptional: true, isList: true),
-                Property("tags", .string, isList: true),
+                Property("items", .object, collection: .list, target: "Item"),
+                Property("numbers", .int, isOptional: true, collection: .list),
+                Property("tags", .string, collection: .list),
                 Property(
                     "admirers", .backlinks,
                     origin: .init(className: "Person", property: "buddy")),

@@ -23,7 +23,7 @@ import Testing
     @Test(arguments: [
         ("", "has no type"), ("itn", "did you mean 'int'?"), ("int primry", "no modifier"),
         ("backlinks Person", "backlinks Class.property"), ("person", "upper-case"),
-        ("int<>", "no sets"), ("mixed", "no values of type mixed"),
+        ("mixed?", "may always be nil"), ("mixed?<>", "write \"mixed<>\""),
     ])
     func `says what it does not understand`(text: String, part: String) {
         let error = #expect(throws: StoreError.self) { try parse(text) }

@@ -125,7 +125,10 @@ import Testing
         let rex = try store.write { try store.create("Dog", .list([.int(1), .string("Rex")])) }
         let owner = ClassSchema(
             "Person",
-            [Property("name", .string), Property("dogs", .object, isList: true, target: "Dog")])
+            [
+                Property("name", .string),
+                Property("dogs", .object, collection: .list, target: "Dog"),
+            ])
         let grown = ClassSchema(
             "Dog",
             dog.properties + [

@@ -14,7 +14,7 @@ import Testing
                 Property("weight", .double, defaultValue: .double(0)),
                 Property("photo", .data, isOptional: true),
                 Property("owner", .object, target: "Person"),
-                Property("friends", .object, isList: true, target: "Dog"),
+                Property("friends", .object, collection: .list, target: "Dog"),
             ]),
         ClassSchema("Person", [Property("name", .string)]),
     ]

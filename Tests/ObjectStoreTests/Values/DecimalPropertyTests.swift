@@ -8,7 +8,7 @@ import Testing
             [
                 Property("id", .int, isPrimary: true), Property("price", .decimal),
                 Property("old", .decimal, isOptional: true),
-                Property("prices", .decimal, isList: true),
+                Property("prices", .decimal, collection: .list),
                 Property("whole", .int, isOptional: true),
                 Property("real", .double, isOptional: true),
             ])

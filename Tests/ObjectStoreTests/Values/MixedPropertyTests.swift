@@ -8,7 +8,7 @@ import Testing
             "Box",
             [
                 Property("id", .int, isPrimary: true), Property("any", .mixed),
-                Property("many", .mixed, isList: true),
+                Property("many", .mixed, collection: .list),
             ]),
     ]
     let store: Store
@@ -299,7 +299,7 @@ import Testing
             [
                 ClassSchema("Dog", [Property("name", .string)]),
                 ClassSchema(
-                    "Box", [Property("any", .mixed), Property("many", .mixed, isList: true)]),
+                    "Box", [Property("any", .mixed), Property("many", .mixed, collection: .list)]),
             ], scheduler: scheduler)
         let dog = try store.write { try store.create("Dog", .list([.string("Rex")])) }
         let link = Value.object(dog.reference)

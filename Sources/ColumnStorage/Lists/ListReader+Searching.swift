@@ -1,0 +1,100 @@
+import LMDBStorage
+
+// Finding places in collections that are kept in an order: the elements of a set, the keys of a map.
+extension ListReader {
+    /// The first position whose element is in the second part of an ordered collection; the count when
+    /// there is none.
+    ///
+    /// Elements of the first part must all lie before those of the second.
+    ///
+    /// Cost: a bisection over the chunks and one inside a chunk. In a write, what lies behind the start
+    /// of the last chunk is found without looking at any other.
+    public func partitioningIndex(
+        where isInSecondPart: (ListElement) throws(StorageError) -> Bool
+    ) throws(StorageError) -> Int {
+        if let list = column.edited[owner] {
+            return try column.partitioningIndex(list, owner, isInSecondPart)
+        }
+        let directory = try column.directory(owner)
+        let chunks = try bisect(directory.places.count) { (index) throws(StorageError) in
+            try isInSecondPart(try element(directory.places[index].chunk, 0))
+        }
+        guard chunks > 0 else { return 0 }
+        let place = directory.places[chunks - 1]
+        return place.first
+            + (try bisect(place.chunk.count) { (offset) throws(StorageError) in
+                try isInSecondPart(try element(place.chunk, offset))
+            })
+    }
+
+    /// The first position of a text that is not before `bytes`, in a collection of texts in byte order,
+    /// and whether it is that text.
+    func search(bytes: RawSpan) throws(StorageError) -> (position: Int, isThere: Bool) {
+        var isThere = false
+        let position = try bytes.withUnsafeBytes { wanted throws(StorageError) -> Int in
+            try partitioningIndex { element throws(StorageError) in
+                guard case .bytes(let text) = element else { return false }
+                let order = text.withUnsafeBytes { BytesView($0).compare(BytesView(wanted)) }
+                // The last text that is asked about and lies in the second part is the first of it.
+                if order >= 0 { isThere = order == 0 }
+                return order >= 0
+            }
+        }
+        return (position, isThere)
+    }
+}
+
+extension ListColumn {
+    /// The same inside a write: only the chunk that the place lies in is loaded.
+    func partitioningIndex(
+        _ list: EditedList, _ owner: Int64,
+        _ isInSecondPart: (ListElement) throws(StorageError) -> Bool
+    ) throws(StorageError) -> Int {
+        // An unfinished list has its last chunk.
+        if list.prefix > 0, try isInSecondPart(first(list, owner, 0)) {
+            try complete(list, owner)
+        }
+        let chunks = try bisect(list.chunks.count) { (index) throws(StorageError) in
+            try isInSecondPart(try first(list, owner, index))
+        }
+        guard chunks > 0 else { return list.prefix }
+        try load(list, owner, chunks - 1)
+        // because: it was loaded.
+        let content = list.chunks[chunks - 1].content!
+        var position = list.prefix
+        for index in 0..<chunks - 1 { position += list.chunks[index].count }
+        return position
+            + (try bisect(content.count) { (offset) throws(StorageError) in
+                try isInSecondPart(content.element(offset, elementKind))
+            })
+    }
+
+    /// The first element of a chunk, which stays as it is.
+    private func first(
+        _ list: EditedList, _ owner: Int64, _ index: Int
+    ) throws(StorageError) -> ListElement {
+        if let content = list.chunks[index].content { return content.element(0, elementKind) }
+        let transaction = try pages.transaction()
+        let key = scratchKey.make(IntEntry(value: owner, key: list.chunks[index].label ?? 0))
+        guard let bytes = try transaction.get(pages.table, key),
+            let chunk = ListChunk(bytes, words: holdsWords)
+        else { throw damaged(transaction) }
+        if chunk.isNull(0) { return .null }
+        if holdsWords { return elementKind.element(word: chunk.word(0)) }
+        guard let bytes = chunk.bytes(0) else { throw damaged(transaction) }
+        return .bytes([UInt8](bytes))
+    }
+}
+
+/// The first number below `count` for which the test is true, which it is for all after it.
+private func bisect(
+    _ count: Int, _ test: (Int) throws(StorageError) -> Bool
+) throws(StorageError) -> Int {
+    var low = 0
+    var high = count
+    while low < high {
+        let middle = low + (high - low) / 2
+        if try test(middle) { high = middle } else { low = middle + 1 }
+    }
+    return low
+}

@@ -1,0 +1,98 @@
+import ColumnStorage
+
+/// What handles of lists, sets and maps share: the object that owns the collection, and its property.
+public protocol LiveCollection {
+    /// The store, or the frozen view, that the collection is read from.
+    var source: ObjectSource { get }
+    /// The class of the object that owns the collection.
+    var classSchema: ClassSchema { get }
+    /// The property that holds the collection.
+    var property: Property { get }
+    /// The object that owns the collection.
+    var owner: ObjectKey { get }
+}
+
+extension LiveCollection {
+    /// Whether the owner exists in the version that the handle reads.
+    public var isValid: Bool {
+        source.isOpen && source.view.table(classSchema).isPresent(owner)
+    }
+
+    /// The number of elements.
+    ///
+    /// Throws `invalid_object` if the owner was deleted, `closed`, `wrong_thread`.
+    public func count() throws -> Int {
+        try rows().listCount(property.column, owner)
+    }
+
+    /// Whether both handles are of the same collection of the same store, or of the same version.
+    public func isSame(as other: some LiveCollection) -> Bool {
+        owner == other.owner && property == other.property
+            && classSchema.table == other.classSchema.table && source.isSame(as: other.source)
+    }
+
+    /// The rows of the owner's class, after making sure that the owner exists.
+    func rows() throws -> TableReader {
+        let rows = try source.openView().table(classSchema)
+        guard rows.isPresent(owner) else { throw StoreView.deleted(classSchema, owner) }
+        return rows
+    }
+
+    /// The elements; for a map its values.
+    func reader() throws -> ListReader {
+        guard let elements = try rows().list(property.column, owner) else {
+            throw StoreView.deleted(classSchema, owner)
+        }
+        return elements
+    }
+
+    /// What changes the owner's store.
+    ///
+    /// Throws `frozen`, `not_in_write`, `closed`, `wrong_thread`, `read_only`, and `invalid_object` if the
+    /// owner was deleted.
+    func objectWriter() throws -> ObjectWriter {
+        let kind = property.collection?.name ?? "property"
+        let writer = try ObjectWriter(
+            source.writableStore(), changing: "\(kind) '\(property.name)'")
+        guard source.view.table(classSchema).isPresent(owner) else {
+            throw StoreView.deleted(classSchema, owner)
+        }
+        return writer
+    }
+
+    /// A value as the collection stores it: converted, and with nested values made into linked objects.
+    func element(_ value: Value, _ writer: ObjectWriter) throws -> ListElement {
+        let converted = try ValueConversion.single(value, property, classSchema)
+        return try ObjectCreation(writer)
+            .resolveElement(converted, property, classSchema).listElement(of: property)
+    }
+
+    /// A value to look for as the collection would store it; nil if it cannot be in this collection.
+    func elementToFind(_ value: Value) -> ListElement? {
+        guard let converted = try? ValueConversion.single(value, property, classSchema) else {
+            return nil
+        }
+        guard property.type == .object else { return converted.listElement(of: property) }
+        switch converted {
+        case .object(let reference)
+        where reference.table == source.view.schema.target(of: property)?.table:
+            return converted.listElement
+        case .null: return .null
+        default: return nil
+        }
+    }
+
+    /// A stored element as a value.
+    func value(_ element: ListElement) -> Value {
+        Value(element, of: property.type, target: source.view.schema.target(of: property)?.table)
+    }
+
+    func checkRange(_ index: Int, _ limit: Int, _ count: Int) throws {
+        guard (0..<limit).contains(index) else {
+            throw StoreError(
+                .outOfRange,
+                "index \(index + 1) is outside the \(property.collection?.name ?? "list") "
+                    + "'\(property.name)' of \(count) elements")
+        }
+    }
+}

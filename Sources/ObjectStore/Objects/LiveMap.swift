@@ -1,0 +1,125 @@
+import ColumnStorage
+
+/// The map that a map property of an object holds: a handle that reads and changes it in place.
+///
+/// Keys are texts and stand in byte order. Confined to the store's thread.
+public struct LiveMap: LiveCollection {
+    /// The store, or the frozen view, that the map is read from.
+    public let source: ObjectSource
+    /// The class of the object that owns the map.
+    public let classSchema: ClassSchema
+    /// The property that holds the map.
+    public let property: Property
+    /// The object that owns the map.
+    public let owner: ObjectKey
+
+    init(
+        _ source: ObjectSource, _ classSchema: ClassSchema, _ property: Property, _ owner: ObjectKey
+    ) {
+        self.source = source
+        self.classSchema = classSchema
+        self.property = property
+        self.owner = owner
+    }
+
+    /// The value under a key; nil when there is no such key, `.null` for one without a value.
+    ///
+    /// Cost: a bisection. Throws `invalid_object` if the owner was deleted.
+    public func value(forKey key: String) throws -> Value? {
+        let map = try mapReader()
+        return try StoreError.wrapping { () throws(StorageError) in
+            try map.value(Array(key.utf8))
+        }.map(value)
+    }
+
+    /// The stored bytes under a key; nil for nil, and where there is no such key.
+    func bytes(forKey key: String) throws -> [UInt8]? {
+        let map = try mapReader()
+        let element = try StoreError.wrapping { () throws(StorageError) in
+            try map.value(Array(key.utf8))
+        }
+        if case .bytes(let bytes)? = element { return bytes }
+        return nil
+    }
+
+    /// All keys, in byte order.
+    ///
+    /// Throws `invalid_object` if the owner was deleted.
+    public func keys() throws -> [String] { try entries().map(\.key) }
+
+    /// All values, in the order of their keys.
+    ///
+    /// Throws `invalid_object` if the owner was deleted.
+    public func values() throws -> [Value] { try entries().map(\.value) }
+
+    /// All keys with their values, in byte order of the keys.
+    ///
+    /// Throws `invalid_object` if the owner was deleted.
+    public func entries() throws -> [(key: String, value: Value)] {
+        try source.view.mapEntries(property, of: owner, in: rows())
+    }
+
+    /// Sets the value under a key, which is added if it is new.
+    ///
+    /// `.null` is stored where the map holds optional values or links. Setting an equal value counts as a
+    /// change. Throws `not_in_write`, `type_mismatch`, `missing_value`, `invalid_object`, `frozen`.
+    public func set(_ value: Value, forKey key: String) throws {
+        let writer = try objectWriter()
+        let old = try embedded(forKey: key, writer)
+        if let old, value == .object(old) { return }
+        let element = try element(value, writer)
+        let map = editor(writer)
+        _ = try StoreError.wrapping { () throws(StorageError) in
+            try map.set(element, for: Array(key.utf8))
+        }
+        if let old { try writer.deleteTree(old) }
+    }
+
+    /// Removes a key with its value; returns false, and changes nothing, if it is not there.
+    ///
+    /// A linked object stays, an embedded one is deleted. Throws `not_in_write`, `invalid_object`,
+    /// `frozen`.
+    @discardableResult  // because: that it is gone afterwards is enough
+    public func removeValue(forKey key: String) throws -> Bool {
+        let writer = try objectWriter()
+        let old = try embedded(forKey: key, writer)
+        let map = editor(writer)
+        let wasThere = try StoreError.wrapping { () throws(StorageError) in
+            try map.remove(Array(key.utf8))
+        }
+        if let old { try writer.deleteTree(old) }
+        return wasThere
+    }
+
+    /// Removes all keys; linked objects stay, embedded ones are deleted.
+    ///
+    /// Throws `not_in_write`, `invalid_object`, `frozen`.
+    public func removeAll() throws {
+        let writer = try objectWriter()
+        let children = EmbeddedWriter(writer, property, classSchema)?.children(of: owner) ?? []
+        let map = editor(writer)
+        try StoreError.wrapping { () throws(StorageError) in try map.removeAll() }
+        for child in children { try writer.deleteTree(child) }
+    }
+
+    /// The object under a key that goes when the map lets go of it; nil unless it is embedded.
+    private func embedded(
+        forKey key: String, _ writer: ObjectWriter
+    ) throws -> ObjectReference? {
+        guard EmbeddedWriter(writer, property, classSchema) != nil,
+            case .object(let reference)? = try value(forKey: key)
+        else { return nil }
+        return reference
+    }
+
+    private func mapReader() throws -> MapReader {
+        guard let map = try rows().map(property.column, owner) else {
+            throw StoreView.deleted(classSchema, owner)
+        }
+        return map
+    }
+
+    private func editor(_ writer: ObjectWriter) -> MapEditor {
+        writer.session.map(classSchema.table, property.column, owner)
+    }
+}

@@ -1,0 +1,109 @@
+import ColumnStorage
+
+/// The set that a set property of an object holds: a handle that reads and changes it in place.
+///
+/// Elements are unique and ordered by value: nil first, links by the age of their objects. Indices are
+/// 0-based. Confined to the store's thread.
+public struct LiveSet: LiveCollection {
+    /// The store, or the frozen view, that the set is read from.
+    public let source: ObjectSource
+    /// The class of the object that owns the set.
+    public let classSchema: ClassSchema
+    /// The property that holds the set.
+    public let property: Property
+    /// The object that owns the set.
+    public let owner: ObjectKey
+
+    init(
+        _ source: ObjectSource, _ classSchema: ClassSchema, _ property: Property, _ owner: ObjectKey
+    ) {
+        self.source = source
+        self.classSchema = classSchema
+        self.property = property
+        self.owner = owner
+    }
+
+    /// The element at an index in the set's order, nil past the end.
+    ///
+    /// Throws `invalid_object` if the owner was deleted.
+    public func element(at index: Int) throws -> Value? {
+        let set = try reader()
+        guard index >= 0 else { return nil }
+        return try source.view.listElement(property, set, index)
+    }
+
+    /// All elements, in order.
+    ///
+    /// Throws `invalid_object` if the owner was deleted.
+    public func values() throws -> [Value] {
+        try elements().map(value)
+    }
+
+    /// Where a value stands in the set's order, or nil; a value of another type is not there.
+    ///
+    /// Cost: a bisection. Throws `invalid_object` if the owner was deleted.
+    public func firstIndex(of value: Value) throws -> Int? {
+        let set = try reader()
+        guard let element = elementToFind(value) else { return nil }
+        let (position, isThere) = try order.search(element, in: set)
+        return isThere ? position : nil
+    }
+
+    /// Whether a value is in the set.
+    ///
+    /// Cost: a bisection. Throws `invalid_object` if the owner was deleted.
+    public func contains(_ value: Value) throws -> Bool { try firstIndex(of: value) != nil }
+
+    /// Adds a value; returns false, and changes nothing, if it is there already.
+    ///
+    /// Throws `not_in_write`, `type_mismatch`, `missing_value`, `invalid_object`, `frozen`.
+    @discardableResult  // because: that it is there afterwards is enough
+    public func insert(_ value: Value) throws -> Bool {
+        let writer = try objectWriter()
+        return try insert(try element(value, writer), editor(writer))
+    }
+
+    /// Removes a value; returns false, and changes nothing, if it is not there.
+    ///
+    /// A linked object stays. Throws as ``insert(_:)``.
+    @discardableResult  // because: that it is gone afterwards is enough
+    public func remove(_ value: Value) throws -> Bool {
+        let set = try editor(objectWriter())
+        guard let element = elementToFind(value) else { return false }
+        return try remove(element, set)
+    }
+
+    /// Removes all elements; linked objects stay.
+    ///
+    /// Throws as ``insert(_:)``.
+    public func removeAll() throws {
+        let set = try editor(objectWriter())
+        try StoreError.wrapping { () throws(StorageError) in try set.removeAll() }
+    }
+
+    var order: ElementOrder { ElementOrder(property) }
+
+    func elements() throws -> [ListElement] {
+        try rows().listElements(property.column, owner)
+    }
+
+    func editor(_ writer: ObjectWriter) -> ListEditor {
+        writer.session.list(classSchema.table, property.column, owner)
+    }
+
+    func insert(_ element: ListElement, _ set: ListEditor) throws -> Bool {
+        let (position, isThere) = try order.search(element, in: set.reader)
+        guard !isThere else { return false }
+        try StoreError.wrapping { () throws(StorageError) in
+            try set.insert(element, at: position)
+        }
+        return true
+    }
+
+    func remove(_ element: ListElement, _ set: ListEditor) throws -> Bool {
+        let (position, isThere) = try order.search(element, in: set.reader)
+        guard isThere else { return false }
+        try StoreError.wrapping { () throws(StorageError) in try set.remove(at: position) }
+        return true
+    }
+}

@@ -1,0 +1,149 @@
+import ColumnStorage
+
+/// The plain values of a list, a set or a map, perhaps ordered or cut: lazy and live.
+///
+/// Nothing is computed until it is asked for; what was computed is kept until the store's version or its
+/// open write transaction changes. The values of a map are in the order of their keys. Confined to the
+/// store's thread.
+///
+/// Every member that reads throws `closed`, `wrong_thread`, and `invalid_object` if the owner of the
+/// collection was deleted.
+public final class CollectionValues {
+    /// One thing done to the values.
+    public enum Step: Hashable, Sendable {
+        /// Orders by value, nil first and NaN last, or the other way round; ties keep their order.
+        case sort(ascending: Bool)
+        /// Keeps the first of each value.
+        case distinct
+        /// Keeps the first values.
+        case limit(Int)
+    }
+
+    /// The collection that the values come from.
+    public let collection: any LiveCollection
+    /// What is done to the values, from left to right.
+    public let steps: [Step]
+
+    private var kept: (version: UInt64, generation: UInt64, values: [Value])?
+
+    /// Makes the values of a collection; reads nothing.
+    ///
+    /// Throws `type_mismatch` for a collection of objects, which ``Results`` are for.
+    public convenience init(_ collection: some LiveCollection) throws {
+        guard collection.property.type != .object else {
+            throw StoreError(
+                .typeMismatch,
+                "'\(collection.classSchema.name).\(collection.property.name)' holds objects; "
+                    + "make results of it")
+        }
+        self.init(collection, [])
+    }
+
+    private init(_ collection: any LiveCollection, _ steps: [Step]) {
+        self.collection = collection
+        self.steps = steps
+    }
+
+    /// Whether the collection's owner exists.
+    public var isValid: Bool { collection.isValid }
+
+    /// The values, in order, as of now.
+    public func values() throws -> [Value] {
+        let rows = try collection.rows()
+        let view = collection.source.view
+        if let kept, kept.version == view.version, kept.generation == view.generation {
+            return kept.values
+        }
+        var values = view.listValues(collection.property, of: collection.owner, in: rows)
+        for step in steps { apply(step, &values) }
+        kept = (view.version, view.generation, values)
+        return values
+    }
+
+    private func apply(_ step: Step, _ values: inout [Value]) {
+        switch step {
+        case .sort(let ascending):
+            let elements = values.map { $0.listElement(of: collection.property) }
+            values = ElementOrder(collection.property)
+                .sortedPositions(elements, ascending: ascending).map { values[$0] }
+        case .distinct:
+            values = ElementOrder(collection.property)
+                .distinctPositions(values).sorted().map { values[$0] }
+        case .limit(let count): values = Array(values.prefix(count))
+        }
+    }
+
+    /// The values in ascending or descending order.
+    public func sorted(ascending: Bool = true) -> CollectionValues {
+        adding(.sort(ascending: ascending))
+    }
+
+    /// The first of each value.
+    public func distinct() -> CollectionValues { adding(.distinct) }
+
+    /// At most the first `count` values.
+    ///
+    /// Throws `invalid_query` for a negative count.
+    public func limited(to count: Int) throws -> CollectionValues {
+        guard count >= 0 else {
+            throw StoreError(.invalidQuery, "a limit cannot be negative; got \(count)")
+        }
+        return adding(.limit(count))
+    }
+
+    private func adding(_ step: Step) -> CollectionValues {
+        CollectionValues(collection, steps + [step])
+    }
+
+    /// The same values of a collection of another version, such as a frozen one.
+    public func moved(to other: any LiveCollection) -> CollectionValues {
+        CollectionValues(other, steps)
+    }
+}
+
+extension CollectionValues {
+    /// The sum of the values; nils do not count, and the sum of nothing is 0.
+    ///
+    /// Ints give an int unless their sum needs more than 64 bits, then a double. Throws `invalid_query`
+    /// for values that are no numbers.
+    public func sum() throws -> Value {
+        switch (try aggregate(.sum), collection.property.type) {
+        case (.int(let value), .int): .int(value)
+        case (.decimal(let value), _): .decimal(value)
+        case (.int(0), .decimal): .decimal(.zero)
+        case (let value, _): .double(value.number ?? 0)
+        }
+    }
+
+    /// The smallest value, nil if there is none.
+    ///
+    /// Throws `invalid_query` for values that are neither numbers nor dates.
+    public func minimum() throws -> Value {
+        Results.value(try aggregate(.minimum), collection.property.type)
+    }
+
+    /// The largest value, nil if there is none.
+    ///
+    /// Throws as ``minimum()``.
+    public func maximum() throws -> Value {
+        Results.value(try aggregate(.maximum), collection.property.type)
+    }
+
+    /// The average of the values that are not nil; nil if there is none.
+    ///
+    /// Throws as ``sum()``.
+    public func average() throws -> Value {
+        let value = try aggregate(.average)
+        if case .decimal(let average) = value { return .decimal(average) }
+        return value.number.map(Value.double) ?? .null
+    }
+
+    private func aggregate(_ operation: AggregateOperation) throws -> Scalar {
+        let property = collection.property
+        try Results.checkAggregate(operation, of: property.type, "'\(property.name)'")
+        let source = ColumnSource(property)
+        var aggregate = Aggregate(operation)
+        for value in try values() { aggregate.add(source.scalar(value.listElement)) }
+        return aggregate.result
+    }
+}

@@ -1,0 +1,106 @@
+import ColumnStorage
+
+/// The order in which a set keeps its elements: nil first, then by value; links by the age of their
+/// objects, texts and bytes by their bytes, mixed values as ``MixedOrder`` has it.
+///
+/// NaN comes after all numbers and is equal to itself, so that a set holds it once.
+struct ElementOrder {
+    private let property: Property
+
+    init(_ property: Property) {
+        self.property = property
+    }
+
+    /// Negative, zero or positive as the first comes before, is equal to or follows the second.
+    func compare(_ left: ListElement, _ right: ListElement) -> Int {
+        switch (left, right) {
+        case (.null, .null): 0
+        case (.null, _): -1
+        case (_, .null): 1
+        case (.int(let left), .int(let right)): Self.order(left, right)
+        case (.float(let left), .float(let right)): Self.order(Double(left), Double(right))
+        case (.double(let left), .double(let right)): Self.order(left, right)
+        case (.bytes(let left), .bytes(let right)): order(left, right)
+        // A set's elements are of one kind: what follows stands for damage.
+        case (.int, _): -1
+        case (_, .int): 1
+        case (.float, _): -1
+        case (_, .float): 1
+        case (.double, _): -1
+        case (_, .double): 1
+        }
+    }
+
+    private func order(_ left: [UInt8], _ right: [UInt8]) -> Int {
+        if left == right { return 0 }
+        switch property.type {
+        case .mixed: return MixedOrder.order(MixedCoding.decode(left), MixedCoding.decode(right))
+        case .decimal:
+            guard let left = DecimalValue(bytes: left), let right = DecimalValue(bytes: right)
+            else { break }
+            return Self.order(left, right)
+        default: break
+        }
+        return left.lexicographicallyPrecedes(right) ? -1 : 1
+    }
+
+    private static func order<Number: Comparable>(_ left: Number, _ right: Number) -> Int {
+        left < right ? -1 : left == right ? 0 : 1
+    }
+
+    private static func order(_ left: Double, _ right: Double) -> Int {
+        if left.isNaN || right.isNaN { return left.isNaN ? (right.isNaN ? 0 : 1) : -1 }
+        return left < right ? -1 : left == right ? 0 : 1
+    }
+
+    /// The elements in order, each once.
+    func normalized(_ elements: [ListElement]) -> [ListElement] {
+        var result: [ListElement] = []
+        result.reserveCapacity(elements.count)
+        for element in elements.sorted(by: { compare($0, $1) < 0 })
+        where result.last.map({ compare($0, element) != 0 }) ?? true {
+            result.append(element)
+        }
+        return result
+    }
+
+    /// The values in the order of their elements, each once.
+    func normalized(_ values: [Value]) -> [Value] {
+        distinctPositions(values).map { values[$0] }
+    }
+
+    /// The positions of the first of each value, in the order of the values.
+    func distinctPositions(_ values: [Value]) -> [Int] {
+        let elements = values.map { $0.listElement(of: property) }
+        var result: [Int] = []
+        for position in sortedPositions(elements)
+        where result.last.map({ compare(elements[$0], elements[position]) != 0 }) ?? true {
+            result.append(position)
+        }
+        return result
+    }
+
+    /// The positions of elements in their order; those of equal ones ascend.
+    func sortedPositions(_ elements: [ListElement], ascending: Bool = true) -> [Int] {
+        elements.indices.sorted {
+            let order = compare(elements[$0], elements[$1])
+            return order == 0 ? $0 < $1 : (order < 0) == ascending
+        }
+    }
+
+    /// Where an element stands in an ordered collection, or would stand, and whether it is there.
+    func search(
+        _ element: ListElement, in set: ListReader
+    ) throws -> (position: Int, isThere: Bool) {
+        try StoreError.wrapping { () throws(StorageError) in
+            var isThere = false
+            let position = try set.partitioningIndex { other in
+                let order = compare(other, element)
+                // The last one asked about that is not before the element is the first such.
+                if order >= 0 { isThere = order == 0 }
+                return order >= 0
+            }
+            return (position, isThere)
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import LuaHost
+import ObjectStore
+
+/// What handles of lists, sets and maps share in the hands of a script.
+protocol CollectionHandle: AnyObject, SendableMetatype {
+    associatedtype Collection: LiveCollection
+    /// The collection.
+    var collection: Collection { get }
+    var handle: StoreHandle { get }
+    /// The version that is shown; nil for the live store.
+    var frozen: FrozenSpace? { get }
+    /// The same collection of an object of another version.
+    static func of(_ owner: LiveObject, _ property: String, _ space: FrozenSpace) throws -> Self
+    static var type: LuaClass<Self> { get }
+}
+
+extension CollectionHandle {
+    func lua(_ value: Value) -> LuaValue { ValueBridge(handle, frozen).lua(value) }
+
+    /// An element that a script gives.
+    func value(_ value: LuaValue) throws -> Value {
+        try ValueBridge(handle, frozen)
+            .element(value, of: collection.property, of: collection.classSchema)
+    }
+
+    /// An element to look for: of any type, because what is of another type is merely not there.
+    func valueToFind(_ value: LuaValue) throws -> Value {
+        if case .string(let string) = value, collection.property.type == .data {
+            return .data(string.bytes)
+        }
+        let bridge = ValueBridge(handle, frozen)
+        if collection.property.type == .mixed { return try bridge.mixed(value) }
+        return try bridge.plain(value, "the value to look for")
+    }
+
+    private var kind: String { collection.property.collection?.name ?? "collection" }
+
+    /// Methods and metamethods that do not depend on what kind of collection it is.
+    static var common: [LuaMethod<Self>] {
+        [
+            LuaMethod("is_valid", "() → boolean", "Whether the object it belongs to still exists.")
+            {
+                handle, call in call.answer(.boolean(handle.collection.isValid))
+            },
+            LuaMethod("is_frozen", "() → boolean", "Whether it shows one version for ever.") {
+                handle, call in call.answer(.boolean(handle.frozen != nil))
+            },
+            LuaMethod("freeze", "() → collection", "The collection as it is now, for ever.") {
+                handle, call in
+                if handle.frozen != nil { return call.answerArgument(1) }
+                let collection = handle.collection
+                // A collection without an owner has no version to show.
+                _ = try collection.count()
+                let space = FrozenSpace(handle.handle, try handle.handle.store.frozenView())
+                let owner = ObjectSource.frozen(space.view).object(
+                    collection.classSchema, collection.owner)
+                return call.answer(try Self.of(owner, collection.property.name, space), type)
+            },
+        ]
+    }
+
+    static var commonMetamethods: [LuaMethod<Self>] {
+        [
+            LuaMethod("__len") { handle, call in
+                call.answer(.integer(Int64(try handle.collection.count())))
+            },
+            LuaMethod("__tostring") { handle, call in
+                let collection = handle.collection
+                let place =
+                    "\(handle.kind) \(collection.classSchema.name).\(collection.property.name)"
+                guard collection.isValid else { return call.answer(.text("\(place) (invalid)")) }
+                return call.answer(.text("\(place) (\(try collection.count()))"))
+            },
+            LuaMethod(
+                "__eq",
+                anyReceiver: { call in
+                    guard let left = call.optionalObject(1, type),
+                        let right = call.optionalObject(2, type)
+                    else { return call.answer(false) }
+                    return call.answer(.boolean(left.collection.isSame(as: right.collection)))
+                }),
+        ]
+    }
+}
+
+extension LuaCall {
+    /// The values of the collection or array at a place: a set, a list, a map's values, Results, or a plain
+    /// array.
+    func values(_ index: Int, for handle: some CollectionHandle) throws -> [Value] {
+        switch self[index] {
+        case .table(let table): return try table.array.map { try handle.value($0) }
+        case .userdata(let userdata):
+            if let map = userdata.object(as: MapHandle.type) { return try map.collection.values() }
+            if let results = userdata.object(as: ResultsHandle.type) {
+                return try results.references().map(Value.object)
+            }
+            if let list = userdata.object(as: ListHandle.type) {
+                return try list.collection.values()
+            }
+            if let set = userdata.object(as: SetHandle.type) { return try set.collection.values() }
+            if let values = userdata.object(as: ValuesHandle.type) {
+                return try values.values.values()
+            }
+        default: break
+        }
+        throw typeError(index, "set, list, Results or array")
+    }
+}

@@ -1,0 +1,132 @@
+import LuaHost
+import ObjectStore
+
+/// A map of an object in the hands of a script: `m[key]`, `m[key] = value`.
+///
+/// A method's name used as a key is the method; such keys are reached by `get` and `set`.
+final class MapHandle: CollectionHandle {
+    let collection: LiveMap
+    let handle: StoreHandle
+    let frozen: FrozenSpace?
+    private var kept: ResultsHandle?
+
+    init(_ map: LiveMap, _ handle: StoreHandle, _ frozen: FrozenSpace?) {
+        collection = map
+        self.handle = handle
+        self.frozen = frozen
+    }
+
+    static func of(_ owner: LiveObject, _ property: String, _ space: FrozenSpace) throws
+        -> MapHandle
+    {
+        MapHandle(try owner.map(property), space.handle, space)
+    }
+
+    /// The map's objects as results.
+    ///
+    /// Throws `type_mismatch` for a map of plain values.
+    func results() throws -> ResultsHandle {
+        if let kept { return kept }
+        let made = ResultsHandle(try Results(collection), handle, frozen, origin: .map(collection))
+        kept = made
+        return made
+    }
+
+    /// A key that a script gives.
+    private static func key(_ value: LuaValue) throws -> String {
+        if let text = value.text { return text }
+        if case .string = value {
+            throw StoreError(.invalidArgument, "the keys of a map are UTF-8, got other bytes")
+        }
+        throw StoreError(.typeMismatch, "the keys of a map are strings, got a \(value.typeName)")
+    }
+
+    /// The value under a key, nil if there is none; collections inside a mixed value stay live.
+    private func value(forKey key: String) throws -> LuaValue {
+        if collection.property.type == .mixed {
+            return ValueBridge(handle, frozen).lua(
+                try NestedCollection.item(at: .entry(collection, key)))
+        }
+        return try collection.value(forKey: key).map(lua) ?? .nil
+    }
+
+    private func set(_ value: LuaValue, for key: String) throws {
+        if value.isNil {
+            try collection.removeValue(forKey: key)
+        } else {
+            try collection.set(self.value(value), forKey: key)
+        }
+    }
+
+    static let type: LuaClass<MapHandle> = LuaClass(
+        name: "map", summary: "A map of an object, in byte order of its keys, changed in place.",
+        methods: own + common + summarizing { try $0.results() },
+        metamethods: commonMetamethods + [
+            LuaMethod("__pairs") { map, call in
+                // The entries of the beginning, so that the loop may change the map.
+                let entries = try map.collection.entries()
+                var next = 0
+                let step = call.state.makeFunction("next") { call in
+                    guard next < entries.count else { return call.answer(.nil) }
+                    next += 1
+                    let entry = entries[next - 1]
+                    return call.answer(.text(entry.key), map.lua(entry.value))
+                }
+                return try call.answer([.function(step), call[1], .nil])
+            }
+        ],
+        index: { _, index, _ in _ = try key(.integer(index)) },
+        setIndex: { _, index, _ in _ = try key(.integer(index)) },
+        other: { map, key, result in
+            result.set(try map.value(forKey: MapHandle.key(key)))
+            return true
+        },
+        setOther: { map, key, field in
+            let key = try MapHandle.key(key)
+            guard !methodNames.contains(key) else {
+                throw StoreError(
+                    .invalidArgument,
+                    "'\(key)' is a method of maps; as a key it is set with m:set(\"\(key)\", value)"
+                )
+            }
+            try map.set(field.luaValue, for: key)
+            return true
+        })
+
+    private static let methodNames = Set(type.members.map(\.name))
+
+    private static let own: [LuaMethod<MapHandle>] = [
+        LuaMethod("get", "(key) → value", "The value under a key, or nil.") { map, call in
+            call.answer(try map.value(forKey: key(call[2])))
+        },
+        LuaMethod("set", "(key, value)", "Sets the value under a key; nil removes the key.") {
+            map, call in
+            try map.set(call[3], for: key(call[2]))
+            return .none
+        },
+        LuaMethod("remove", "(key) → boolean", "Removes a key; false if it was not there.") {
+            map, call in
+            call.answer(.boolean(try map.collection.removeValue(forKey: key(call[2]))))
+        },
+        LuaMethod("keys", "() → array", "The keys, in byte order.") { map, call in
+            let keys = try map.collection.keys()
+            return call.answer(.table(call.state.makeTable(keys.map(LuaValue.text))))
+        },
+        LuaMethod("values", "() → array", "The values in the order of their keys; nil as null.") {
+            map, call in
+            let null = try map.handle.module.null
+            let values = try map.collection.values().map { $0 == .null ? null : map.lua($0) }
+            return call.answer(.table(call.state.makeTable(values)))
+        },
+        LuaMethod("clear", "()", "Removes all keys.") { map, _ in
+            try map.collection.removeAll()
+            return .none
+        },
+        LuaMethod("to_table", "() → table", "A plain table of the entries.") { map, call in
+            let entries = try map.collection.entries()
+            let table = call.state.makeTable(fields: entries.count)
+            for entry in entries { table[entry.key] = map.lua(entry.value) }
+            return call.answer(.table(table))
+        },
+    ]
+}

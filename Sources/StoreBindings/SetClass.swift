@@ -1,0 +1,147 @@
+import LuaHost
+import ObjectStore
+
+/// A set of an object in the hands of a script.
+final class SetHandle: CollectionHandle {
+    let collection: LiveSet
+    let handle: StoreHandle
+    let frozen: FrozenSpace?
+    private var kept: ResultsHandle?
+
+    init(_ set: LiveSet, _ handle: StoreHandle, _ frozen: FrozenSpace?) {
+        collection = set
+        self.handle = handle
+        self.frozen = frozen
+    }
+
+    static func of(_ owner: LiveObject, _ property: String, _ space: FrozenSpace) throws
+        -> SetHandle
+    {
+        SetHandle(try owner.set(property), space.handle, space)
+    }
+
+    /// The set's objects as results.
+    ///
+    /// Throws `type_mismatch` for a set of plain values.
+    func results() throws -> ResultsHandle {
+        if let kept { return kept }
+        let made = ResultsHandle(try Results(collection), handle, frozen, origin: .set(collection))
+        kept = made
+        return made
+    }
+
+    static let type: LuaClass<SetHandle> = LuaClass(
+        name: "set", summary: "A set of an object, ordered by value and changed in place.",
+        methods: changing + reading + algebra + common
+            + querying { try $0.results() },
+        metamethods: commonMetamethods + [
+            LuaMethod("__pairs") { _, call in
+                try call.answer(call.state.call(call.state.globals["ipairs"], [call[1]]))
+            }
+        ],
+        index: { set, index, result in
+            guard index >= 1,
+                let value = try set.collection.element(at: Int(clamping: index) - 1)
+            else { return result.setNil() }
+            result.set(set.lua(value))
+        },
+        setIndex: { _, _, _ in
+            throw StoreError(
+                .invalidArgument,
+                "a set orders its elements itself, so none can be assigned to a place; use s:add(value)"
+            )
+        })
+
+    private static let changing: [LuaMethod<SetHandle>] = [
+        LuaMethod("add", "(value, …) → boolean", "Adds values; false if all were there already.") {
+            set, call in
+            _ = try set.collection.source.writableStore()
+            var isNew = false
+            for value in try call.rest(from: 2).map({ try set.value($0) }) {
+                isNew = try set.collection.insert(value) || isNew
+            }
+            return call.answer(.boolean(isNew))
+        },
+        LuaMethod("remove", "(value, …) → boolean", "Removes values; false if none was there.") {
+            set, call in
+            var wasThere = false
+            for value in try call.rest(from: 2).map({ try set.valueToFind($0) }) {
+                wasThere = try set.collection.remove(value) || wasThere
+            }
+            return call.answer(.boolean(wasThere))
+        },
+        LuaMethod("clear", "()", "Removes all elements.") { set, _ in
+            try set.collection.removeAll()
+            return .none
+        },
+        LuaMethod("form_union", "(other)", "Adds the elements of another collection.") {
+            set, call in
+            try set.collection.formUnion(call.values(2, for: set))
+            return .none
+        },
+        LuaMethod("form_intersection", "(other)", "Keeps what is also in another collection.") {
+            set, call in
+            try set.collection.formIntersection(call.values(2, for: set))
+            return .none
+        },
+        LuaMethod("form_difference", "(other)", "Removes the elements of another collection.") {
+            set, call in
+            try set.collection.subtract(call.values(2, for: set))
+            return .none
+        },
+        LuaMethod(
+            "form_symmetric_difference", "(other)",
+            "Removes what is also in another collection, and adds the rest of that."
+        ) { set, call in
+            try set.collection.formSymmetricDifference(call.values(2, for: set))
+            return .none
+        },
+    ]
+
+    private static let reading: [LuaMethod<SetHandle>] = [
+        LuaMethod("contains", "(value) → boolean", "Whether a value is in the set.") { set, call in
+            call.answer(.boolean(try set.collection.contains(set.valueToFind(call[2]))))
+        },
+        LuaMethod("index_of", "(value) → integer", "A value's place in the order, or nil.") {
+            set, call in
+            let position = try set.collection.firstIndex(of: set.valueToFind(call[2]))
+            return call.answer(position.map { .integer(Int64($0 + 1)) } ?? .nil)
+        },
+        LuaMethod("to_table", "() → array", "A plain array of the elements.") { set, call in
+            set.array(try set.collection.values(), call)
+        },
+    ]
+
+    private static let algebra: [LuaMethod<SetHandle>] = [
+        LuaMethod("union", "(other) → array", "What is in either, ordered.") { set, call in
+            set.array(try set.collection.union(call.values(2, for: set)), call)
+        },
+        LuaMethod("intersection", "(other) → array", "What is in both, ordered.") { set, call in
+            set.array(try set.collection.intersection(call.values(2, for: set)), call)
+        },
+        LuaMethod("difference", "(other) → array", "What is only in this set, ordered.") {
+            set, call in
+            set.array(try set.collection.subtracting(call.values(2, for: set)), call)
+        },
+        LuaMethod("symmetric_difference", "(other) → array", "What is in one only, ordered.") {
+            set, call in
+            set.array(try set.collection.symmetricDifference(call.values(2, for: set)), call)
+        },
+        LuaMethod("is_subset_of", "(other) → boolean", "Whether all elements are in the other.") {
+            set, call in
+            call.answer(.boolean(try set.collection.isSubset(of: call.values(2, for: set))))
+        },
+        LuaMethod("is_superset_of", "(other) → boolean", "Whether it holds all of the other.") {
+            set, call in
+            call.answer(.boolean(try set.collection.isSuperset(of: call.values(2, for: set))))
+        },
+        LuaMethod("intersects", "(other) → boolean", "Whether the two have an element in common.") {
+            set, call in
+            call.answer(.boolean(try set.collection.intersects(call.values(2, for: set))))
+        },
+    ]
+
+    private func array(_ values: [Value], _ call: borrowing LuaCall) -> LuaAnswer {
+        call.answer(.table(call.state.makeTable(values.map(lua))))
+    }
+}

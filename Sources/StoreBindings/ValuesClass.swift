@@ -1,0 +1,193 @@
+import LuaHost
+import ObjectStore
+
+/// The plain values of a collection in the hands of a script, perhaps ordered or cut.
+final class ValuesHandle {
+    let values: CollectionValues
+    let handle: StoreHandle
+    let frozen: FrozenSpace?
+
+    init(_ values: CollectionValues, _ handle: StoreHandle, _ frozen: FrozenSpace?) {
+        self.values = values
+        self.handle = handle
+        self.frozen = frozen
+    }
+
+    fileprivate func refined(_ values: CollectionValues) -> ValuesHandle {
+        ValuesHandle(values, handle, frozen)
+    }
+
+    fileprivate func lua(_ value: Value) -> LuaValue { ValueBridge(handle, frozen).lua(value) }
+
+    static let type: LuaClass<ValuesHandle> = LuaClass(
+        name: "Values", summary: "Values of a list, a set or a map: lazy and live.",
+        methods: ValueMethods.querying { $0 } + own,
+        metamethods: [
+            LuaMethod("__len") { values, call in
+                call.answer(.integer(Int64(try values.values.values().count)))
+            },
+            LuaMethod("__tostring") { values, call in
+                guard values.values.isValid else { return call.answer("Values (invalid)") }
+                let property = values.values.collection.property
+                let count = try values.values.values().count
+                return call.answer(.text("Values of \(property.elementTypeName) (\(count))"))
+            },
+            LuaMethod("__pairs") { _, call in
+                try call.answer(call.state.call(call.state.globals["ipairs"], [call[1]]))
+            },
+        ],
+        index: { values, index, result in
+            let all = try values.values.values()
+            guard index >= 1, index <= Int64(all.count) else { return result.setNil() }
+            result.set(values.lua(all[Int(index) - 1]))
+        },
+        setIndex: { _, _, _ in
+            throw StoreError(
+                .invalidArgument,
+                "these values follow from a collection and cannot be assigned; change the collection instead"
+            )
+        })
+
+    private static let own: [LuaMethod<ValuesHandle>] = [
+        LuaMethod("to_table", "() → array", "A plain array of the values.") { values, call in
+            let all = try values.values.values().map(values.lua)
+            return call.answer(.table(call.state.makeTable(all)))
+        },
+        LuaMethod("is_valid", "() → boolean", "Whether the collection still exists.") {
+            values, call in call.answer(.boolean(values.values.isValid))
+        },
+        LuaMethod("is_frozen", "() → boolean", "Whether it shows one version for ever.") {
+            values, call in call.answer(.boolean(values.frozen != nil))
+        },
+    ]
+}
+
+/// The methods that collections of plain values share with Results.
+///
+/// `values` gives the values behind a receiver.
+enum ValueMethods {
+    static func querying<Receiver>(
+        _ values: @escaping @Sendable (Receiver) throws -> ValuesHandle
+    ) -> [LuaMethod<Receiver>] { summarizing(values) + reading(values) }
+
+    /// Those of them that leave the names of single values alone, for maps.
+    static func summarizing<Receiver>(
+        _ values: @escaping @Sendable (Receiver) throws -> ValuesHandle
+    ) -> [LuaMethod<Receiver>] {
+        func aggregate(
+            _ name: String, _ summary: String,
+            _ compute: @escaping @Sendable (CollectionValues) throws -> Value
+        ) -> LuaMethod<Receiver> {
+            LuaMethod(name, "() → number", summary) { receiver, call in
+                let values = try values(receiver)
+                return call.answer(values.lua(try compute(values.values)))
+            }
+        }
+        return [
+            LuaMethod("sorted", "([\"desc\"]) → Values", "The values in order.") { receiver, call in
+                let values = try values(receiver)
+                let ascending = try QueryArguments.ascending(call[2], call, 2)
+                return call.answer(
+                    values.refined(values.values.sorted(ascending: ascending)), ValuesHandle.type)
+            },
+            LuaMethod("distinct", "() → Values", "The first of each value.") { receiver, call in
+                let values = try values(receiver)
+                return call.answer(values.refined(values.values.distinct()), ValuesHandle.type)
+            },
+            LuaMethod("limit", "(n) → Values", "At most the first n values.") { receiver, call in
+                let values = try values(receiver)
+                let limited = try values.values.limited(to: Int(clamping: try call.integer(2)))
+                return call.answer(values.refined(limited), ValuesHandle.type)
+            },
+            aggregate("sum", "The sum of the values; nils do not count.") { try $0.sum() },
+            aggregate("min", "The smallest value, or nil.") { try $0.minimum() },
+            aggregate("max", "The largest value, or nil.") { try $0.maximum() },
+            aggregate("average", "The average of the values, or nil.") { try $0.average() },
+            LuaMethod("count", "() → integer", "How many values there are.") { receiver, call in
+                let values = try values(receiver)
+                return call.answer(.integer(Int64(try values.values.values().count)))
+            },
+        ]
+    }
+
+    private static func reading<Receiver>(
+        _ values: @escaping @Sendable (Receiver) throws -> ValuesHandle
+    ) -> [LuaMethod<Receiver>] {
+        [
+            LuaMethod("first", "() → value", "The first value, or nil.") { receiver, call in
+                let values = try values(receiver)
+                return call.answer(try values.values.values().first.map(values.lua) ?? .nil)
+            },
+            LuaMethod("last", "() → value", "The last value, or nil.") { receiver, call in
+                let values = try values(receiver)
+                return call.answer(try values.values.values().last.map(values.lua) ?? .nil)
+            },
+            LuaMethod(
+                "each", "() → iterator", "For loops: the values as they were when the loop began."
+            ) { receiver, call in
+                let values = try values(receiver)
+                let all = try values.values.values()
+                var next = 0
+                return call.answer(
+                    .function(
+                        call.state.makeFunction("next") { call in
+                            // A nil would end the loop.
+                            while next < all.count, all[next] == .null { next += 1 }
+                            guard next < all.count else { return call.answer(.nil) }
+                            next += 1
+                            return call.answer(values.lua(all[next - 1]))
+                        }))
+            },
+            LuaMethod("filter", "(function(value) … end) → array", "Those for which it is true.") {
+                receiver, call in
+                let values = try values(receiver)
+                let function = try call.function(2)
+                let kept = try values.values.values().map(values.lua).filter {
+                    try function.call([$0]).first?.isTruthy == true
+                }
+                return call.answer(.table(call.state.makeTable(kept)))
+            },
+            LuaMethod("map", "(function(value) … end) → array", "What it makes of each.") {
+                receiver, call in
+                let values = try values(receiver)
+                let function = try call.function(2)
+                let made = try values.values.values().map(values.lua).map {
+                    try function.call([$0]).first ?? .nil
+                }
+                return call.answer(.table(call.state.makeTable(made)))
+            },
+        ]
+    }
+}
+
+extension CollectionHandle {
+    /// The values of a collection that holds no objects.
+    fileprivate func values() throws -> ValuesHandle {
+        ValuesHandle(try CollectionValues(collection), handle, frozen)
+    }
+
+    private var holdsValues: Bool { collection.property.type != .object }
+
+    /// The methods of Results, which collections of plain values have in a form of their own.
+    static func querying(
+        _ results: @escaping @Sendable (Self) throws -> ResultsHandle
+    ) -> [LuaMethod<Self>] {
+        merged(CollectionMethods.querying(results), ValueMethods.querying { try $0.values() })
+    }
+
+    /// The same for maps.
+    static func summarizing(
+        _ results: @escaping @Sendable (Self) throws -> ResultsHandle
+    ) -> [LuaMethod<Self>] {
+        merged(CollectionMethods.summarizing(results), ValueMethods.summarizing { try $0.values() })
+    }
+
+    private static func merged(
+        _ objects: [LuaMethod<Self>], _ values: [LuaMethod<Self>]
+    ) -> [LuaMethod<Self>] {
+        objects.map { method in
+            guard let other = values.first(where: { $0.name == method.name }) else { return method }
+            return method.replaced(by: other) { $0.holdsValues }
+        }
+    }
+}

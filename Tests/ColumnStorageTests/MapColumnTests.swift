@@ -1,0 +1,81 @@
+import LMDBStorage
+import Testing
+
+@testable import ColumnStorage
+
+/// Maps as storage has them: keys and values in two tables of chunks.
+@Suite struct MapColumnTests {
+    private let table = TableID(1)
+    private let column = ColumnID(0)
+    private let owner = ObjectKey(0)
+
+    private func makeFile(_ folder: TemporaryFolder) throws -> Snapshot {
+        let snapshot = try Snapshot(
+            ColumnFile.open(path: folder.file("maps")))
+        _ = try snapshot.beginWrite()
+        let session = try #require(snapshot.write)
+        try session.define(
+            TableDefinition(
+                id: table,
+                columns: [
+                    ColumnDefinition(id: column, kind: .list, collection: .map, elementKind: .int)
+                ]))
+        _ = session.insert(table)
+        return snapshot
+    }
+
+    @Test func `mark the row as changed, and keep the number of entries in it`() throws {
+        let folder = TemporaryFolder()
+        let snapshot = try makeFile(folder)
+        _ = try snapshot.commit()
+        let before = snapshot.version
+        _ = try snapshot.beginWrite()
+        var map = try #require(snapshot.write).map(table, column, owner)
+        for number in 0..<2000 {
+            #expect(try map.set(.int(Int64(number)), for: Array("\(number)".utf8)))
+        }
+        #expect(try !map.set(.int(7), for: Array("0".utf8)))
+        _ = try snapshot.commit()
+        let rows = snapshot.table(table)
+        #expect(rows.listCount(column, owner) == 2000)
+        #expect(
+            try snapshot.changes(from: before, to: snapshot.version)?.tables[table]?
+                .modified[column]?.contains(owner) == true)
+        let reader = try #require(rows.map(column, owner))
+        #expect(try reader.value(Array("0".utf8)) == .int(7))
+        #expect(try reader.value(Array("1999".utf8)) == .int(1999))
+        #expect(try reader.value(Array("2000".utf8)) == nil)
+        #expect(try reader.key(at: 2000) == nil)
+        _ = try snapshot.beginWrite()
+        map = try #require(snapshot.write).map(table, column, owner)
+        try map.removeAll()
+        #expect(map.count == 0)
+        snapshot.cancelWrite()
+        #expect(try snapshot.table(table).map(column, owner)?.count == 2000)
+        _ = try snapshot.beginWrite()
+        try #require(snapshot.write).delete(table, owner)
+        _ = try snapshot.commit()
+        let handle = try #require(snapshot.source.handle)
+        #expect(try handle.statistics(snapshot.file.tables.lists).entries == 0)
+        #expect(try handle.statistics(snapshot.file.tables.mapKeys).entries == 0)
+    }
+
+    @Test func `report keys without values as damage`() throws {
+        let folder = TemporaryFolder()
+        let snapshot = try makeFile(folder)
+        let session = try #require(snapshot.write)
+        try session.map(table, column, owner).set(.int(1), for: Array("a".utf8))
+        _ = try snapshot.commit()
+        _ = try snapshot.beginWrite()
+        let write = try #require(snapshot.write)
+        let cursor = try write.transaction.handle.cursor(snapshot.file.tables.lists)
+        #expect(try cursor.first() != nil)
+        try cursor.delete()
+        _ = try snapshot.commit()
+        let reader = try #require(snapshot.table(table).map(column, owner))
+        let error = #expect(throws: StorageError.self) { try reader.value(Array("a".utf8)) }
+        #expect(error?.code == .damaged)
+        #expect(snapshot.table(table).mapEntries(column, owner).isEmpty)
+        #expect(snapshot.damage?.code == .damaged)
+    }
+}

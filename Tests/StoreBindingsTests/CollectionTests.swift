@@ -1,0 +1,372 @@
+import LuaHost
+import ObjectStore
+import StoreBindings
+import Testing
+
+@Suite struct CollectionTests {
+    static let schema = """
+        Dog = {
+            id = "int primary", tags = "string<>", numbers = "int?<>", bytes = "data<>", days = "date<>",
+            friends = "Dog<>", notes = "string?{}", prices = "decimal<>", scores = "double{}", any = "mixed{}", things = "mixed<>", pups = "Dog{}", list = "int[]",
+            liked = "backlinks Dog.friends", known = "backlinks Dog.pups",
+        },
+        """
+
+    private func session() throws -> Session {
+        let session = try Session(Self.schema)
+        session.expect(
+            """
+            function write(f) return store:write(f) end
+            rex = write(function() return store:create("Dog", { id = 1 }) end)
+            function text(t)
+                local parts = {}
+                for i = 1, #t do parts[i] = tostring(t[i]) end
+                return table.concat(parts, ",")
+            end
+            """)
+        return session
+    }
+
+    @Test func `wrong elements, keys and receivers are errors that say what is right`() throws {
+        let session = try session()
+        session.expect(
+            """
+            assert(code(function() rex.tags:add "x" end) == "not_in_write")
+            assert(message(function() rex.tags:add "x" end):find("set 'tags'", 1, true))
+            assert(message(function() rex.notes.a = "x" end):find("map 'notes'", 1, true))
+            write(function()
+                assert(code(function() rex.tags:add(1) end) == "type_mismatch")
+                assert(code(function() rex.tags:add(nil) end) == "missing_value")
+                assert(code(function() rex.tags:add("a", "\\xff") end) == "type_mismatch")
+                assert(code(function() rex.tags:add({}) end) == "type_mismatch")
+                assert(code(function() rex.tags[1] = "x" end) == "invalid_argument")
+                assert(code(function() rex.tags = "x" end) == "type_mismatch")
+                assert(code(function() rex.tags = { a = "x" } end) == "type_mismatch")
+                assert(message(function() rex.tags:union(3) end):find("set, list, Results or array expected", 1, true))
+                assert(code(function() rex.tags:form_union { 3 } end) == "type_mismatch")
+                assert(code(function() rex.notes[1] = "x" end) == "type_mismatch")
+                assert(code(function() rex.notes[1.5] = "x" end) == "type_mismatch")
+                assert(code(function() rex.notes[rex] = "x" end) == "type_mismatch")
+                assert(code(function() rex.notes["\\xff"] = "x" end) == "invalid_argument")
+                assert(code(function() return rex.notes[1] end) == "type_mismatch")
+                assert(code(function() for _ in ipairs(rex.notes) do end end) == "type_mismatch")
+                assert(code(function() rex.notes.a = 1 end) == "type_mismatch")
+                assert(code(function() rex.scores.a = moonpool.null end) == "missing_value")
+                assert(code(function() rex.notes = { "x" } end) == "type_mismatch")
+                assert(code(function() rex.notes = "x" end) == "type_mismatch")
+                assert(code(function() rex.pups = { a = { id = 1 } } end) == "duplicate_key")
+                assert(#rex.tags == 0 and #rex.notes == 0)
+            end)
+            assert(message(function() local f = rex.tags.add f(rex.notes, "x") end):find("set expected", 1, true))
+            assert(code(function() return rex.tags.ad end) == "unknown_property")
+            """)
+    }
+
+    @Test func `sets are ordered, unique and changed in place`() throws {
+        let session = try session()
+        session.expect(
+            """
+            write(function()
+                assert(rex.tags:add("b", "a", "b") == true)
+                assert(rex.tags:add "a" == false)
+                rex.numbers = { 3, 1, moonpool.null, 3.0 }
+                rex.bytes = { "\\xff", "" }
+                rex.days = { moonpool.date "2026-01-02T00:00:00Z", moonpool.date "2025-01-02T00:00:00Z" }
+            end)
+            assert(#rex.tags == 2 and rex.tags[1] == "a" and rex.tags[2] == "b" and rex.tags[3] == nil and rex.tags[0] == nil)
+            assert(#rex.numbers == 3 and rex.numbers[1] == nil and rex.numbers[2] == 1 and rex.numbers[3] == 3)
+            assert(rex.bytes:contains "\\xff" and rex.bytes[1] == "" and rex.days[1].year == 2025)
+            assert(rex.tags:contains "a" and not rex.tags:contains "c" and not rex.tags:contains(1))
+            assert(rex.tags:index_of "b" == 2 and rex.tags:index_of "c" == nil)
+            assert(text(rex.tags:union { "c", "a" }) == "a,b,c")
+            assert(text(rex.tags:intersection { "c", "a" }) == "a")
+            assert(text(rex.tags:difference { "c", "a" }) == "b")
+            assert(text(rex.tags:symmetric_difference { "c", "a" }) == "b,c")
+            assert(rex.tags:is_subset_of { "a", "b", "c" } and not rex.tags:is_subset_of { "a" })
+            assert(rex.tags:is_superset_of { "a" } and rex.tags:intersects { "a", "z" } and not rex.tags:intersects {})
+            write(function()
+                rex.tags:form_union { "z" }
+                rex.tags:form_difference { "a" }
+                assert(text(rex.tags) == "b,z")
+                rex.tags:form_intersection { "z", "q" }
+                assert(text(rex.tags) == "z")
+                rex.tags:form_symmetric_difference { "z", "y" }
+                assert(text(rex.tags) == "y")
+                assert(rex.tags:remove "y" == true and rex.tags:remove "y" == false)
+                rex.tags = { "q" }
+                rex.tags = rex.tags
+                assert(text(rex.tags) == "q")
+                rex.tags:clear()
+            end)
+            assert(#rex.tags == 0)
+            write(function() rex.prices = { moonpool.decimal "12.30", 12.3, 2 } end)
+            assert(#rex.prices == 2 and tostring(rex.prices[2]) == "12.30" and rex.prices:contains(12.3))
+            local shown = {}
+            write(function() rex.list = { 5, 4 } rex.numbers = rex.list end)
+            for i, v in ipairs(rex.numbers) do shown[i] = v end
+            assert(text(shown) == "4,5")
+            shown = {}
+            for i, v in pairs(rex.numbers) do shown[i] = v end
+            assert(text(shown) == "4,5" and text(rex.numbers:to_table()) == "4,5")
+            assert(tostring(rex.numbers) == "set Dog.numbers (2)")
+            assert(rex.numbers == rex.numbers and rex.numbers ~= rex.tags)
+            assert(tostring(rex):find("tags = string<>(0)", 1, true))
+            """)
+    }
+
+    @Test func `maps read and write like tables, in byte order of their keys`() throws {
+        let session = try session()
+        session.expect(
+            """
+            write(function()
+                rex.notes.b = "2" rex.notes.a = "1" rex.notes["ä"] = "3" rex.notes[""] = "0"
+                rex.notes.none = moonpool.null
+                rex.scores = { x = 1, y = 2.5 }
+            end)
+            assert(#rex.notes == 5 and rex.notes.a == "1" and rex.notes["ä"] == "3" and rex.notes.c == nil and rex.notes.none == nil)
+            assert(rex.scores.x == 1.0 and math.type(rex.scores.x) == "float")
+            assert(text(rex.notes:keys()) == ",a,b,none,ä")
+            assert(text(rex.notes:values()) == "0,1,2,null,3")
+            local shown = {}
+            for k, v in pairs(rex.notes) do shown[#shown + 1] = k .. "=" .. tostring(v) end
+            assert(text(shown) == "=0,a=1,b=2,none=nil,ä=3")
+            write(function()
+                for k in pairs(rex.notes) do rex.notes[k] = nil end
+                assert(#rex.notes == 0)
+                rex.notes.a = "1"
+                rex.notes = rex.notes
+                assert(rex.notes:remove "a" == true and rex.notes:remove "a" == false)
+                rex.notes = { b = "x" }
+                assert(rex.notes:to_table().b == "x")
+                rex.notes:clear()
+                assert(#rex.notes == 0)
+                rex.scores = {}
+            end)
+            assert(tostring(rex.notes) == "map Dog.notes (0)")
+            assert(rex.notes == rex.notes and rex.notes ~= rex.scores)
+            assert(tostring(rex):find("notes = string?{}(0)", 1, true))
+            """)
+    }
+
+    @Test func `mixed values in sets and maps`() throws {
+        let session = try session()
+        session.expect(
+            """
+            write(function()
+                rex.things = { 1, "a", 1.0, true, rex }
+                rex.any.list = { 1, { deep = "x" } }
+                rex.any.text = "t"
+            end)
+            assert(#rex.things == 4 and rex.things[1] == true and rex.things[4] == rex and rex.things:contains "a")
+            assert(#rex.any.list == 2 and rex.any.list[2].deep == "x" and rex.any:get "text" == "t")
+            write(function()
+                rex.any.list:append(3)
+                rex.any.list[2].deep = "y"
+                assert(code(function() rex.things:add { 1 } end) == "type_mismatch")
+            end)
+            assert(#rex.any.list == 3 and rex.any.list[2].deep == "y" and rex.any.none == nil)
+            """)
+    }
+
+    @Test func `data cannot hide a method of a map`() throws {
+        let session = try session()
+        session.expect(
+            """
+            write(function()
+                local wrong = message(function() rex.notes.clear = "x" end)
+                assert(wrong:find('m:set("clear", value)', 1, true), wrong)
+                assert(code(function() rex.notes.clear = "x" end) == "invalid_argument")
+                assert(code(function() rex.notes["keys"] = nil end) == "invalid_argument")
+                rex.notes:set("clear", "y")
+                rex.notes = { keys = "z", clear = "y" }
+            end)
+            assert(type(rex.notes.clear) == "function" and rex.notes:get "clear" == "y" and rex.notes:get "keys" == "z")
+            assert(text(rex.notes:keys()) == "clear,keys")
+            write(function() rex.notes:set("clear", nil) assert(rex.notes:remove "keys") end)
+            assert(#rex.notes == 0)
+            """)
+    }
+
+    @Test func `4.59 and 11.40 sets and maps of objects lose what is deleted`() throws {
+        let session = try session()
+        session.expect(
+            """
+            local max, tim
+            write(function()
+                rex.friends = { { id = 2 }, { id = 3 } }
+                max, tim = rex.friends[1], rex.friends[2]
+                assert(rex.friends:add { id = 4 } and not rex.friends:add(max))
+                rex.pups = { first = max, tim = tim, new = { id = 5 } }
+            end)
+            assert(#rex.friends == 3 and rex.friends:contains(max) and rex.pups.first == max and rex.pups.new.id == 5)
+            assert(#max.liked == 1 and max.liked[1] == rex and #max.known == 1)
+            assert(rex.friends:where("id > 2"):count() == 2 and rex.friends:sorted("id", "desc")[1].id == 4)
+            assert(rex.friends:sum "id" == 9 and rex.pups:where("id == 5"):first().id == 5 and rex.pups:max "id" == 5)
+            assert(#rex.friends:intersection(rex.pups) == 2)
+            assert(rex.friends:is_superset_of(rex.friends:where "id > 2"))
+            write(function() store:delete(max) end)
+            assert(#rex.friends == 2 and #rex.pups == 3 and rex.pups.first == nil)
+            assert(text(rex.pups:keys()) == "first,new,tim")
+            assert(not rex.friends:contains(max))
+            write(function() assert(code(function() rex.friends:add(max) end) == "invalid_object") end)
+            write(function() store:delete(rex.friends) end)
+            assert(#rex.friends == 0 and rex.pups.tim == nil and #rex.pups == 3 and #store:objects "Dog" == 2)
+            """)
+    }
+
+    @Test func `handles of a deleted owner, of frozen objects and of a closed store`() throws {
+        let session = try session()
+        session.expect(
+            """
+            write(function() rex.tags = { "a" } rex.notes = { k = "v" } rex.friends = { { id = 2 } } end)
+            local tags, notes = rex.tags, rex.notes
+            local frozen_tags, frozen_notes, old = tags:freeze(), notes:freeze(), rex:freeze()
+            assert(frozen_tags:is_frozen() and not tags:is_frozen())
+            write(function() tags:add "b" notes.k = "w" end)
+            assert(#frozen_tags == 1 and frozen_notes.k == "v" and old.notes.k == "v" and #old.tags == 1)
+            assert(old.friends[1].id == 2 and old.friends[1]:is_frozen())
+            assert(code(function() frozen_tags:add "x" end) == "frozen")
+            assert(code(function() frozen_notes.a = "x" end) == "frozen")
+            write(function() store:delete(rex) end)
+            assert(not tags:is_valid() and not notes:is_valid() and frozen_tags:is_valid())
+            for _, f in ipairs { function() return #tags end, function() return tags[1] end, function() return notes.k end,
+                function() return notes:keys() end, function() return #notes end, function() return tags:contains "a" end,
+                function() for _ in pairs(notes) do end end, function() return tags:freeze() end } do
+                assert(code(f) == "invalid_object")
+            end
+            assert(tostring(tags) == "set Dog.tags (invalid)")
+            store:close()
+            assert(code(function() return tags[1] end) == "closed" and code(function() return notes.k end) == "closed")
+            """)
+    }
+
+    @Test func `copies are plain tables, and methods serve as functions`() throws {
+        let session = try session()
+        session.expect(
+            """
+            write(function() rex.tags = { "b", "a" } rex.notes = { k = "v" } rex.pups = { p = { id = 9 } } end)
+            local copy = rex:to_table(2)
+            assert(text(copy.tags) == "a,b" and copy.notes.k == "v" and copy.pups.p.id == 9)
+            assert(moonpool.store_of(rex.tags) == store and moonpool.store_of(rex.notes) == store)
+            assert(moonpool.keys(rex.notes)[1] == "k" and moonpool.contains(rex.tags, "a"))
+            local text = store:schema "Dog"
+            assert(text.tags == "string<>" and text.notes == "string?{}" and text.pups == "Dog{}" and text.numbers == "int?<>")
+            """)
+    }
+
+    @Test func `collections may have defaults, which are checked and kept in the schema`() throws {
+        let session = try session()
+        session.expect(
+            """
+            store:define { Cat = {
+                tags = { type = "string<>", default = { "b", "a", "b" } },
+                notes = { type = "int?{}", default = { x = 1, y = moonpool.null } },
+                list = { type = "int[]", default = { 3, 1 } }, plain = { type = "int<>", default = {} },
+            } }
+            local cat = write(function() return store:create("Cat", {}) end)
+            assert(text(cat.tags) == "a,b" and text(cat.list) == "3,1" and #cat.plain == 0)
+            assert(cat.notes.x == 1 and text(cat.notes:keys()) == "x,y" and cat.notes.y == nil)
+            local given = write(function() return store:create("Cat", { tags = {}, list = { 9 } }) end)
+            assert(#given.tags == 0 and text(given.list) == "9" and given.notes.x == 1)
+            assert(store:schema("Cat").notes.default.x == 1 and store:schema("Cat").tags.type == "string<>")
+            local function wrong(type, default)
+                return code(function() store:define { Wrong = { p = { type = type, default = default } } } end)
+            end
+            assert(wrong("int<>", { "x" }) == "invalid_schema" and wrong("int{}", { 1 }) == "invalid_schema")
+            assert(wrong("int[]", { a = 1 }) == "invalid_schema" and wrong("int{}", { a = moonpool.null }) == "invalid_schema")
+            assert(wrong("int<>", 5) == "invalid_schema" and wrong("int", { 5 }) == "invalid_schema")
+            """)
+    }
+
+    @Test func `predicates over sets and maps look at their elements`() throws {
+        let session = try session()
+        session.expect(
+            """
+            write(function()
+                rex.tags = { "red", "blue" } rex.scores = { a = 1, b = 9 }
+                rex.friends = { { id = 2, tags = { "green" } } }
+                rex.pups = { x = { id = 3 }, y = moonpool.null }
+            end)
+            local function ids(predicate, ...)
+                local found = {}
+                for dog in store:objects("Dog"):where(predicate, ...):each() do found[#found + 1] = dog.id end
+                return table.concat(found, ",")
+            end
+            assert(ids("any tags == 'red'") == "1" and ids("tags.@count == 1") == "2")
+            assert(ids("none tags == 'red'") == "2,3" and ids("all tags beginswith 'g' and tags.@count > 0") == "2")
+            assert(ids("any scores > 8") == "1" and ids("scores.@sum == 10") == "1" and ids("scores.@max > $1", 8) == "1")
+            assert(ids("any friends.id == 2") == "1" and ids("any friends.tags == 'green'") == "1")
+            assert(ids("pups.@count == 2") == "1" and ids("any pups.id == 3") == "1")
+            """)
+    }
+}
+
+/// Orders and aggregates of plain values.
+@Suite struct CollectionValuesTests {
+    private func session() throws -> Session {
+        let session = try Session(CollectionTests.schema)
+        session.expect(
+            """
+            rex = store:write(function()
+                return store:create("Dog", { id = 1, list = { 3, 1, 2, 3 }, numbers = { 5, moonpool.null, 7 },
+                    scores = { b = 1.5, a = 2.5 }, tags = { "x", "y" } })
+            end)
+            function text(t) return table.concat(t:to_table(), ",") end
+            """)
+        return session
+    }
+
+    @Test func `what has no order, no sum or no such member is an error`() throws {
+        let session = try session()
+        session.expect(
+            """
+            assert(code(function() return rex.tags:sum() end) == "invalid_query")
+            assert(message(function() return rex.tags:average() end):find("'tags' is string; avg needs a number", 1, true))
+            assert(code(function() return rex.days:sum() end) == "invalid_query")
+            assert(code(function() return rex.list:sorted("up") end) ~= "no error")
+            assert(code(function() return rex.list:limit(-1) end) == "invalid_query")
+            local sorted = rex.list:sorted()
+            assert(code(function() sorted[1] = 5 end) == "invalid_argument")
+            assert(code(function() return sorted.nothing end) == "unknown_property")
+            store:write(function() store:delete(rex) end)
+            assert(not sorted:is_valid() and code(function() return #sorted end) == "invalid_object")
+            assert(tostring(sorted) == "Values (invalid)")
+            """)
+    }
+
+    @Test func `sorted, distinct and limited values follow the collection`() throws {
+        let session = try session()
+        session.expect(
+            """
+            local up, down = rex.list:sorted(), rex.list:sorted "desc"
+            assert(text(up) == "1,2,3,3" and text(down) == "3,3,2,1" and text(rex.list:distinct()) == "3,1,2")
+            assert(text(up:distinct():limit(2)) == "1,2" and #up == 4 and up[1] == 1 and up[5] == nil)
+            store:write(function() rex.list:append(0) end)
+            assert(up[1] == 0 and #down == 5 and text(down:limit(3)) == "3,3,2")
+            assert(up:first() == 0 and up:last() == 3 and rex.numbers:last() == 7 and rex.tags:first() == "x")
+            local seen = {}
+            for v in rex.numbers:each() do seen[#seen + 1] = v end
+            assert(table.concat(seen, ",") == "5,7")
+            assert(#rex.list:filter(function(v) return v > 2 end) == 2)
+            assert(rex.tags:map(function(v) return v .. "!" end)[2] == "y!")
+            assert(rex.tags:is_subset_of(rex.tags:sorted "desc"))
+            assert(tostring(up) == "Values of int (5)")
+            for i, v in ipairs(up) do assert(up[i] == v) end
+            """)
+    }
+
+    @Test func `11.53 aggregates of values leave nil out`() throws {
+        let session = try session()
+        session.expect(
+            """
+            assert(rex.list:sum() == 9 and math.type(rex.list:sum()) == "integer" and rex.list:average() == 2.25)
+            assert(rex.list:min() == 1 and rex.list:max() == 3 and rex.list:count() == 4)
+            assert(rex.numbers:sum() == 12 and rex.numbers:average() == 6.0 and rex.numbers:count() == 3)
+            assert(rex.scores:sum() == 4.0 and rex.scores:max() == 2.5 and rex.scores:sorted()[1] == 1.5)
+            store:write(function() rex.list:clear() rex.days = { moonpool.date(5), moonpool.date(3) } end)
+            assert(rex.list:sum() == 0 and rex.list:min() == nil and rex.list:average() == nil)
+            assert(rex.days:min() == moonpool.date(3) and rex.days:max() == moonpool.date(5))
+            assert(rex.prices:sum() == moonpool.decimal(0))
+            """)
+    }
+}
