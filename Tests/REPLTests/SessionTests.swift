@@ -52,6 +52,40 @@ import Testing
                 """)
     }
 
+    @Test func `shows sets, maps and values of collections`() throws {
+        let session = try TestSession(columns: 76, rows: 14)
+        _ = try session.run(
+            """
+            store:define { Dog = { id = "int primary", tags = "string<>", notes = "int?{}", pups = "Dog{}",
+              friends = "Dog<>", many = "int{}" } }
+            rex = store:write(function()
+              local many = {} for i = 1, 9 do many["k" .. i] = i end
+              return store:create("Dog", { id = 1, tags = { "b", "a" }, notes = { x = 1, ["a b"] = moonpool.null },
+                pups = { p = { id = 2 } }, friends = { { id = 3 } }, many = many })
+            end)
+            """)
+        #expect(
+            try session.run("rex") == """
+                Dog {
+                  id = 1,
+                  friends = 1 Dog,
+                  many = 9 int,
+                  notes = { ["a b"] = nil, x = 1 },
+                  pups = 1 Dog,
+                  tags = { "a", "b" }
+                }
+                """)
+        #expect(try session.run("rex.tags") == "set Dog.tags { \"a\", \"b\" }")
+        #expect(try session.run("rex.notes") == "map Dog.notes { [\"a b\"] = nil, x = 1 }")
+        #expect(try session.run("rex.pups") == "map Dog.pups { p = Dog 2 }")
+        #expect(try session.run("rex.friends").contains("friends"))
+        #expect(try session.run("rex.tags:sorted 'desc'") == "Values of string { \"b\", \"a\" }")
+        _ = try session.run(
+            "tags, notes = rex.tags, rex.notes store:write(function() store:delete(rex) end)")
+        #expect(try session.run("tags") == "set Dog.tags (invalid)")
+        #expect(try session.run("notes") == "map Dog.notes (invalid)")
+    }
+
     @Test func `shows objects, results and lists`() throws {
         let session = try TestSession(columns: 60, rows: 14)
         _ = try session.run(Self.dogs)
