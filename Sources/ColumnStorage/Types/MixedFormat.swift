@@ -37,6 +37,11 @@ struct MixedLinks {
         Int64(table.rawValue) << keyBits | key.rawValue & (1 << keyBits - 1)
     }
 
+    /// The row that a code stands for; nil if it is of another table.
+    static func key(of code: Int64, in table: TableID) -> ObjectKey? {
+        code >> keyBits == Int64(table.rawValue) ? ObjectKey(code & (1 << keyBits - 1)) : nil
+    }
+
     /// All links, in their order; damaged bytes end the walk.
     static func all(in bytes: UnsafeRawBufferPointer) -> [Link] {
         var links: [Link] = []

@@ -71,4 +71,19 @@ extension TableReader {
             try index.keys(equalTo: code, in: transaction)
         } ?? []
     }
+
+    /// The rows of `table` that the mixed values of a row lead to, in the order of the links.
+    public func mixedTargets(
+        _ row: ObjectKey, in table: TableID, through column: ColumnID
+    ) -> [ObjectKey] {
+        var codes: [Int64] = []
+        if kind(of: column) == .list {
+            for case .bytes(let bytes) in listElements(column, row) {
+                codes += bytes.withUnsafeBytes { MixedLinks.codes(in: $0) }
+            }
+        } else if let bytes = borrowedBytes(column, row) {
+            codes = MixedLinks.codes(in: bytes)
+        }
+        return codes.compactMap { MixedLinks.key(of: $0, in: table) }
+    }
 }

@@ -172,7 +172,7 @@ extension WatchGraph {
             }
         }
         for backlinks in node.backlinks {
-            rows.formUnion(Self.relinkedTargets(backlinks, in: step))
+            rows.formUnion(Self.relinkedTargets(of: node.table, backlinks, in: step))
         }
         // A row may have lost a link because it is gone itself.
         if let deleted = step.changes(of: node.table)?.deleted { rows.subtract(deleted) }
@@ -194,25 +194,31 @@ extension WatchGraph {
             for row in rows { found += reader.holders(of: row, in: target, through: column) }
         case .backlink(let column):
             let reader = view.table(nodes[node].table)
-            for row in rows { found += LinkTargets.of(row, column, in: reader) }
+            let table = nodes[parent.node].table
+            for row in rows { found += LinkTargets.of(row, column, in: reader, to: table) }
         }
         return KeySet(unordered: found)
     }
 
     /// The rows that gained or lost a link.
-    private static func relinkedTargets(_ backlinks: Backlinks, in step: VersionStep) -> KeySet {
+    private static func relinkedTargets(
+        of table: TableID, _ backlinks: Backlinks, in step: VersionStep
+    ) -> KeySet {
         guard let changes = step.changes(of: backlinks.table) else { return KeySet() }
         let old = step.old.table(backlinks.table)
         let new = step.new.table(backlinks.table)
         var found: [ObjectKey] = []
-        for row in changes.inserted { found += LinkTargets.of(row, backlinks.column, in: new) }
-        for row in changes.deleted { found += LinkTargets.of(row, backlinks.column, in: old) }
+        func targets(_ row: ObjectKey, _ rows: TableReader) -> [ObjectKey] {
+            LinkTargets.of(row, backlinks.column, in: rows, to: table)
+        }
+        for row in changes.inserted { found += targets(row, new) }
+        for row in changes.deleted { found += targets(row, old) }
         for row in changes.modified[backlinks.column] ?? KeySet() {
             var counts: [ObjectKey: Int] = [:]
-            for target in LinkTargets.of(row, backlinks.column, in: new) {
+            for target in targets(row, new) {
                 counts[target, default: 0] += 1
             }
-            for target in LinkTargets.of(row, backlinks.column, in: old) {
+            for target in targets(row, old) {
                 counts[target, default: 0] -= 1
             }
             found += counts.filter { $0.value != 0 }.keys
@@ -223,10 +229,15 @@ extension WatchGraph {
 
 /// Where the links of a row lead.
 enum LinkTargets {
-    /// The targets of a link, or of every element of a list of links.
-    static func of(_ row: ObjectKey, _ column: ColumnID, in reader: TableReader) -> [ObjectKey] {
+    /// The targets of a link, or of every element of a list of links; of links in mixed values those in `table`.
+    static func of(
+        _ row: ObjectKey, _ column: ColumnID, in reader: TableReader, to table: TableID
+    ) -> [ObjectKey] {
         let columns = reader.definition.columns
         guard columns.indices.contains(column.rawValue) else { return [] }
+        if columns[column.rawValue].isMixed {
+            return reader.mixedTargets(row, in: table, through: column)
+        }
         guard columns[column.rawValue].kind == .list else {
             return reader.link(column, row).map { [$0] } ?? []
         }

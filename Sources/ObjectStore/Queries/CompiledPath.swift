@@ -36,6 +36,8 @@ struct CompiledPath: Sendable {
         case list(slot: Int, ColumnID)
         /// To every object of another table that links here; the slot is that table's.
         case backlinks(slot: Int, ColumnID)
+        /// To every object of another table that links to one of `target` inside a mixed value.
+        case holders(slot: Int, ColumnID, target: TableID)
 
         var isToMany: Bool {
             if case .link = self { false } else { true }
@@ -100,6 +102,11 @@ struct CompiledPath: Sendable {
             return true
         case .backlinks(let slot, let column):
             for next in tables[slot].sources(of: key, through: column) {
+                guard walk(tables, next, index + 1, body) else { return false }
+            }
+            return true
+        case .holders(let slot, let column, let target):
+            for next in tables[slot].holders(of: key, in: target, through: column) {
                 guard walk(tables, next, index + 1, body) else { return false }
             }
             return true

@@ -205,15 +205,18 @@ extension PredicateCompiler {
         }
         try checkQuantifier(syntax, false, "a count", range)
         var paths: [CompiledPath] = []
-        for link in schema.links(to: target.table) {
+        for link in schema.links(to: target.table) + schema.mixedProperties {
             let property = Property(
                 "@links.\(link.classSchema.name).\(link.property.name)", .backlinks,
                 origin: Property.Origin(
                     className: link.classSchema.name, property: link.property.name))
             depend(
                 on: walk.components + [.init(property, of: target, in: schema)], in: scope)
-            let last = CompiledPath.Hop.backlinks(
-                slot: slot(link.classSchema.table), link.property.column)
+            let slot = slot(link.classSchema.table)
+            let last: CompiledPath.Hop =
+                link.property.type == .mixed
+                ? .holders(slot: slot, link.property.column, target: target.table)
+                : .backlinks(slot: slot, link.property.column)
             paths.append(CompiledPath(hops: walk.hops + [last], terminal: .object))
         }
         return PredicateOperand(

@@ -76,6 +76,15 @@ public final class Schema: Sendable {
         incoming[table] ?? []
     }
 
+    /// The mixed properties of all classes: any of them may lead to any object.
+    var mixedProperties: [LinkSource] {
+        classes.flatMap { classSchema in
+            classSchema.properties.filter { $0.type == .mixed }.map {
+                LinkSource(classSchema: classSchema, property: $0)
+            }
+        }
+    }
+
     /// The properties of a table's class that own the embedded objects they lead to.
     func embeddingProperties(of table: TableID) -> [Property] {
         embedding.isEmpty ? [] : embedding[table] ?? []

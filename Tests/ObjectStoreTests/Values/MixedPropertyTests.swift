@@ -254,6 +254,30 @@ import Testing
         #expect(try list.firstIndex(of: .string("5")) == nil)
     }
 
+    @Test func `13.42 counting all links to an object counts those in mixed values`() throws {
+        let scheduler = ManualScheduler()
+        let store = try Store.temporary(Self.classes, scheduler: scheduler)
+        let dogs = try store.write {
+            try (0..<2).map { try store.create("Dog", .list([.int(Int64($0))])) }
+        }
+        let link = Value.object(dogs[0].reference)
+        var heard: [[Int]] = []
+        let linked = try store.objects("Dog").filtered("@links.@count > 2")
+        let token = try linked.observe { heard.append($0.insertions + $0.deletions) }
+        scheduler.settle()
+        let box = try store.write {
+            try store.create(
+                "Box", .list([.int(1), .list([link, .list([link])]), .list([.int(5), link])]))
+        }
+        scheduler.settle()
+        #expect(try linked.keys().array == [dogs[0].key])
+        try store.write { try box.set("any", .object(dogs[1].reference)) }
+        scheduler.settle()
+        #expect(try store.objects("Dog").filtered("@links.@count == 1").count() == 2)
+        #expect(heard == [[], [0], [0]])
+        token.invalidate()
+    }
+
     @Test func `13.50 sorting by a mixed property puts types in their order, nil first`() throws {
         let values: [Value] = [
             .string("b"), .int(3), .null, .list([]), .double(2.5), .bool(true), .string("a"),
