@@ -25,7 +25,8 @@ struct SchemaArguments {
             }
             let isEmbedded = try Self.isEmbedded(properties, name)
             return ClassSchema(
-                name, try self.properties(properties, of: name), isEmbedded: isEmbedded)
+                name, try self.properties(properties, of: name), isEmbedded: isEmbedded,
+                indexes: try Self.indexes(properties["indexes"], name) ?? [])
         }.sorted { $0.name < $1.name }
     }
 
@@ -41,6 +42,25 @@ struct SchemaArguments {
         return false
     }
 
+    /// `indexes = { {"owner", "age"} }` beside the properties; nil for what a property of that name is.
+    private static func indexes(
+        _ value: LuaValue, _ className: String
+    ) throws -> [CompositeIndex]? {
+        guard let table = value.table, table.pairs.allSatisfy({ $0.key.integer != nil }) else {
+            return nil
+        }
+        return try table.array.map { element in
+            guard let names = element.table?.array.compactMap(\.text), !names.isEmpty,
+                names.count == element.table?.count
+            else {
+                throw invalid(
+                    "'\(className)': 'indexes' is an array of arrays of property names, as in "
+                        + "{ {\"owner\", \"age\"} }")
+            }
+            return CompositeIndex(names)
+        }
+    }
+
     private func properties(_ table: LuaTable, of className: String) throws -> [Property] {
         guard table.count == 0 else { return try ordered(table, of: className) }
         var properties: [Property] = []
@@ -50,6 +70,7 @@ struct SchemaArguments {
                     "'\(className)' has property names as keys, got a \(key.typeName)")
             }
             if name == "embedded", case .boolean = value { continue }
+            if name == "indexes", try Self.indexes(value, className) != nil { continue }
             properties.append(try property(name, value, in: className))
         }
         // The primary key first, then alphabetical: a Lua table has no order of its own.
@@ -61,7 +82,7 @@ struct SchemaArguments {
     /// `{ {"id", "int primary"}, {"name", "string"} }`.
     private func ordered(_ table: LuaTable, of className: String) throws -> [Property] {
         for (key, _) in table.pairs where key.integer == nil {
-            guard key.text == "embedded" else {
+            guard key.text == "embedded" || key.text == "indexes" else {
                 throw Self.invalid(
                     "'\(className)' mixes an array of properties with the key \(key.text ?? "?")")
             }
@@ -189,6 +210,13 @@ struct SchemaText {
     func table(_ classSchema: ClassSchema) -> LuaTable {
         let result = handle.state.makeTable(fields: classSchema.properties.count)
         if classSchema.isEmbedded { result["embedded"] = .boolean(true) }
+        if !classSchema.indexes.isEmpty {
+            result["indexes"] = .table(
+                handle.state.makeTable(
+                    classSchema.indexes.map { index in
+                        .table(handle.state.makeTable(index.properties.map(LuaValue.text)))
+                    }))
+        }
         for property in classSchema.properties {
             let text = LuaValue.text(PropertySyntax.text(of: property))
             let function = handle.functionDefaults.function(of: property, in: classSchema)

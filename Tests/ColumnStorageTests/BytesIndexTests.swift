@@ -162,6 +162,54 @@ import Testing
         }
     }
 
+    @Test(arguments: 1...6 as ClosedRange<UInt64>)
+    func `ascending entries, with look-ups and other changes between them`(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let environment = try TemporaryEnvironment()
+        let pages = IndexPages(environment.blocks)
+        let index = BytesIndex(table: TableID(1), column: ColumnID(1), pages: pages)
+        var model = Model()
+        var next = 0
+        for _ in 0..<4 {
+            let write = try environment.beginWrite()
+            pages.invalidate()
+            for _ in 0..<Int.random(in: 1...600, using: &generator) {
+                var text = "key \(next + 1_000_000)"
+                switch Int.random(in: 0..<(seed % 2 == 0 ? 12 : 300), using: &generator) {
+                case 0:
+                    text = "key \(Int.random(in: 1_000_000...1_000_000 + next, using: &generator))"
+                case 1 where !model.entries.isEmpty:
+                    // because: there are entries.
+                    let gone = model.entries.randomElement(using: &generator)!
+                    try gone.bytes.withUnsafeBytes {
+                        try index.remove($0, ObjectKey(gone.key), in: write.handle)
+                    }
+                    model.remove(gone)
+                    continue
+                case 2: try index.flush(in: write.handle)
+                case 3:
+                    text =
+                        model.entries.last.map { String(decoding: $0.bytes, as: UTF8.self) } ?? text
+                default: next += Int.random(in: 1...3, using: &generator)
+                }
+                let pair = Pair(bytes: Array(text.utf8), key: Int64(next) + 5)
+                let isKnown = model.entries.contains { $0.bytes == pair.bytes }
+                let found = try pair.bytes.withUnsafeBytes { try index.find($0, in: write.handle) }
+                #expect((found != nil) == isKnown)
+                try pair.bytes.withUnsafeBytes {
+                    try index.insert($0, ObjectKey(pair.key), in: write.handle)
+                }
+                model.insert(pair)
+            }
+            try check(index, model, write.handle, 0, &generator)
+            try index.flush(in: write.handle)
+            try write.commit()
+            pages.invalidate()
+            let read = try environment.beginRead()
+            try check(index, model, read.handle, 0, &generator)
+        }
+    }
+
     @Test func `removes all entries of its column only`() throws {
         let environment = try TemporaryEnvironment()
         let pages = IndexPages(environment.blocks)

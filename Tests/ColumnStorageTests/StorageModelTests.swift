@@ -183,5 +183,6 @@ struct ModelRow: Equatable {
             }
         }
         for (snapshot, model) in older { check(snapshot, model, "older version") }
+        #expect(try live.verify() == [])
     }
 }

@@ -89,6 +89,24 @@ import Testing
             """)
     }
 
+    @Test func `indexes over several properties`() {
+        session.expect(
+            """
+            store:define { Cat = { name = "string", age = "int", indexes = { {"name", "age"} } } }
+            store:define { Cow = { { "name", "string" }, { "age", "int" }, indexes = { {"age", "name"} } } }
+            assert(store:schema "Cat".indexes[1][2] == "age")
+            assert(store:schema "Cow".indexes[1][1] == "age")
+            store:define { Ape = store:schema "Cat", Hen = { indexes = "int" }, Pig = { indexes = { type = "int" }, a = "int" } }
+            assert(store:schema "Ape".indexes[1][1] == "name" and store:schema "Hen".indexes == "int")
+            assert(store:schema "Pig".indexes == "int")
+            assert(store:objects "Cat":where("age > 3 and name == 'a'"):explain():find("together", 1, true))
+            for _, bad in ipairs { { "name" }, { {} }, { { 1 } }, { { "name", "x" } }, { { "name", "name" } } } do
+                local ok, err = pcall(store.define, store, { Bad = { name = "string", indexes = bad } })
+                assert(not ok and err.code == "invalid_schema", tostring(err))
+            end
+            """)
+    }
+
     @Test func `full-text search`() {
         session.expect(
             """

@@ -10,8 +10,8 @@ import Testing
         local store = moonpool.open {
           path = arg[1], durability = "full",
           schema = {
-            Entry = { id = "int primary", text = "string", parts = "Part[]" },
-            Part = { number = "int", text = "string indexed" },
+            Entry = { id = "int primary", text = "string fulltext", parts = "Part[]" },
+            Part = { number = "int", text = "string indexed", indexes = { {"number", "text"} } },
             Total = { name = "string primary", count = "int" },
           },
         }
@@ -74,6 +74,8 @@ import Testing
             let found = try #require(Int(checked.output.filter(\.isNumber)))
             #expect(found >= acknowledged, "round \(round)")
             #expect(found <= acknowledged + 1, "round \(round)")
+            let sound = try Tool.run(["check", store])
+            #expect(sound.exitCode == 0, "round \(round): \(sound.output)\(sound.error)")
         }
     }
 }

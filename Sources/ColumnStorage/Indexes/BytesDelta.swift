@@ -1,6 +1,9 @@
 /// What a write has done to an index of bytes and has not yet merged into the blocks: a log of
 /// insertions and removals, a hash over it for look-ups, and its sums in order, each brought up to
 /// date only when asked for.
+///
+/// As long as entries arrive in ascending order, as in a bulk load by ascending keys, the log is in
+/// order itself: look-ups bisect it, and one above everything ends at once.
 struct BytesDelta {
     struct Record: BitwiseCopyable {
         var entry: BytesEntry
@@ -16,6 +19,11 @@ struct BytesDelta {
     private var hashed = 0
     private var sums = GrowableBuffer<Record>()
     private var summed = 0
+    /// Whether the log is nothing but insertions, each greater than the one before.
+    private(set) var isAscending = true
+    /// The greatest bytes of the blocks; nil when there are none, or not yet known.
+    private var greatest: BytesView?
+    private(set) var knowsGreatest = false
 
     func deallocate() {
         log.deallocate()
@@ -30,15 +38,64 @@ struct BytesDelta {
 
     mutating func add(_ bytes: UnsafeRawBufferPointer, _ key: Int64, change: Int32) {
         let copy = BytesView(start: arena.copy(bytes), count: bytes.count)
-        log.append(
-            Record(entry: BytesEntry(bytes: copy, key: key), change: change, previous: 0))
+        let entry = BytesEntry(bytes: copy, key: key)
+        var previous: UInt32 = 0
+        if isAscending {
+            if change != 1 || log.last.map({ $0.entry.compare(entry) >= 0 }) ?? false {
+                isAscending = false
+            } else if let last = log.last, last.entry.bytes.compare(copy) == 0 {
+                previous = UInt32(truncatingIfNeeded: log.count)
+            }
+        }
+        log.append(Record(entry: entry, change: change, previous: previous))
+    }
+
+    /// Whether it is time to find out what the greatest bytes of the blocks are.
+    ///
+    /// A transaction of one insertion would spend as long on that as on the insertion.
+    var wantsGreatest: Bool { !knowsGreatest && isAscending && log.count >= 4 }
+
+    /// The greatest bytes of the blocks, of which a copy is kept; nil when there are no blocks.
+    mutating func setGreatest(_ bytes: [UInt8]?) {
+        greatest = bytes.map { BytesView(arena.copy($0)) }
+        knowsGreatest = true
+    }
+
+    /// Whether some bytes are known to be above all that are stored or pending.
+    func isAboveAll(_ bytes: BytesView) -> Bool {
+        guard knowsGreatest, isAscending, let last = log.last else { return false }
+        return last.entry.bytes.compare(bytes) < 0
+            && greatest.map { $0.compare(bytes) < 0 } ?? true
+    }
+
+    /// Whether everything pending goes behind the blocks.
+    var isTail: Bool {
+        guard knowsGreatest, isAscending, !log.isEmpty else { return false }
+        return greatest.map { $0.compare(log[0].entry.bytes) < 0 } ?? true
     }
 
     /// The log position + 1 of the newest record of some bytes, or 0.
     mutating func newestRecord(of bytes: BytesView) -> UInt32 {
         if log.isEmpty { return 0 }
+        if isAscending { return lastRecord(of: bytes) }
         if hashed < log.count { hashLog() }
         return buckets[bucket(of: bytes)]
+    }
+
+    /// The same while the log is in order.
+    private func lastRecord(of bytes: BytesView) -> UInt32 {
+        var low = 0
+        var high = log.count
+        while low < high {
+            let middle = (low &+ high) &>> 1
+            if log[middle].entry.bytes.compare(bytes) <= 0 {
+                low = middle &+ 1
+            } else {
+                high = middle
+            }
+        }
+        guard low > 0, log[low &- 1].entry.bytes.compare(bytes) == 0 else { return 0 }
+        return UInt32(truncatingIfNeeded: low)
     }
 
     private func bucket(of bytes: BytesView) -> Int {

@@ -5,6 +5,11 @@ extension BytesIndex {
     /// Pending changes are merged early when they take more memory than this.
     private static let pendingLimit = 64 << 20
 
+    /// Ascending changes behind all blocks are put away when they take more memory than this.
+    ///
+    /// That costs no more early than late, because no block is written a second time but the last.
+    private static let tailLimit = 8 << 20
+
     /// Adds an entry: a copy of the bytes and a record in memory.
     package func insert(
         _ bytes: UnsafeRawBufferPointer, _ key: ObjectKey, in transaction: TransactionHandle
@@ -26,7 +31,29 @@ extension BytesIndex {
         if delta == nil { delta = BytesDelta() }
         // because: it was made above.
         delta!.add(bytes, key.rawValue, change: change)
-        if delta!.size > Self.pendingLimit { try flush(in: transaction) }
+        if delta!.wantsGreatest { delta!.setGreatest(try greatestStored(transaction)) }
+        let limit = delta!.isAscending ? Self.tailLimit : Self.pendingLimit
+        if delta!.size > limit, delta!.size > Self.pendingLimit || delta!.isTail {
+            try flush(in: transaction)
+        }
+    }
+
+    private func greatestStored(
+        _ transaction: TransactionHandle
+    ) throws(StorageError) -> [UInt8]? {
+        let cursor = try transaction.cursor(pages.blocks)
+        var following = IndexKey.following(prefix)
+        let result = withUnsafeBytes(of: &following) { bytes -> Result<Entry?, StorageError> in
+            do throws(StorageError) {
+                return .success(
+                    try cursor.setRange(bytes) == nil ? try cursor.last() : try cursor.previous())
+            } catch { return .failure(error) }
+        }
+        guard let last = try result.get(), IndexKey.hasPrefix(last.key, prefix) else { return nil }
+        guard let block = BytesBlock(last.value) else { throw damaged(transaction) }
+        let part = block.ownPart(block.count - 1)
+        return [UInt8](block.common.buffer)
+            + [UInt8](UnsafeRawBufferPointer(start: part.start, count: part.count))
     }
 
     /// Forgets all changes since the last ``flush(in:)``.

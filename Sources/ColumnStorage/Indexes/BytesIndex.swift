@@ -43,6 +43,7 @@ package final class BytesIndex {
         _ bytes: UnsafeRawBufferPointer, in transaction: TransactionHandle
     ) throws(StorageError) -> ObjectKey? {
         let view = BytesView(bytes)
+        if delta?.isAboveAll(view) == true { return nil }
         if delta != nil, delta!.newestRecord(of: view) != 0 {  // because: tested
             return try keys(equalTo: bytes, in: transaction).first
         }
@@ -163,15 +164,59 @@ package final class BytesIndex {
 
     /// The rows from some bytes on and below others, in order of value, then key.
     package func keys(
-        from lower: [UInt8], below upper: [UInt8], in transaction: TransactionHandle
+        from lower: [UInt8], below upper: [UInt8]?, in transaction: TransactionHandle
     ) throws(StorageError) -> [ObjectKey] {
         var result: [ObjectKey] = []
-        try forEach(from: lower, in: transaction) { bytes, key in
-            let isBelow = upper.withUnsafeBytes { BytesView(bytes).compare(BytesView($0)) < 0 }
-            if isBelow { result.append(key) }
-            return isBelow
+        let failure = (upper ?? []).withUnsafeBytes { buffer -> StorageError? in
+            let end = upper == nil ? nil : BytesView(buffer)
+            do throws(StorageError) {
+                try forEach(from: lower, in: transaction) { bytes, key in
+                    let isBelow = end.map { BytesView(bytes).compare($0) < 0 } ?? true
+                    if isBelow { result.append(key) }
+                    return isBelow
+                }
+                return nil
+            } catch { return error }
         }
+        if let failure { throw failure }
         return result
+    }
+
+    /// How many entries there are from some bytes on and below others; stops somewhere above `most`.
+    package func count(
+        from lower: [UInt8], below upper: [UInt8]?, atMost most: Int,
+        in transaction: TransactionHandle
+    ) throws(StorageError) -> Int {
+        let result = lower.withUnsafeBytes { lower in
+            (upper ?? []).withUnsafeBytes { bytes -> Result<Int, StorageError> in
+                let upper = upper == nil ? nil : BytesView(bytes)
+                do throws(StorageError) {
+                    return .success(
+                        try count(from: BytesView(lower), below: upper, most, transaction))
+                } catch { return .failure(error) }
+            }
+        }
+        return try result.get()
+    }
+
+    private func count(
+        from lower: BytesView, below upper: BytesView?, _ most: Int,
+        _ transaction: TransactionHandle
+    ) throws(StorageError) -> Int {
+        var total = 0
+        try forEachStoredBlock(from: lower, transaction) { block, start, _ in
+            let end = upper.map { block.lowerBound($0).index } ?? block.count
+            total += Swift.max(0, end - start)
+            return end == block.count && total <= most
+        }
+        guard hasChanges, delta != nil else { return total }
+        for record in delta!.sortedSums()  // because: tested
+        where record.entry.bytes.compare(lower) >= 0
+            && upper.map({ record.entry.bytes.compare($0) < 0 }) ?? true
+        {
+            total += Int(record.change)
+        }
+        return total
     }
 
     /// Calls `body` with the rows whose value begins with some bytes, in no order; several values of

@@ -234,15 +234,18 @@ package final class IntIndex {
     }
 
     /// How many entries a range of values has; reads two blocks and the headers of those between.
+    ///
+    /// Stops somewhere above `most`.
     package func count(
-        from lower: Int64 = .min, through upper: Int64 = .max, in transaction: TransactionHandle
+        from lower: Int64 = .min, through upper: Int64 = .max, atMost most: Int = .max,
+        in transaction: TransactionHandle
     ) throws(StorageError) -> Int {
         guard lower <= upper else { return 0 }
         var total = 0
         try forEachStoredBlock(from: lower, transaction) { block, start in
             if block.value(block.count - 1) <= upper {
                 total += block.count - start
-                return true
+                return total <= most
             }
             total += Swift.max(0, block.lowerBound(value: upper + 1) - start)
             return false

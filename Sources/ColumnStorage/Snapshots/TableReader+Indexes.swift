@@ -121,6 +121,42 @@ extension TableReader {
         } ?? []
     }
 
+    /// The rows from some bytes on and below others, in the order of the index; an open end is nil.
+    ///
+    /// Nil without an index.
+    public func keys(_ column: ColumnID, from lower: [UInt8], below upper: [UInt8]?) -> [ObjectKey]?
+    {
+        guard let index = bytesIndex(column) else { return nil }
+        return read { (transaction) throws(StorageError) in
+            try index.keys(from: lower, below: upper, in: transaction)
+        } ?? []
+    }
+
+    /// How many rows an index of integers has in a range; nil without an index, and for more than
+    /// `most`.
+    ///
+    /// Much cheaper than reading the rows.
+    public func count(
+        _ column: ColumnID, from lower: Int64, through upper: Int64, atMost most: Int
+    ) -> Int? {
+        guard let index = intIndex(column), kind(of: column) != .link else { return nil }
+        let count = read { (transaction) throws(StorageError) in
+            try index.count(from: lower, through: upper, atMost: most, in: transaction)
+        }
+        return count.flatMap { $0 <= most ? $0 : nil }
+    }
+
+    /// How many rows an index of bytes has from some bytes on and below others, as for integers.
+    public func count(
+        _ column: ColumnID, from lower: [UInt8], below upper: [UInt8]?, atMost most: Int
+    ) -> Int? {
+        guard let index = bytesIndex(column) else { return nil }
+        let count = read { (transaction) throws(StorageError) in
+            try index.count(from: lower, below: upper, atMost: most, in: transaction)
+        }
+        return count.flatMap { $0 <= most ? $0 : nil }
+    }
+
     func bytesIndex(_ column: ColumnID) -> BytesIndex? {
         bytesIndexes.indices.contains(column.rawValue) ? bytesIndexes[column.rawValue] : nil
     }

@@ -61,6 +61,12 @@ extension Results {
             return
                 "looks up \(words) \(words == 1 ? "word" : "words") of '\(property(column))' in its "
                 + "full-text index" + rest
+        case .composite(let access):
+            let names = access.columns.prefix(access.equalCount + (access.hasRange ? 1 : 0))
+                .map { "'\(property($0))'" }
+            return "looks up \(names.joined(separator: ", ")) together in an index" + rest
+        case .bytesRange(let column, _, _):
+            return "reads a range of '\(property(column))' from its index" + rest
         case .range(let column, let low, let high):
             return "reads \(low) to \(high) of '\(property(column))' from its index\(rest)"
         case .links(let column, let targets):

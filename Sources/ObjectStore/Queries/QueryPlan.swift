@@ -11,6 +11,8 @@ struct QueryPlan {
         case bytes(ColumnID, [[UInt8]], isUnique: Bool)
         case links(ColumnID, [ObjectKey])
         case text(ColumnID, TextQuery)
+        case bytesRange(ColumnID, from: [UInt8], below: [UInt8]?)
+        case composite(CompositeAccess)
     }
 
     let access: Access
@@ -27,6 +29,15 @@ struct QueryPlan {
             guard let (rank, access) = QueryPlan.access(node, rows) else { continue }
             if let found = best, found.rank <= rank { continue }
             best = (rank, access)
+        }
+        if best.map({ $0.rank > 0 }) ?? true, let access = CompositeAccess.find(conjuncts, rows) {
+            best = (1, .composite(access))
+        }
+        if best.map({ $0.rank > 2 }) ?? true,
+            let (count, access) = IndexRange.find(conjuncts, rows),
+            best.map({ $0.rank > 3 + count }) ?? true
+        {
+            best = (3 + count, access)
         }
         access = best?.access ?? .scan
         if case .text = access { isExact = conjuncts.count == 1 } else { isExact = false }
@@ -50,6 +61,10 @@ struct QueryPlan {
             return targets.flatMap { rows.sources(of: $0, through: column) }.sorted()
         case .text(let column, let search):
             return rows.rows(column, matching: search)
+        case .bytesRange(let column, let from, let below):
+            return rows.keys(column, from: from, below: below)?.sorted()
+        case .composite(let access):
+            return access.candidates(rows)
         }
     }
 
@@ -86,9 +101,6 @@ struct QueryPlan {
             return (isUnique ? 0 : 1, .ints(id, [value], isUnique: isUnique))
         case (.intIn(let values), .int) where values.count <= most:
             return (2 + values.count, .ints(id, values, isUnique: isUnique))
-        case (.intBetween(let low, let high), .int) where isUnique:
-            let (width, overflow) = high.subtractingReportingOverflow(low)
-            return overflow || width >= most ? nil : (3 + Int(width), .range(id, low, high))
         case (.bytes(.compare(.equal, let text)), .string),
             (.bytes(.compare(.equal, let text)), .bytes12),
             (.bytes(.compare(.equal, let text)), .bytes16):

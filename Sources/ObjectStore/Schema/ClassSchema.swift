@@ -14,6 +14,8 @@ public final class ClassSchema: Sendable {
     /// Whether its objects belong to exactly one parent each: made, replaced and deleted with the
     /// property that holds them.
     public let isEmbedded: Bool
+    /// The indexes over several properties.
+    public let indexes: [CompositeIndex]
     /// How many columns the table has ever had; dropped ones keep their number.
     let columnCount: Int
 
@@ -25,15 +27,21 @@ public final class ClassSchema: Sendable {
     /// Describes a class that is yet to be stored.
     ///
     /// Duplicate names are found by validation.
-    public convenience init(_ name: String, _ properties: [Property], isEmbedded: Bool = false) {
-        self.init(name, properties, table: .unassigned, columnCount: 0, isEmbedded: isEmbedded)
+    public convenience init(
+        _ name: String, _ properties: [Property], isEmbedded: Bool = false,
+        indexes: [CompositeIndex] = []
+    ) {
+        self.init(
+            name, properties, table: .unassigned, columnCount: 0, isEmbedded: isEmbedded,
+            indexes: indexes)
     }
 
     init(
         _ name: String, _ properties: [Property], table: TableID, columnCount: Int,
-        isEmbedded: Bool
+        isEmbedded: Bool, indexes: [CompositeIndex]
     ) {
         self.name = name
+        self.indexes = indexes
         self.isEmbedded = isEmbedded
         self.properties = properties
         self.table = table
@@ -88,7 +96,7 @@ extension ClassSchema: Hashable {
         left === right
             || (left.name == right.name && left.table == right.table
                 && left.columnCount == right.columnCount && left.isEmbedded == right.isEmbedded
-                && left.properties == right.properties)
+                && left.indexes == right.indexes && left.properties == right.properties)
     }
 
     /// Hashes the class's place.

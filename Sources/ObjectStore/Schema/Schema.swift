@@ -125,6 +125,8 @@ public final class Schema: Sendable {
                 columns[property.column.rawValue] = column
             }
         }
-        return TableDefinition(id: classSchema.table, columns: columns)
+        return TableDefinition(
+            id: classSchema.table, columns: columns,
+            compositeIndexes: classSchema.compositeIndexDefinitions)
     }
 }

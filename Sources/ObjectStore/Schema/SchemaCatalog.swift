@@ -31,6 +31,12 @@ enum SchemaCatalog {
             writer.byte(classSchema.isEmbedded ? 1 : 0)
             writer.number(UInt64(classSchema.properties.count))
             for property in classSchema.properties { encode(property, &writer) }
+            writer.number(UInt64(classSchema.indexes.count))
+            for index in classSchema.indexes {
+                writer.number(UInt64(index.id))
+                writer.number(UInt64(index.properties.count))
+                for name in index.properties { writer.text(name) }
+            }
         }
         return writer.bytes
     }
@@ -58,12 +64,24 @@ enum SchemaCatalog {
                 else { throw ByteReader.damaged }
                 return property
             }
-            classes.append(
-                ClassSchema(
-                    name, properties, table: table, columnCount: columnCount,
-                    isEmbedded: isEmbedded))
+            let classSchema = ClassSchema(
+                name, properties, table: table, columnCount: columnCount, isEmbedded: isEmbedded,
+                indexes: try decodeIndexes(&reader))
+            guard classSchema.indexes.allSatisfy({ $0.fault(in: classSchema) == nil }) else {
+                throw ByteReader.damaged
+            }
+            classes.append(classSchema)
         }
         return Schema(classes: classes, version: version, nextTable: nextTable)
+    }
+
+    private static func decodeIndexes(_ reader: inout ByteReader) throws -> [CompositeIndex] {
+        try (0..<(try reader.count())).map { _ in
+            let id = try Int(exactly: reader.number()).orDamaged()
+            guard id < ColumnID.limit else { throw ByteReader.damaged }
+            return CompositeIndex(
+                try (0..<(try reader.count())).map { _ in try reader.text() }, id: id)
+        }
     }
 
     private enum Flag {

@@ -96,7 +96,7 @@ private struct Planner {
         }
         let result = ClassSchema(
             stored.name, properties, table: stored.table, columnCount: columnCount,
-            isEmbedded: wanted.isEmbedded)
+            isEmbedded: wanted.isEmbedded, indexes: wanted.numberedIndexes(after: stored.indexes))
         if stored.isEmbedded != wanted.isEmbedded {
             refuse(
                 "'\(stored.name)' would \(wanted.isEmbedded ? "become" : "no longer be") embedded")
@@ -120,7 +120,8 @@ private struct Planner {
         nextTable += 1
         return ClassSchema(
             wanted.name, properties, table: TableID(rawValue: nextTable - 1),
-            columnCount: columnCount, isEmbedded: wanted.isEmbedded)
+            columnCount: columnCount, isEmbedded: wanted.isEmbedded,
+            indexes: wanted.numberedIndexes(after: []))
     }
 
     /// Whether a property keeps its column, and with it its values.

@@ -49,6 +49,10 @@ struct SchemaValidation {
                         + "its objects are found through their parents")
             }
             for property in properties { check(property, of: classSchema) }
+            faults += classSchema.indexes.compactMap { $0.fault(in: classSchema) }
+            if Set(classSchema.indexes.map(\.properties)).count < classSchema.indexes.count {
+                faults.append("'\(classSchema.name)' declares an index twice; declare it once")
+            }
         }
     }
 

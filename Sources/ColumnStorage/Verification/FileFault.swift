@@ -1,0 +1,45 @@
+/// Something in a file that cannot be right, and where it is.
+public struct FileFault: Hashable, Sendable {
+    /// The table; nil where it concerns the whole file.
+    public let table: TableID?
+    /// The column; nil where it concerns whole rows.
+    public let column: ColumnID?
+    /// The row; nil where it concerns no single one.
+    public let key: ObjectKey?
+    /// What is wrong, in words.
+    public let what: String
+
+    init(_ what: String, table: TableID? = nil, column: ColumnID? = nil, key: ObjectKey? = nil) {
+        self.table = table
+        self.column = column
+        self.key = key
+        self.what = what
+    }
+}
+
+/// The faults found so far; more than enough of them are counted no further.
+final class FaultList {
+    private(set) var faults: [FileFault] = []
+    private let limit: Int
+
+    init(_ limit: Int) { self.limit = limit }
+
+    var isFull: Bool { faults.count >= limit }
+
+    func add(_ fault: FileFault) { if !isFull { faults.append(fault) } }
+}
+
+/// The sum of a multiset of entries: two with the same entries have the same sum, and two with
+/// different ones almost never.
+struct EntrySum: Equatable {
+    private(set) var count = 0
+    private var sum: UInt64 = 0
+
+    mutating func add(_ value: UInt64, _ key: Int64) {
+        count += 1
+        var mixed = value &+ UInt64(bitPattern: key) &* 0x9E37_79B9_7F4A_7C15
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        sum &+= mixed ^ (mixed >> 31)
+    }
+}

@@ -1,0 +1,237 @@
+import LMDBStorage
+
+// Indexes: every row has its entries, and there are no others.
+extension TableVerifier {
+    func verifyIndexes() throws(StorageError) {
+        var places: Set<Int> = []
+        for column in definition.columns where !column.isDropped {
+            if column.usesIntIndex || column.usesBytesIndex { places.insert(column.id.rawValue) }
+            if column.kind == .list {
+                try verifyListColumn(column)
+            } else if column.isMixed {
+                try verifyMixed(column)
+            } else if column.usesIntIndex {
+                try verifyInts(column)
+            } else if column.usesBytesIndex {
+                try verifyBytes(column)
+            }
+        }
+        for index in definition.rowIndexes {
+            places.insert(index.place.rawValue)
+            try verifyRowIndex(index)
+        }
+        try verifyPlaces(places)
+    }
+
+    private func intIndex(_ column: ColumnID) -> IntIndex {
+        IntIndex(
+            table: definition.id, column: column,
+            pages: IndexPages(tables.indexes(of: definition.id)))
+    }
+
+    private func bytesIndex(_ place: ColumnID) -> BytesIndex {
+        BytesIndex(
+            table: definition.id, column: place,
+            pages: IndexPages(tables.indexes(of: definition.id)))
+    }
+
+    /// Runs a look at an index; blocks that make no sense are a fault, not an error.
+    private func look(
+        _ column: ColumnID?, _ what: String, _ body: () throws(StorageError) -> Void
+    ) throws(StorageError) {
+        do throws(StorageError) { try body() } catch {
+            guard error.code == .damaged else { throw error }
+            fault("\(what) has a block that makes no sense", column)
+        }
+    }
+
+    private func verifyInts(_ column: ColumnDefinition) throws(StorageError) {
+        let index = intIndex(column.id)
+        var expected = EntrySum()
+        try forEachRow { key throws(StorageError) in
+            if let value = indexed(column, key) {
+                expected.add(UInt64(bitPattern: value), key.rawValue)
+            }
+        }
+        try look(column.id, "the index") { () throws(StorageError) in
+            let stored = try verifyEntries(index, column) { value, key in
+                reader.isPresent(key) && indexed(column, key) == value
+            }
+            guard stored != expected else { return }
+            try forEachRow { key throws(StorageError) in
+                guard let value = indexed(column, key) else { return }
+                if try !index.keys(equalTo: value, in: transaction).contains(key) {
+                    fault("its value \(value) is missing in the index", column.id, key)
+                }
+            }
+            if !faults.isFull {
+                fault(
+                    "the index has \(stored.count) entries instead of \(expected.count)", column.id)
+            }
+        }
+    }
+
+    /// The entries of an index of integers, each of which must be in order and belong to a row.
+    private func verifyEntries(
+        _ index: IntIndex, _ column: ColumnDefinition,
+        _ belongs: (Int64, ObjectKey) -> Bool
+    ) throws(StorageError) -> EntrySum {
+        var stored = EntrySum()
+        var last: IntEntry?
+        try index.forEach(in: transaction) { value, key in
+            let entry = IntEntry(value: value, key: key.rawValue)
+            if let last, entry < last || entry == last && column.kind != .list && !column.isMixed {
+                fault("the index is out of order at \(value)", column.id, key)
+            } else if column.index == .unique, last?.value == value {
+                fault("the value \(value) is in the unique index twice", column.id, key)
+            } else if !belongs(value, key) {
+                fault("the index names it for \(value), which it does not hold", column.id, key)
+            }
+            last = entry
+            stored.add(UInt64(bitPattern: value), key.rawValue)
+            return !faults.isFull
+        }
+        return stored
+    }
+
+    private func indexed(_ column: ColumnDefinition, _ key: ObjectKey) -> Int64? {
+        switch column.kind {
+        case .int: reader.int(column.id, key)
+        case .bool: reader.bool(column.id, key).map { $0 ? 1 : 0 }
+        case .link: reader.link(column.id, key)?.rawValue
+        default: nil
+        }
+    }
+
+    /// The links inside mixed values.
+    private func verifyMixed(_ column: ColumnDefinition) throws(StorageError) {
+        var expected = EntrySum()
+        try forEachRow { key throws(StorageError) in
+            guard let bytes = reader.borrowedBytes(column.id, key) else { return }
+            for code in MixedLinks.codes(in: bytes) {
+                expected.add(UInt64(bitPattern: code), key.rawValue)
+            }
+        }
+        try verifyLinkIndex(column, expected)
+    }
+
+    private func verifyListColumn(_ column: ColumnDefinition) throws(StorageError) {
+        var expected = EntrySum()
+        try verifyList(column) { target, owner in
+            expected.add(UInt64(bitPattern: target), owner)
+        }
+        if column.usesIntIndex { try verifyLinkIndex(column, expected) }
+    }
+
+    private func verifyLinkIndex(
+        _ column: ColumnDefinition, _ expected: EntrySum
+    ) throws(StorageError) {
+        guard !faults.isFull else { return }
+        try look(column.id, "the index of links backwards") { () throws(StorageError) in
+            let stored = try verifyEntries(intIndex(column.id), column) { _, key in
+                reader.isPresent(key)
+            }
+            if stored != expected, !faults.isFull {
+                fault(
+                    "the index of links backwards has \(stored.count) entries and the values have "
+                        + "\(expected.count) links, or others", column.id)
+            }
+        }
+    }
+
+    private func verifyBytes(_ column: ColumnDefinition) throws(StorageError) {
+        try verify(bytesIndex(column.id), column.id, "the index", isUnique: column.index == .unique)
+        {
+            (key, body) throws(StorageError) in
+            if let bytes = reader.borrowedBytes(column.id, key) { try body(bytes) }
+        }
+    }
+
+    private func verifyRowIndex(_ index: RowIndexDefinition) throws(StorageError) {
+        var entries = RowEntries()
+        defer { entries.deallocate() }
+        let column: ColumnID?
+        let name: String
+        switch index {
+        case .terms(let own): (column, name) = (own, "the full-text index")
+        case .columns(let composite):
+            (column, name) = (composite.columns.first, "the index over several columns")
+        }
+        try verify(bytesIndex(index.place), column, name, isUnique: false) {
+            (key, body) throws(StorageError) in
+            entries.collect(index, reader, key)
+            try entries.forEach(body)
+        }
+    }
+
+    /// `entriesOf` gives the entries that a row must have.
+    private func verify(
+        _ index: BytesIndex, _ column: ColumnID?, _ name: String, isUnique: Bool,
+        _ entriesOf: (
+            ObjectKey, (UnsafeRawBufferPointer) throws(StorageError) -> Void
+        ) throws(StorageError) -> Void
+    ) throws(StorageError) {
+        var expected = EntrySum()
+        try forEachRow { key throws(StorageError) in
+            try entriesOf(key) { bytes in expected.add(BytesView(bytes).hash, key.rawValue) }
+        }
+        try look(column, name) { () throws(StorageError) in
+            var stored = EntrySum()
+            var last: (bytes: [UInt8], key: Int64)?
+            try index.forEach(in: transaction) { bytes, key in
+                if let known = last {
+                    let order = known.bytes.withUnsafeBytes {
+                        BytesView($0).compare(BytesView(bytes))
+                    }
+                    if order > 0 || order == 0 && known.key >= key.rawValue {
+                        fault("\(name) is out of order", column, key)
+                    } else if order == 0, isUnique {
+                        fault("its value is in the unique index twice", column, key)
+                    }
+                }
+                if !reader.isPresent(key) {
+                    fault("\(name) names a row that does not exist", column, key)
+                }
+                last = ([UInt8](bytes), key.rawValue)
+                stored.add(BytesView(bytes).hash, key.rawValue)
+                return !faults.isFull
+            }
+            guard stored != expected else { return }
+            try forEachRow { key throws(StorageError) in
+                try entriesOf(key) { bytes throws(StorageError) in
+                    if try !index.keys(equalTo: bytes, in: transaction).contains(key) {
+                        let shown = String(decoding: bytes.prefix(40), as: UTF8.self)
+                        fault("\(name) misses its '\(shown)'", column, key)
+                    }
+                }
+            }
+            if !faults.isFull {
+                fault("\(name) has \(stored.count) entries instead of \(expected.count)", column)
+            }
+        }
+    }
+
+    /// Blocks of indexes that the table does not have.
+    private func verifyPlaces(_ places: Set<Int>) throws(StorageError) {
+        let cursor = try transaction.cursor(tables.indexes(of: definition.id))
+        var next = IndexKey.prefix(definition.id, ColumnID(0))
+        while !faults.isFull {
+            let result = withUnsafeBytes(of: &next) { bytes -> Result<Entry?, StorageError> in
+                do throws(StorageError) { return .success(try cursor.setRange(bytes)) } catch {
+                    return .failure(error)
+                }
+            }
+            guard let found = try result.get(), found.key.count >= IndexKey.prefixBytes else {
+                return
+            }
+            let prefix = UInt32(bigEndian: found.key.loadUnaligned(as: UInt32.self))
+            guard prefix >> 16 == definition.id.rawValue else { return }
+            let place = Int(prefix & 0xFFFF)
+            if !places.contains(place) {
+                fault("there are blocks of an index that does not exist (\(place))")
+            }
+            guard place < 0xFFFF else { return }
+            next = IndexKey.prefix(definition.id, ColumnID(place + 1))
+        }
+    }
+}

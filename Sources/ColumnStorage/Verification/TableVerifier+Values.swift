@@ -1,0 +1,152 @@
+import LMDBStorage
+
+// Values that lie outside of leaves: long ones, and lists.
+extension TableVerifier {
+    /// Long values: one for every row that says so, and no others.
+    func verifyLongValues() throws(StorageError) {
+        var expected: [ColumnID: Set<Int64>] = [:]
+        for column in definition.columns
+        where !column.isDropped && (column.kind == .string || column.kind == .data) {
+            var rows: Set<Int64> = []
+            try forEachRow { key throws(StorageError) in
+                guard isLong(column.id, key) else { return }
+                rows.insert(key.rawValue)
+                if try LongValueKey(definition.id, column.id, key)
+                    .get(transaction, tables.values) == nil
+                {
+                    fault("its long value is missing", column.id, key)
+                }
+            }
+            expected[column.id] = rows
+        }
+        let cursor = try transaction.cursor(tables.values)
+        var prefix = definition.id.rawValue.bigEndian
+        let first = withUnsafeBytes(of: &prefix) { bytes -> Result<Entry?, StorageError> in
+            do throws(StorageError) { return .success(try cursor.setRange(bytes)) } catch {
+                return .failure(error)
+            }
+        }
+        var entry = try first.get()
+        while let found = entry, found.key.count == 16, !faults.isFull {
+            let table = UInt32(bigEndian: found.key.loadUnaligned(as: UInt32.self))
+            guard table == definition.id.rawValue else { break }
+            let column = ColumnID(
+                Int(UInt32(bigEndian: found.key.loadUnaligned(fromByteOffset: 4, as: UInt32.self))))
+            let key = ObjectKey(
+                Int64(
+                    bitPattern: UInt64(
+                        bigEndian: found.key.loadUnaligned(fromByteOffset: 8, as: UInt64.self))))
+            let isKnown = definition.columns.indices.contains(column.rawValue)
+            // What a dropped column has left takes room and does no harm.
+            let isDropped = isKnown && definition.columns[column.rawValue].isDropped
+            if !isDropped, expected[column]?.contains(key.rawValue) != true {
+                fault("a long value belongs to no row", isKnown ? column : nil, key)
+            }
+            entry = try cursor.next()
+        }
+    }
+
+    private func isLong(_ column: ColumnID, _ key: ObjectKey) -> Bool {
+        let cluster = Int(key.rawValue) / Cluster.rows
+        let row = Int(key.rawValue) % Cluster.rows
+        let leaf = Leaf(reader.leaf(column.rawValue + 1, cluster))
+        return leaf.encoding == LeafEncoding.pointers
+            ? HeapLeaf(address: UnsafeMutableRawPointer(mutating: leaf.address))
+                .longs.contains(row)
+            : leaf.isLong(row)
+    }
+
+    /// The chunks of a list column; calls `body` with every link.
+    func verifyList(
+        _ column: ColumnDefinition, _ body: (_ target: Int64, _ owner: Int64) -> Void
+    ) throws(StorageError) {
+        guard let element = column.elementKind else { return }
+        let prefix = IndexKey.prefix(definition.id, column.id)
+        let key = IntIndexKey(prefix: prefix)
+        defer { key.deallocate() }
+        let cursor = try transaction.cursor(tables.lists)
+        var owners: Set<Int64> = []
+        var current: (owner: Int64, count: Int)?
+        func finish() {
+            guard let (owner, count) = current else { return }
+            let row = ObjectKey(owner)
+            if !reader.isPresent(row) {
+                fault("a list belongs to no row", column.id, row)
+            } else if reader.listCount(column.id, row) != count {
+                fault(
+                    "the list has \(count) elements, \(reader.listCount(column.id, row)) are counted",
+                    column.id, row)
+            }
+        }
+        var entry = try cursor.setRange(key.make(.least))
+        while let found = entry, IndexKey.hasPrefix(found.key, prefix), !faults.isFull {
+            guard let place = IntIndexKey.entry(found.key),
+                let chunk = ListChunk(found.value, words: element.isStoredAsWord)
+            else {
+                fault("a piece of a list makes no sense", column.id)
+                entry = try cursor.next()
+                continue
+            }
+            if current?.owner != place.value {
+                finish()
+                owners.insert(place.value)
+                current = (place.value, 0)
+            }
+            current?.count += chunk.count
+            verifyChunk(chunk, column, element, ObjectKey(place.value), body)
+            entry = try cursor.next()
+        }
+        if faults.isFull { return }
+        finish()
+        try forEachRow { row throws(StorageError) in
+            if reader.listCount(column.id, row) > 0, !owners.contains(row.rawValue) {
+                fault("its list is missing", column.id, row)
+            }
+            try verifyKeys(column, row)
+        }
+    }
+
+    /// A map has as many keys as values.
+    private func verifyKeys(
+        _ column: ColumnDefinition, _ row: ObjectKey
+    ) throws(StorageError) {
+        guard column.collection == .map, let keys = reader.list(column.id)?.keys else { return }
+        do throws(StorageError) {
+            let count = try keys.reader(row).count
+            if count != reader.listCount(column.id, row) {
+                fault("its map has \(count) keys for other values", column.id, row)
+            }
+        } catch {
+            guard error.code == .damaged else { throw error }
+            fault("the keys of its map make no sense", column.id, row)
+        }
+    }
+
+    private func verifyChunk(
+        _ chunk: ListChunk, _ column: ColumnDefinition, _ element: ColumnKind,
+        _ owner: ObjectKey, _ body: (_ target: Int64, _ owner: Int64) -> Void
+    ) {
+        for index in 0..<chunk.count {
+            if chunk.isNull(index) {
+                // Values of a map are links that may be cut.
+                if !column.elementIsOptional, column.collection != .map {
+                    fault("its list holds nil", column.id, owner)
+                }
+            } else if element == .link {
+                let target = chunk.word(index)
+                if let table = column.target, !isPresent(table, ObjectKey(target)) {
+                    fault(
+                        "its list holds row \(target), which does not exist", column.id, owner)
+                }
+                body(target, owner.rawValue)
+            } else if !element.isStoredAsWord {
+                guard let bytes = chunk.bytes(index) else {
+                    fault("a piece of its list makes no sense", column.id, owner)
+                    continue
+                }
+                guard column.isMixed else { continue }
+                for code in MixedLinks.codes(in: bytes) { body(code, owner.rawValue) }
+            }
+        }
+    }
+}

@@ -1,0 +1,201 @@
+import LMDBStorage
+
+/// Looks at everything that belongs to one table.
+struct TableVerifier {
+    let reader: TableReader
+    let definition: TableDefinition
+    let transaction: TransactionHandle
+    let faults: FaultList
+    /// Whether a row of some table exists.
+    let isPresent: (TableID, ObjectKey) -> Bool
+
+    var tables: FileTables { reader.source.file.tables }
+
+    init(
+        _ reader: TableReader, _ transaction: TransactionHandle, _ faults: FaultList,
+        isPresent: @escaping (TableID, ObjectKey) -> Bool
+    ) {
+        self.reader = reader
+        definition = reader.definition
+        self.transaction = transaction
+        self.faults = faults
+        self.isPresent = isPresent
+    }
+
+    func run() throws(StorageError) {
+        try verifyHead()
+        try verifyLeaves()
+        try verifyTail()
+        verifyCount()
+        try verifyLongValues()
+        for column in definition.columns where !column.isDropped {
+            if column.kind == .link { verifyLinks(column) }
+        }
+        try verifyIndexes()
+    }
+
+    func fault(_ what: String, _ column: ColumnID? = nil, _ key: ObjectKey? = nil) {
+        faults.add(FileFault(what, table: definition.id, column: column, key: key))
+    }
+
+    /// Calls `body` with every row, ascending, until there are faults enough.
+    func forEachRow(
+        _ body: (ObjectKey) throws(StorageError) -> Void
+    ) throws(StorageError) {
+        for cluster in 0..<reader.clusterCount where !faults.isFull {
+            let base = Int64(cluster * Cluster.rows)
+            try reader.presence(cluster).forEachRow { row throws(StorageError) in
+                try body(ObjectKey(base + Int64(row)))
+            }
+        }
+    }
+
+    private func verifyHead() throws(StorageError) {
+        guard let bytes = try transaction.get(tables.tail, TableHead.key(definition.id)),
+            TableHead(bytes) == nil
+        else { return }
+        fault("the head of the table makes no sense")
+    }
+
+    private func verifyCount() {
+        var count = 0
+        for cluster in 0..<reader.clusterCount { count += reader.presence(cluster).rowCount }
+        if count != reader.count {
+            fault("\(reader.count) rows are counted, \(count) are there")
+        }
+        let last = Int(reader.keyBound) / Cluster.rows
+        guard last < reader.clusterCount else { return }
+        for row in Int(reader.keyBound) % Cluster.rows..<Cluster.rows
+        where reader.presence(last).contains(row) {
+            fault("a row is beyond the last key", nil, ObjectKey(Int64(last * Cluster.rows + row)))
+        }
+    }
+
+    private func verifyLeaves() throws(StorageError) {
+        let cursor = try transaction.cursor(reader.leaves)
+        var entry = try cursor.setRange(LeafKey(definition.id, cluster: 0, slot: 0).rawValue)
+        while let found = entry, !faults.isFull {
+            let key = LeafKey(rawValue: found.integerKey)
+            guard key.rawValue >> 48 == UInt64(definition.id.rawValue) else { break }
+            verifyLeaf(key, found.value)
+            entry = try cursor.next()
+        }
+    }
+
+    private func verifyLeaf(_ key: LeafKey, _ bytes: UnsafeRawBufferPointer) {
+        let place = "cluster \(key.cluster)"
+        guard key.cluster < reader.clusterCount else {
+            return fault("a leaf of \(place) lies behind the last cluster")
+        }
+        if key.slot == 0 {
+            if bytes.count != 64 || bytes.loadUnaligned(fromByteOffset: 62, as: UInt16.self) != 0 {
+                fault("the presence bitmap of \(place) makes no sense")
+            }
+            return
+        }
+        guard key.slot <= definition.columns.count else {
+            return fault("a leaf of \(place) belongs to no column")
+        }
+        let column = definition.columns[key.slot - 1]
+        if column.isDropped { return }
+        guard LeafCheck.isWhole(bytes, column.kind), let address = bytes.baseAddress else {
+            return fault("the leaf of \(place) makes no sense", column.id)
+        }
+        if let what = LeafVerifier(Leaf(address), column.kind).fault {
+            fault("the leaf of \(place): \(what)", column.id)
+        }
+    }
+
+    private func verifyTail() throws(StorageError) {
+        let layout = RowLayout(definition)
+        let first = Int64(reader.tailCluster * Cluster.rows)
+        let cursor = try transaction.cursor(tables.tail)
+        var entry = try cursor.setRange(TableHead.key(definition.id, 0))
+        let end = TableHead.key(definition.id)
+        while let found = entry, found.integerKey < end, !faults.isFull {
+            let key = ObjectKey(Int64(found.integerKey - TableHead.key(definition.id, 0)))
+            if !reader.hasTailRows {
+                fault("a row waits that the head knows nothing of", nil, key)
+            } else if key.rawValue < first || key.rawValue >= reader.keyBound {
+                fault("a waiting row is not of the newest cluster", nil, key)
+            } else if !layout.isWhole(found.value) {
+                fault("a waiting row makes no sense", nil, key)
+            }
+            entry = try cursor.next()
+        }
+    }
+
+    private func verifyLinks(_ column: ColumnDefinition) {
+        guard let target = column.target else { return }
+        for cluster in 0..<reader.clusterCount where !faults.isFull {
+            let base = Int64(cluster * Cluster.rows)
+            reader.presence(cluster).forEachRow { row in
+                let key = ObjectKey(base + Int64(row))
+                if let linked = reader.link(column.id, key), !isPresent(target, linked) {
+                    fault(
+                        "it links to row \(linked.rawValue), which does not exist", column.id, key)
+                }
+            }
+        }
+    }
+}
+
+/// What is wrong inside a leaf whose size is right.
+struct LeafVerifier {
+    private let leaf: Leaf
+    private let kind: ColumnKind
+
+    init(_ leaf: Leaf, _ kind: ColumnKind) {
+        self.leaf = leaf
+        self.kind = kind
+    }
+
+    /// The first fault; nil when there is none.
+    var fault: String? {
+        switch kind {
+        case .bool, .int, .link, .list:
+            for row in 0..<Cluster.rows {
+                let value = leaf.int(row)
+                if value < leaf.minimum || value > leaf.maximum {
+                    return "row \(row) holds a value outside the leaf's least and greatest"
+                }
+            }
+        case .string, .data:
+            return text
+        default: break
+        }
+        return nil
+    }
+
+    private var text: String? {
+        let data = leaf.payload
+        switch leaf.encoding {
+        case LeafEncoding.text16:
+            return ascending(Cluster.rows) {
+                Int(data.loadUnaligned(fromByteOffset: 2 * $0, as: UInt16.self))
+            }
+        case LeafEncoding.text32:
+            return ascending(Cluster.rows) {
+                Int(data.loadUnaligned(fromByteOffset: 4 * $0, as: UInt32.self))
+            }
+        case LeafEncoding.dictionary:
+            let ends = data + Cluster.rows
+            return ascending(leaf.entryCount) {
+                Int(ends.loadUnaligned(fromByteOffset: 2 * $0, as: UInt16.self))
+            }
+        default: return nil
+        }
+    }
+
+    private func ascending(_ count: Int, _ end: (Int) -> Int) -> String? {
+        var last = 0
+        for place in 0..<count {
+            let next = end(place)
+            if next < last || next > leaf.textSize {
+                return "the end of text \(place) is out of order"
+            }
+            last = next
+        }
+        return nil
+    }
+}

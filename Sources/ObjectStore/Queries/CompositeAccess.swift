@@ -1,0 +1,59 @@
+import ColumnStorage
+
+/// What a composite index is asked for a conjunction: values for its first columns and perhaps a
+/// range for the next.
+struct CompositeAccess {
+    /// The index's number in the table.
+    let index: Int
+    let columns: [ColumnID]
+    let range: CompositeRange
+
+    /// How many of the columns have one value.
+    var equalCount: Int { range.equal.count }
+
+    /// Whether the column after those is limited.
+    var hasRange: Bool { range.lower != nil || range.upper != nil }
+
+    /// The best use of a table's composite indexes; nil if none covers two conditions.
+    static func find(_ conjuncts: [any PredicateNode], _ rows: TableReader) -> CompositeAccess? {
+        guard !rows.definition.compositeIndexes.isEmpty else { return nil }
+        var conditions: [ColumnID: ColumnCondition] = [:]
+        for case let node as ColumnNode in conjuncts {
+            conditions[node.source.column, default: ColumnCondition()].add(node.test)
+        }
+        var best: CompositeAccess?
+        for index in rows.definition.compositeIndexes {
+            guard let access = CompositeAccess(index, conditions) else { continue }
+            if let found = best, found.weight >= access.weight { continue }
+            best = access
+        }
+        return best
+    }
+
+    private var weight: Int { 2 * equalCount + (hasRange ? 1 : 0) }
+
+    private init?(
+        _ definition: CompositeIndexDefinition, _ conditions: [ColumnID: ColumnCondition]
+    ) {
+        var range = CompositeRange(equal: [])
+        for column in definition.columns {
+            guard let condition = conditions[column] else { break }
+            guard let value = condition.equal else {
+                range.lower = condition.lower
+                range.upper = condition.upper
+                break
+            }
+            range.equal.append(value)
+        }
+        index = definition.id
+        columns = definition.columns
+        self.range = range
+        // An index of one column serves fewer conditions just as well.
+        guard equalCount + (hasRange ? 1 : 0) >= 2 else { return nil }
+    }
+
+    /// The rows of the stretch, ascending and each once.
+    func candidates(_ rows: TableReader) -> [ObjectKey]? {
+        rows.keys(composite: index, range)?.sorted()
+    }
+}
