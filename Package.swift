@@ -40,6 +40,10 @@ let package = Package(
             name: "CSQLite", pkgConfig: "sqlite3",
             providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
 
+        .systemLibrary(
+            name: "CYAJL", pkgConfig: "yajl",
+            providers: [.apt(["libyajl-dev"]), .brew(["yajl"])]),
+
         .target(name: "LMDBStorage", dependencies: ["CLMDB"], swiftSettings: unsafeZone),
         .target(name: "ColumnStorage", dependencies: ["LMDBStorage"], swiftSettings: unsafeZone),
         .target(name: "Decimals", dependencies: ["CDecimal"], swiftSettings: unsafeZone),
@@ -51,8 +55,13 @@ let package = Package(
         .target(name: "EventLoops", dependencies: ["CUV"], swiftSettings: unsafeZone),
         .target(name: "LineEditing", dependencies: ["CEdit"], swiftSettings: unsafeZone),
 
+        .target(name: "DataFormats", dependencies: ["CYAJL"], swiftSettings: unsafeZone),
         .target(
-            name: "StoreBindings", dependencies: ["ObjectStore", "LuaHost", "Decimals"],
+            name: "Transfer", dependencies: ["ObjectStore", "DataFormats"], swiftSettings: safe),
+
+        .target(
+            name: "StoreBindings",
+            dependencies: ["ObjectStore", "LuaHost", "Decimals", "Transfer", "DataFormats"],
             swiftSettings: safe),
         .target(
             name: "ScriptHost",
@@ -68,7 +77,8 @@ let package = Package(
         .executableTarget(
             name: "moonpool",
             dependencies: [
-                "REPL", "ScriptHost", "LuaHost", "EventLoops",
+                "REPL", "ScriptHost", "LuaHost", "EventLoops", "Transfer", "DataFormats",
+                "ObjectStore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: safe),
@@ -93,6 +103,9 @@ let package = Package(
             swiftSettings: unsafeZone),
         .testTarget(
             name: "EventLoopsTests", dependencies: ["EventLoops"], swiftSettings: unsafeZone),
+        .testTarget(
+            name: "TransferTests", dependencies: ["Transfer", "DataFormats", "ObjectStore"],
+            swiftSettings: unsafeZone),
         .testTarget(name: "LuaHostTests", dependencies: ["LuaHost"], swiftSettings: unsafeZone),
         .testTarget(
             name: "StoreBindingsTests", dependencies: ["StoreBindings", "TestSupport"],

@@ -70,6 +70,7 @@ struct ModuleFunctions {
             throw call.typeError(1, "object, Results or collection")
         }
         table["null"] = module.null
+        TransferModule(state: state, null: module.null).install(in: table)
         addMethodsAsFunctions(add)
     }
 

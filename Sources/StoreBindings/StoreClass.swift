@@ -5,7 +5,7 @@ extension StoreHandle {
     /// `store` in Lua.
     static let type: LuaClass<StoreHandle> = LuaClass(
         name: "store", summary: "A live object store.",
-        methods: readingMethods + writingMethods,
+        methods: readingMethods + writingMethods + TransferMethods.store,
         properties: [
             LuaProperty("path", "The file's path; nil in memory.") { handle, result in
                 if let path = handle.store.path { result.set(path) } else { result.setNil() }

@@ -59,7 +59,7 @@ public enum PropertyType: String, Hashable, Sendable, CaseIterable {
 
     /// What a required property of the type holds where it was given no value, as after the property
     /// was added to a class that has objects; null for links.
-    var zero: Value {
+    public var zero: Value {
         switch self {
         case .bool: .bool(false)
         case .int: .int(0)

@@ -1,0 +1,39 @@
+/// Writes comma-separated values (RFC 4180) into bytes.
+public struct CSVWriter: Sendable {
+    /// What has been written.
+    public private(set) var bytes: [UInt8] = []
+    private let separator: UInt8
+    private var isFirst = true
+
+    /// An empty text; the separator is an ASCII character.
+    public init(separator: Character = ",") { self.separator = separator.asciiValue ?? 0x2C }
+
+    /// A field: nothing at all for nil, `""` for the empty text, quotes where they are needed.
+    public mutating func field(_ text: String?) {
+        if !isFirst { bytes.append(separator) }
+        isFirst = false
+        guard let text else { return }
+        let utf8 = text.utf8
+        let isPlain =
+            !text.isEmpty
+            && utf8.allSatisfy { $0 != separator && $0 != 0x22 && $0 != 0x0A && $0 != 0x0D }
+        if isPlain { return bytes.append(contentsOf: utf8) }
+        bytes.append(0x22)
+        for byte in utf8 {
+            if byte == 0x22 { bytes.append(byte) }
+            bytes.append(byte)
+        }
+        bytes.append(0x22)
+    }
+
+    /// Ends a record, as the standard has it, with CR LF.
+    public mutating func endRecord() {
+        // A record of one missing value would be an empty line, which is no record.
+        if bytes.isEmpty || bytes.last == 0x0A { bytes.append(contentsOf: [0x22, 0x22]) }
+        bytes.append(contentsOf: [0x0D, 0x0A])
+        isFirst = true
+    }
+
+    /// Forgets what was written, which its owner has put elsewhere.
+    public mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
+}

@@ -1,0 +1,87 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A file that is written whole or not at all, or standard output.
+///
+/// What is written goes to a file beside the final one, which `finish` puts in its place; a writer that is dropped
+/// before leaves what was there. Confined to one thread.
+public final class FileWriter {
+    private let descriptor: Int32
+    private let path: String
+    private let draft: String?
+    private var buffer: [UInt8] = []
+    private var isFinished = false
+    /// How many bytes have been given.
+    public private(set) var count = 0
+
+    /// Opens a file for writing; `-` is standard output.
+    ///
+    /// Throws a `FormatError` that names the file and what the system says.
+    public init(_ path: String) throws {
+        self.path = path
+        guard path != "-" else {
+            descriptor = 1
+            draft = nil
+            return
+        }
+        var status = stat()
+        // A pipe, a terminal or a device is written as it is.
+        if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+            draft = nil
+            descriptor = open(path, O_WRONLY | O_CLOEXEC)
+        } else {
+            let draft = "\(path).\(getpid()).part"
+            self.draft = draft
+            descriptor = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        }
+        guard descriptor >= 0 else { throw FormatError("cannot write \(path): \(systemMessage())") }
+    }
+
+    deinit {
+        if descriptor > 1 { close(descriptor) }
+        if !isFinished, let draft { unlink(draft) }
+    }
+
+    /// Writes bytes.
+    public func write(_ bytes: [UInt8]) throws {
+        count += bytes.count
+        buffer += bytes
+        if buffer.count >= 256 << 10 { try flush() }
+    }
+
+    /// Writes text.
+    public func write(_ text: String) throws { try write(Array(text.utf8)) }
+
+    /// Writes what is left and puts the file in its place.
+    public func finish() throws {
+        try flush()
+        guard let draft else {
+            isFinished = true
+            return
+        }
+        guard fsync(descriptor) == 0, rename(draft, path) == 0 else { throw failure() }
+        isFinished = true
+    }
+
+    private func flush() throws {
+        var start = 0
+        while start < buffer.count {
+            let written = buffer[start...].withUnsafeBytes {
+                systemWrite(descriptor, $0.baseAddress, $0.count)
+            }
+            if written < 0 {
+                if errno == EINTR { continue }
+                throw failure()
+            }
+            start += written
+        }
+        buffer.removeAll(keepingCapacity: true)
+    }
+
+    private func failure() -> FormatError {
+        FormatError("cannot write \(path): \(systemMessage())")
+    }
+}

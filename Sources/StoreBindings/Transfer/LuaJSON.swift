@@ -1,0 +1,166 @@
+import DataFormats
+import LuaHost
+import ObjectStore
+import Transfer
+
+/// Lua values as JSON and back.
+struct LuaJSON {
+    let state: LuaState
+    let null: LuaValue
+
+    private static let deepest = 100
+
+    // MARK: To JSON
+
+    /// Writes a value: arrays as lists, other tables as objects with their names in order, objects of a store with their
+    /// properties.
+    ///
+    /// Throws `invalid_argument` for what JSON cannot hold, naming where it stands.
+    func write(_ value: LuaValue, to json: inout JSONWriter, path: String = "", depth: Int = 0)
+        throws
+    {
+        guard depth <= Self.deepest else {
+            throw StoreError(
+                .invalidArgument,
+                "tables are nested more than \(Self.deepest) deep, or contain themselves")
+        }
+        switch value {
+        case .nil: json.null()
+        case .boolean(let flag): json.bool(flag)
+        case .integer(let number): json.int(number)
+        case .number(let number): json.double(number)
+        case .string(let string):
+            guard let text = string.text else {
+                throw Self.refusal("bytes that are not UTF-8", path)
+            }
+            json.string(text)
+        case .table(let table): try write(table, to: &json, path, depth)
+        case .userdata(let userdata): try write(userdata, to: &json, path)
+        default: throw Self.refusal("a \(value.typeName)", path)
+        }
+    }
+
+    private func write(
+        _ table: LuaTable, to json: inout JSONWriter, _ path: String, _ depth: Int
+    ) throws {
+        let pairs = table.pairs
+        if pairs.isEmpty || table.count == pairs.count {
+            json.beginArray()
+            for (index, element) in table.array.enumerated() {
+                try write(element, to: &json, path: "\(path)[\(index + 1)]", depth: depth + 1)
+            }
+            json.endArray()
+            return
+        }
+        var members: [(String, LuaValue)] = []
+        for (key, value) in pairs {
+            guard let name = key.text else {
+                throw Self.refusal("a table with names and a key that is a \(key.typeName)", path)
+            }
+            members.append((name, value))
+        }
+        json.beginObject()
+        for (name, value) in members.sorted(by: { $0.0 < $1.0 }) {
+            json.key(name)
+            try write(value, to: &json, path: "\(path).\(name)", depth: depth + 1)
+        }
+        json.endObject()
+    }
+
+    private func write(
+        _ userdata: LuaUserdata, to json: inout JSONWriter, _ path: String
+    ) throws {
+        if let live = userdata.liveObject {
+            if live.type is DateClass {
+                return json.string(Timestamp(microseconds: live.key).description)
+            }
+            guard let type = live.type as? ObjectClass else { throw Self.refusal("this", path) }
+            return try write(type.reference(live.key), type.source.openView(), to: &json)
+        }
+        if let results = userdata.object(as: ResultsHandle.type) {
+            let view = try results.results.source.openView()
+            json.beginArray()
+            for reference in try results.references() { try write(reference, view, to: &json) }
+            return json.endArray()
+        }
+        if let list = userdata.object(as: ListHandle.type) {
+            return try write(list.collection, to: &json)
+        }
+        if let set = userdata.object(as: SetHandle.type) {
+            return try write(set.collection, to: &json)
+        }
+        if let map = userdata.object(as: MapHandle.type) {
+            return try write(map.collection, to: &json)
+        }
+        if userdata.object(as: NullMarker.type) != nil { return json.null() }
+        if let box = userdata.object(as: DataBox.type) {
+            return json.string(Base64.encode(box.bytes))
+        }
+        guard
+            userdata.object(as: UUIDBox.type) != nil || userdata.object(as: ObjectIDBox.type) != nil
+                || userdata.object(as: DecimalBox.type) != nil
+        else { throw Self.refusal("this kind of value", path) }
+        json.string(try state.describe(.userdata(userdata)).description)
+    }
+
+    private func write(
+        _ reference: ObjectReference, _ view: StoreView, to json: inout JSONWriter
+    ) throws {
+        guard let classSchema = view.schema.find(table: reference.table) else { return json.null() }
+        json.beginObject()
+        try RowEncoder(view: view).members(of: reference.key, in: classSchema, to: &json)
+        json.endObject()
+    }
+
+    private func write(_ collection: some LiveCollection, to json: inout JSONWriter) throws {
+        let view = try collection.source.openView()
+        let value = try view.value(
+            collection.property, of: collection.owner, in: collection.classSchema)
+        try RowEncoder(view: view).write(value, collection.property, to: &json)
+    }
+
+    private static func refusal(_ what: String, _ path: String) -> StoreError {
+        let place = path.isEmpty ? "" : " (at \(path))"
+        return StoreError(.invalidArgument, "JSON cannot hold \(what)\(place)")
+    }
+
+    // MARK: From JSON
+
+    /// The value that a text of JSON stands for.
+    ///
+    /// Throws `invalid_argument` with the line of the fault.
+    func read(_ text: LuaString) throws -> LuaValue {
+        var values: [LuaValue] = []
+        let parser = JSONParser(.values) { values.append(value(JSONNode($0.tape))) }
+        do {
+            try parser.parse(text.bytes)
+            try parser.finish()
+        } catch let error as FormatError {
+            throw StoreError(.invalidArgument, error.description)
+        }
+        guard values.count == 1 else {
+            throw StoreError(
+                .invalidArgument, "expected one JSON value, got \(values.count)")
+        }
+        return values[0]
+    }
+
+    private func value(_ node: JSONNode) -> LuaValue {
+        switch node.kind {
+        case .null, .end: return null
+        case .truth: return .boolean(true)
+        case .falsehood: return .boolean(false)
+        case .int: return .integer(node.tape.int(node.index))
+        case .real: return .number(node.tape.double(node.index))
+        case .string: return .text(node.text)
+        case .array:
+            var elements: [LuaValue] = []
+            node.forEachElement { elements.append(value($0)) }
+            return .table(state.makeTable(elements))
+        case .object:
+            let table = state.makeTable()
+            node.forEachMember { table[$0] = value($1) }
+            return .table(table)
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import LuaHost
+import ObjectStore
+import Transfer
+
+/// The methods by which data leaves and comes: `results:export`, `store:export`, `store:import`.
+enum TransferMethods {
+    static var results: [LuaMethod<ResultsHandle>] {
+        [
+            LuaMethod(
+                "export", "(path [, format]) → number",
+                "Writes the objects to a file; how many. The format is jsonl, json or csv."
+            ) { handle, call in
+                let results = handle.results
+                return try export(.results(results), call)
+            }
+        ]
+    }
+
+    static var store: [LuaMethod<StoreHandle>] {
+        [
+            LuaMethod(
+                "export", "(path [, format]) → number",
+                "Writes all objects and the schema to a file; how many objects."
+            ) { handle, call in
+                try export(.store(handle.store), call)
+            },
+            LuaMethod(
+                "import", "(path [, options]) → report",
+                "Takes the rows of a file, all or nothing. Options: class, format, upsert, map, "
+                    + "skip_bad, batch, dry_run."
+            ) { handle, call in
+                try take(handle, call)
+            },
+        ]
+    }
+
+    private static func export(
+        _ subject: Exporter.Subject, _ call: borrowing LuaCall
+    ) throws -> LuaAnswer {
+        let path = try call.text(2)
+        let format =
+            call.isNil(3) ? try TransferFormat(path: path) : try TransferFormat(name: call.text(3))
+        let count = try TransferError.wrapping {
+            try Exporter(subject, as: format).write(to: path)
+        }
+        return call.answer(.integer(Int64(count)))
+    }
+
+    private static func take(_ handle: StoreHandle, _ call: borrowing LuaCall) throws -> LuaAnswer {
+        let path = try call.text(2)
+        let given = try call.options(
+            3, ["class", "format", "upsert", "map", "skip_bad", "batch", "dry_run"])
+        let format =
+            try given?["format"].text.map { try TransferFormat(name: $0) }
+            ?? TransferFormat(path: path)
+        var options = ImportOptions()
+        options.className = given?["class"].text
+        options.isUpsert = given?["upsert"].isTruthy ?? false
+        options.isDryRun = given?["dry_run"].isTruthy ?? false
+        options.rejects = given?["skip_bad"].text
+        if let batch = given?["batch"], !batch.isNil {
+            guard let count = batch.integer, count > 0 else {
+                throw call.argumentError(3, "'batch' must be a positive integer")
+            }
+            options.batch = Int(count)
+        }
+        for (name, property) in given?["map"].table?.pairs ?? [] {
+            guard let name = name.text else { continue }
+            options.names[name] = property.text ?? ""
+        }
+        let state = call.state
+        let report = try TransferError.wrapping {
+            try Importer(into: handle.store, options).read(path, as: format)
+        }
+        let table = state.makeTable(fields: 5)
+        table["created"] = .integer(Int64(report.created))
+        table["updated"] = .integer(Int64(report.updated))
+        table["rejected"] = .integer(Int64(report.rejected))
+        table["reasons"] = .table(state.makeTable(report.reasons.map(LuaValue.text)))
+        table["new_classes"] = .table(state.makeTable(report.newClasses.map(LuaValue.text)))
+        return call.answer(.table(table))
+    }
+}

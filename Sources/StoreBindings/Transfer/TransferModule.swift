@@ -1,0 +1,109 @@
+import DataFormats
+import LuaHost
+import ObjectStore
+import Transfer
+
+/// `moonpool.json` and `moonpool.csv`.
+struct TransferModule {
+    let state: LuaState
+    let null: LuaValue
+
+    func install(in module: LuaTable) {
+        let json = LuaJSON(state: state, null: null)
+        let jsonTable = state.makeTable(fields: 2)
+        jsonTable["encode"] = .function(
+            state.makeFunction("encode") { call in
+                var writer = JSONWriter()
+                try json.write(call[1], to: &writer)
+                return call.answer(.string(LuaString(bytes: writer.bytes)))
+            })
+        jsonTable["decode"] = .function(
+            state.makeFunction("decode") { call in call.answer(try json.read(call.string(1))) })
+        module["json"] = .table(jsonTable)
+
+        let csvTable = state.makeTable(fields: 2)
+        csvTable["read"] = .function(state.makeFunction("read", readCSV))
+        csvTable["write"] = .function(state.makeFunction("write", writeCSV))
+        module["csv"] = .table(csvTable)
+    }
+
+    /// `read(path)` → an array of rows by the header's names; what stands between two commas alone is absent.
+    private func readCSV(_ call: borrowing LuaCall) throws -> LuaAnswer {
+        let path = try call.text(1)
+        let state = state
+        var header: [String]?
+        var rows: [LuaValue] = []
+        try TransferError.wrapping {
+            let parser = CSVParser { record, line in
+                guard let names = header else {
+                    header = record.fields.enumerated().map { $1 ?? "column \($0 + 1)" }
+                    return
+                }
+                guard record.count <= names.count else {
+                    throw FormatError(
+                        line: line,
+                        "the record has \(record.count) fields, the header names \(names.count)")
+                }
+                let row = state.makeTable(fields: names.count)
+                for index in 0..<record.count {
+                    row[names[index]] = record.field(index).map(LuaValue.text) ?? .nil
+                }
+                rows.append(.table(row))
+            }
+            let file = try FileReader(path)
+            while true {
+                let bytes = try file.read()
+                if bytes.isEmpty { break }
+                try parser.parse(bytes)
+            }
+            try parser.finish()
+        }
+        let names = state.makeTable((header ?? []).map(LuaValue.text))
+        return call.answer(.table(state.makeTable(rows)), .table(names))
+    }
+
+    /// `write(path, rows [, names])`: rows are tables; without names, those of the first row in order.
+    private func writeCSV(_ call: borrowing LuaCall) throws -> LuaAnswer {
+        let path = try call.text(1)
+        let rows = try call.table(2).array
+        let names: [String]
+        if call.isNil(3) {
+            names = rows.first?.table?.pairs.compactMap(\.key.text).sorted() ?? []
+        } else {
+            names = try call.table(3).array.compactMap(\.text)
+        }
+        try TransferError.wrapping {
+            let file = try FileWriter(path)
+            var csv = CSVWriter()
+            for name in names { csv.field(name) }
+            csv.endRecord()
+            for (index, row) in rows.enumerated() {
+                guard let row = row.table else {
+                    throw StoreError(.invalidArgument, "row \(index + 1) is no table")
+                }
+                for name in names {
+                    let value = row[name]
+                    csv.field(value.isNil ? nil : try state.describe(value).description)
+                }
+                csv.endRecord()
+                try file.write(csv.bytes)
+                csv.removeAll()
+            }
+            try file.write(csv.bytes)
+            try file.finish()
+        }
+        return .none
+    }
+}
+
+/// Errors of files as scripts see them.
+enum TransferError {
+    /// Runs the work; what is wrong with a file becomes `invalid_argument`.
+    static func wrapping<Result>(_ work: () throws -> Result) throws -> Result {
+        do {
+            return try work()
+        } catch let error as FormatError {
+            throw StoreError(.invalidArgument, error.description)
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import DataFormats
+import ObjectStore
+
+/// Values that say their type: `{"$oid": "…"}`, as MongoDB, Realm and this module write them.
+enum ExtendedJSON {
+    /// The name of an object's only member, if it begins with a dollar.
+    static func tag(of node: JSONNode) -> String? {
+        guard node.kind == .object, node.tape.kind(node.index + 1) == .string else { return nil }
+        let name = node.tape.text(node.index + 1)
+        return name.hasPrefix("$") && node.only(name) != nil ? name : nil
+    }
+
+    /// The value of a node that says its type, for a property of a type; nil if it says none that fits.
+    static func value(_ node: JSONNode, as type: PropertyType) -> Value? {
+        guard let tag = tag(of: node), let inner = node.only(tag) else { return nil }
+        if tag == "$date", type == .date, let milliseconds = milliseconds(inner) {
+            return Timestamp(seconds: milliseconds / 1000).map(Value.date)
+        }
+        if tag == "$binary" {
+            let text = inner.kind == .object ? member("base64", of: inner)?.text : inner.text
+            guard let text, let bytes = Base64.decode(text) else { return nil }
+            if type == .uuid { return UUIDValue(bytes: bytes).map(Value.uuid) }
+            return type == .data ? .data(bytes) : nil
+        }
+        switch inner.kind {
+        case .string, .real: return ValueText.value(inner.text, as: type)
+        case .int: return ValueText.value(String(inner.tape.int(inner.index)), as: type)
+        default: return nil
+        }
+    }
+
+    /// The type that a tag names; nil for those of other meanings.
+    static func type(of tag: String) -> PropertyType? {
+        switch tag {
+        case "$oid", "$object_id": .objectID
+        case "$date": .date
+        case "$uuid": .uuid
+        case "$binary", "$data": .data
+        case "$numberInt", "$numberLong": .int
+        case "$numberDouble": .double
+        case "$numberDecimal", "$decimal": .decimal
+        case "$float": .float
+        default: nil
+        }
+    }
+
+    private static func milliseconds(_ node: JSONNode) -> Double? {
+        if node.kind == .int { return Double(node.tape.int(node.index)) }
+        return node.only("$numberLong").flatMap { Double($0.text) }
+    }
+
+    private static func member(_ name: String, of node: JSONNode) -> JSONNode? {
+        var found: JSONNode?
+        node.forEachMember { if $0 == name { found = $1 } }
+        return found
+    }
+}
+
+/// Values of mixed properties in JSON.
+enum MixedJSON {
+    /// The value that a node stands for, by itself.
+    static func value(_ node: JSONNode) throws -> Value {
+        switch node.kind {
+        case .null, .end: return .null
+        case .truth: return .bool(true)
+        case .falsehood: return .bool(false)
+        case .int: return .int(node.tape.int(node.index))
+        case .real: return .double(node.tape.double(node.index))
+        case .string: return .string(node.text)
+        case .array:
+            var elements: [Value] = []
+            try node.forEachElement { elements.append(try value($0)) }
+            return .list(elements)
+        case .object: return try object(node)
+        }
+    }
+
+    private static func object(_ node: JSONNode) throws -> Value {
+        if let tag = ExtendedJSON.tag(of: node) {
+            if tag == "$map", let inner = node.only(tag) { return try members(inner) }
+            if let type = ExtendedJSON.type(of: tag),
+                let value = ExtendedJSON.value(node, as: type)
+            {
+                return value
+            }
+            throw FormatError("\"\(tag)\" names no type of value that could be read")
+        }
+        return try members(node)
+    }
+
+    private static func members(_ node: JSONNode) throws -> Value {
+        var members: [String: Value] = [:]
+        try node.forEachMember { members[$0] = try value($1) }
+        return .dictionary(members)
+    }
+}

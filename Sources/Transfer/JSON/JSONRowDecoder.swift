@@ -1,0 +1,149 @@
+import DataFormats
+import ObjectStore
+
+/// Makes values of a class of JSON rows.
+///
+/// Understands what `RowEncoder` writes, and the extended JSON of MongoDB and Realm: `{"$oid": "…"}`, `{"$date": …}`,
+/// `{"$numberLong": "…"}` and the like.
+struct JSONRowDecoder {
+    private let importer: Importer
+    private let line: Int
+
+    init(_ importer: Importer, line: Int) {
+        self.importer = importer
+        self.line = line
+    }
+
+    /// The row on a tape; its class is what the row says, else `className`.
+    func row(_ tape: JSONTape, className: String?) throws -> DecodedRow {
+        guard tape.kind(0) == .object else {
+            throw FormatError("a row is an object, got \(JSONNode(tape).description)")
+        }
+        guard let name = Self.ownClass(tape) ?? className else {
+            throw FormatError("the row does not say its class; name the class to import into")
+        }
+        let fields = try importer.fields(of: name)
+        guard !fields.classSchema.isEmbedded else {
+            throw FormatError("'\(name)' is embedded: its objects come with what owns them")
+        }
+        var row = DecodedRow(fields.classSchema)
+        fields.startRow()
+        var position = 1
+        while tape.kind(position) != .end {
+            let value = position + 1
+            try take(tape, position, value, fields, &row)
+            position = tape.after(value)
+        }
+        return row
+    }
+
+    private static func ownClass(_ tape: JSONTape) -> String? {
+        guard tape.kind(1) == .string, tape.text(1) == "$class", tape.kind(2) == .string else {
+            return nil
+        }
+        return tape.text(2)
+    }
+
+    private func take(
+        _ tape: JSONTape, _ name: Int, _ value: Int, _ fields: FieldTable, _ row: inout DecodedRow
+    ) throws {
+        if tape.utf8(name).first == 0x24 {
+            switch tape.text(name) {
+            case "$class": return
+            case "$key" where tape.kind(value) == .int:
+                row.number = tape.int(value)
+                return
+            default: break
+            }
+        }
+        guard case .property(let position) = try fields.field(tape, name) else { return }
+        row.values[position] = try self.value(
+            JSONNode(tape, value), fields.classSchema.properties[position], fields.classSchema)
+    }
+
+    /// What a property is given.
+    func value(
+        _ node: JSONNode, _ property: Property, _ classSchema: ClassSchema
+    ) throws -> Value {
+        switch (property.collection, node.kind) {
+        case (.list, .array), (.set, .array):
+            var elements: [Value] = []
+            try node.forEachElement { elements.append(try single($0, property, classSchema)) }
+            return .list(elements)
+        case (.map, .object):
+            var entries: [String: Value] = [:]
+            try node.forEachMember { entries[$0] = try single($1, property, classSchema) }
+            return .dictionary(entries)
+        case (nil, _), (_, .null): return try single(node, property, classSchema)
+        default:
+            throw StoreError(
+                .typeMismatch,
+                "'\(classSchema.name).\(property.name)' expects \(property.typeName), got "
+                    + node.description)
+        }
+    }
+
+    private func single(
+        _ node: JSONNode, _ property: Property, _ classSchema: ClassSchema
+    ) throws -> Value {
+        switch (property.type, node.kind) {
+        case (_, .null): return .null
+        case (.string, .string): return .string(node.text)
+        case (.int, .int): return .int(node.tape.int(node.index))
+        case (.double, .int), (.double, .real): return .double(node.tape.double(node.index))
+        case (.float, .int), (.float, .real): return .float(Float(node.tape.double(node.index)))
+        case (.bool, .truth): return .bool(true)
+        case (.bool, .falsehood): return .bool(false)
+        case (.decimal, .int): return .decimal(DecimalValue(node.tape.int(node.index)))
+        case (.object, _): return try link(node, property, classSchema)
+        case (.mixed, _): return try MixedJSON.value(node)
+        case (.string, _): break
+        case (_, .string), (.decimal, .real), (.int, .real):
+            if let value = ValueText.value(node.text, as: property.type) { return value }
+            if property.type == .int, let number = Double(node.text),
+                let whole = Int64(exactly: number)
+            {
+                return .int(whole)
+            }
+        case (_, .object):
+            if let value = ExtendedJSON.value(node, as: property.type) { return value }
+        default: break
+        }
+        throw StoreError(
+            .typeMismatch,
+            "'\(classSchema.name).\(property.name)' expects \(property.typeName), got "
+                + node.description)
+    }
+
+    private func link(
+        _ node: JSONNode, _ property: Property, _ classSchema: ClassSchema
+    ) throws -> Value {
+        guard let target = importer.store.view.schema.target(of: property) else { return .null }
+        if node.kind == .object {
+            if let number = node.only("$key"), number.kind == .int {
+                return try importer.link(
+                    toNumber: number.tape.int(number.index), of: target, line: line)
+            }
+            if target.primaryKey == nil || ExtendedJSON.tag(of: node) == nil {
+                return try nested(node, target)
+            }
+        }
+        guard let key = target.primaryKey, !target.isEmbedded else {
+            throw StoreError(
+                .typeMismatch,
+                "'\(classSchema.name).\(property.name)' leads to \(target.name), which has no "
+                    + "primary key to link by; got \(node.description)")
+        }
+        return try importer.link(to: single(node, key, target), of: target, line: line)
+    }
+
+    /// An object that stands inside the row: embedded, or made with it.
+    private func nested(_ node: JSONNode, _ target: ClassSchema) throws -> Value {
+        var values: [String: Value] = [:]
+        try node.forEachMember { name, value in
+            let property = try target.requireProperty(name)
+            if !property.isBacklinks { values[name] = try self.value(value, property, target) }
+        }
+        return .dictionary(values)
+    }
+}

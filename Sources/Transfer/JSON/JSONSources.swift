@@ -1,0 +1,73 @@
+import DataFormats
+import ObjectStore
+
+/// The rows of a file of JSON Lines.
+struct JSONLinesSource {
+    private let lines: LineReader
+
+    init(_ file: FileReader) { lines = LineReader(file) }
+
+    func read(into importer: Importer) throws {
+        var rows = 0
+        var decoded: DecodedRow?
+        let parser = JSONParser(.values) { parser in
+            rows += 1
+            let line = lines.line
+            guard !isSchema(parser.tape) else { return }
+            decoded = try JSONRowDecoder(importer, line: line).row(
+                parser.tape, className: importer.options.className)
+        }
+        while try lines.next({ bytes, range in
+            guard bytes[range].contains(where: { $0 > 0x20 }) else { return }
+            rows = 0
+            decoded = nil
+            try importer.take(line: lines.line) {
+                String(decoding: bytes[range], as: UTF8.self)
+            } decode: {
+                do {
+                    try parser.parse(bytes, range)
+                    try parser.parse([0x0A])
+                    guard rows == 1, !parser.isInsideValue else {
+                        throw FormatError("a line holds exactly one JSON object")
+                    }
+                } catch {
+                    parser.reset()
+                    throw error
+                }
+                return decoded
+            }
+        }) {}
+    }
+}
+
+/// Whether a row is the schema that an export begins with.
+private func isSchema(_ tape: JSONTape) -> Bool {
+    tape.kind(0) == .object && tape.kind(1) == .string && tape.text(1) == "$schema"
+}
+
+/// The rows of one JSON text: a list of objects, or an object with a list for each class.
+struct JSONSource {
+    private let file: FileReader
+
+    init(_ file: FileReader) { self.file = file }
+
+    func read(into importer: Importer) throws {
+        let parser = JSONParser(.elements) { parser in
+            let section = parser.section
+            guard section != "$schema" else { return }
+            let line = parser.line
+            try importer.take(line: line) {
+                "row at line \(line)"
+            } decode: {
+                try JSONRowDecoder(importer, line: line).row(
+                    parser.tape, className: section ?? importer.options.className)
+            }
+        }
+        while true {
+            let bytes = try file.read()
+            if bytes.isEmpty { break }
+            try parser.parse(bytes)
+        }
+        try parser.finish()
+    }
+}

@@ -1,0 +1,113 @@
+import DataFormats
+import ObjectStore
+
+/// Writes objects as JSON.
+///
+/// A link is the primary key of the object it leads to, or `{"$key": n}` where the class has none; what is embedded
+/// stands where it is held. Values of a mixed property that JSON cannot tell apart bear their type: `{"$date": "…"}`.
+public struct RowEncoder {
+    let view: StoreView
+
+    /// For the objects of a version.
+    public init(view: StoreView) { self.view = view }
+
+    /// Writes the members of an object, without the braces and without what is computed.
+    public func members(
+        of key: ObjectKey, in classSchema: ClassSchema, to json: inout JSONWriter
+    ) throws {
+        for property in classSchema.properties where !property.isBacklinks {
+            json.key(property.name)
+            let value = try view.value(property, of: key, in: classSchema)
+            try write(value, property, to: &json)
+        }
+    }
+
+    /// Writes what a property holds.
+    public func write(_ value: Value, _ property: Property, to json: inout JSONWriter) throws {
+        switch value {
+        case .list(let elements) where property.collection != nil:
+            json.beginArray()
+            for element in elements { try single(element, property, to: &json) }
+            json.endArray()
+        case .dictionary(let members) where property.collection == .map:
+            json.beginObject()
+            for (name, member) in members.sorted(by: { $0.key < $1.key }) {
+                json.key(name)
+                try single(member, property, to: &json)
+            }
+            json.endObject()
+        default: try single(value, property, to: &json)
+        }
+    }
+
+    private func single(_ value: Value, _ property: Property, to json: inout JSONWriter) throws {
+        if property.type == .mixed { return try mixed(value, to: &json) }
+        guard case .object(let reference) = value else { return plain(value, to: &json) }
+        try link(reference, to: &json)
+    }
+
+    /// A link: what finds the object again, or the object itself where this is the only way to it.
+    func link(_ reference: ObjectReference, to json: inout JSONWriter) throws {
+        guard let target = view.schema.find(table: reference.table) else { return json.null() }
+        if target.isEmbedded {
+            json.beginObject()
+            try members(of: reference.key, in: target, to: &json)
+            json.endObject()
+        } else if let key = target.primaryKey {
+            plain(try view.value(key, of: reference.key, in: target), to: &json)
+        } else {
+            json.beginObject()
+            json.key("$key")
+            json.int(reference.key.rawValue)
+            json.endObject()
+        }
+    }
+
+    private func plain(_ value: Value, to json: inout JSONWriter) {
+        switch value {
+        case .bool(let flag): json.bool(flag)
+        case .int(let number): json.int(number)
+        case .float(let number): json.double(Double(number.description) ?? .nan)
+        case .double(let number): json.double(number)
+        case .string(let text): json.string(text)
+        default: if let text = ValueText.text(value) { json.string(text) } else { json.null() }
+        }
+    }
+
+    private func mixed(_ value: Value, to json: inout JSONWriter) throws {
+        switch value {
+        case .null, .bool, .int, .double, .string: plain(value, to: &json)
+        case .list(let elements):
+            json.beginArray()
+            for element in elements { try mixed(element, to: &json) }
+            json.endArray()
+        case .dictionary(let members):
+            // Names that begin with a dollar would be taken for a type.
+            let isAmbiguous = members.keys.contains { $0.hasPrefix("$") }
+            if isAmbiguous { tag("$map", in: &json) }
+            json.beginObject()
+            for (name, member) in members.sorted(by: { $0.key < $1.key }) {
+                json.key(name)
+                try mixed(member, to: &json)
+            }
+            json.endObject()
+            if isAmbiguous { json.endObject() }
+        case .object(let reference):
+            tag("$link", in: &json)
+            json.beginArray()
+            json.string(view.schema.find(table: reference.table)?.name ?? "")
+            try link(reference, to: &json)
+            json.endArray()
+            json.endObject()
+        default:
+            tag("$" + value.typeName, in: &json)
+            plain(value, to: &json)
+            json.endObject()
+        }
+    }
+
+    private func tag(_ name: String, in json: inout JSONWriter) {
+        json.beginObject()
+        json.key(name)
+    }
+}

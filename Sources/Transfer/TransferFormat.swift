@@ -1,0 +1,42 @@
+import ObjectStore
+
+/// A form in which data leaves a store and comes back.
+public enum TransferFormat: String, CaseIterable, Sendable {
+    /// One JSON object a line.
+    case jsonLines = "jsonl"
+    /// One JSON text.
+    case json
+    /// Comma-separated values, one class a file.
+    case csv
+
+    /// The format that a file's ending names.
+    ///
+    /// Throws `invalid_argument` with the endings that there are.
+    public init(path: String) throws {
+        let ending = path.split(separator: "/").last?.split(separator: ".").last ?? ""
+        switch ending.lowercased() {
+        case "jsonl", "ndjson": self = .jsonLines
+        case "json": self = .json
+        case "csv": self = .csv
+        default:
+            throw StoreError(
+                .invalidArgument,
+                "the ending of '\(path)' names no format; use .jsonl, .json or .csv, or say the "
+                    + "format")
+        }
+    }
+
+    /// The format of this name.
+    ///
+    /// Throws `invalid_argument` with the names that there are.
+    public init(name: String) throws {
+        guard let format = Self(rawValue: name.lowercased()) else {
+            let known = Self.allCases.map(\.rawValue)
+            throw StoreError(
+                .invalidArgument,
+                "there is no format '\(name)'\(NearestName.hint(for: name, among: known)); the "
+                    + "formats are \(known.joined(separator: ", "))")
+        }
+        self = format
+    }
+}

@@ -1,0 +1,186 @@
+import DataFormats
+import ObjectStore
+import Testing
+import Transfer
+
+@Suite struct ImportTests {
+    private static let dogs = [
+        "Dog": ["id": "int primary", "name": "string", "age": "int?", "owner": "Person"],
+        "Person": ["name": "string primary"],
+    ]
+
+    private func dogOptions() -> ImportOptions {
+        var options = ImportOptions()
+        options.className = "Dog"
+        return options
+    }
+
+    @Test func `takes lines of JSON, and links to what comes later or was there before`() throws {
+        let world = try TransferWorld(Self.dogs)
+        let report = try world.take(
+            """
+            {"$class": "Dog", "id": 1, "name": "Rex", "age": null, "owner": "Ann"}
+
+            {"$class": "Person", "name": "Ann"}
+            {"$class": "Dog", "name": "Max", "id": 2, "age": 3, "owner": "Ann"}
+            """, as: "a.jsonl")
+        #expect(report.created == 3)
+        #expect(try world.values("Dog", "name") == [.string("Rex"), .string("Max")])
+        #expect(try world.store.objects("Person").count() == 1)
+        #expect(try world.store.objects("Dog").filtered("owner.name == 'Ann'").count() == 2)
+    }
+
+    @Test(arguments: [
+        ("{\"id\": 1", "line 1: "),
+        (
+            "{\"id\": 1, \"name\": \"Rex\"}\n{\"id\": 1, \"name\": \"Max\"}",
+            "line 2: 'Dog' has an object with the primary key 1 already; import with upsert"
+        ),
+        ("{\"id\": 1, \"name\": 5}", "line 1: 'Dog.name' expects string, got 5"),
+        ("{\"id\": 1, \"nam\": \"Rex\"}", "did you mean 'name'?"),
+        ("{\"id\": 1}", "line 1: 'Dog.name' is required"),
+        ("{\"id\": 1.5, \"name\": \"x\"}", "expects int, got 1.5"),
+        ("{\"id\": 99999999999999999999, \"name\": \"x\"}", "expects int"),
+        ("[1, 2]", "line 1: a row is an object, got a list"),
+        ("{\"id\": 1, \"name\": \"x\"} {\"id\": 2, \"name\": \"y\"}", "exactly one JSON object"),
+        ("{\"id\": 1, \"name\": \"Rex\", \"owner\": \"Ann\"}", "line 1: links to Person \"Ann\""),
+        ("{\"id\": 1, \"name\": \"\\ud800\u{FFFD}\"} x", "line 1: "),
+    ])
+    func `says which line is bad and imports nothing`(text: String, expected: String) throws {
+        let world = try TransferWorld(Self.dogs)
+        let said = message { try world.take(text, as: "a.jsonl", dogOptions()) }
+        #expect(said.contains(expected), "\(said)")
+        #expect(try world.store.objects("Dog").count() == 0)
+        #expect(!world.store.isInWrite)
+    }
+
+    @Test func `leaves bad rows out and keeps them in a file`() throws {
+        let world = try TransferWorld(Self.dogs)
+        var options = dogOptions()
+        options.rejects = world.path("rejects.jsonl")
+        let report = try world.take(
+            """
+            {"id": 1, "name": "Rex"}
+            {"id": 2, "name": 7}
+            {"id": 3, "name":
+            {"id": 4, "name": "Max"}
+            """, as: "a.jsonl", options)
+        #expect(report.created == 2)
+        #expect(report.rejected == 2)
+        let rejects = try world.text(of: "rejects.jsonl").split(separator: "\n")
+        #expect(rejects.count == 2)
+        #expect(rejects[0].contains("\"line\":2") && rejects[0].contains("expects string, got 7"))
+        #expect(rejects[1].contains("\"row\":\"{\\\"id\\\": 3, \\\"name\\\":\""))
+    }
+
+    @Test func `updates by primary key when asked to`() throws {
+        let world = try TransferWorld(Self.dogs)
+        var options = dogOptions()
+        try world.take("{\"id\": 1, \"name\": \"Rex\", \"age\": 3}", as: "a.jsonl", options)
+        options.isUpsert = true
+        let report = try world.take(
+            "{\"id\": 1, \"name\": \"Max\"}\n{\"id\": 2, \"name\": \"Cleo\"}", as: "a.jsonl",
+            options)
+        #expect(report.updated == 1 && report.created == 1)
+        #expect(try world.values("Dog", "name") == [.string("Max"), .string("Cleo")])
+        #expect(try world.values("Dog", "age") == [.int(3), .null])
+    }
+
+    @Test func `commits batches and keeps those before a bad row`() throws {
+        let world = try TransferWorld(Self.dogs)
+        var options = dogOptions()
+        options.batch = 2
+        let rows = (1...5).map { "{\"id\": \($0), \"name\": \"x\"}" } + ["bad"]
+        #expect(
+            message { try world.take(rows.joined(separator: "\n"), as: "a.jsonl", options) }
+                .contains("line 6"))
+        #expect(try world.store.objects("Dog").count() == 4)
+    }
+
+    @Test func `a dry run changes nothing and reports`() throws {
+        let world = try TransferWorld(Self.dogs)
+        var options = dogOptions()
+        options.isDryRun = true
+        let report = try world.take("{\"id\": 1, \"name\": \"Rex\"}", as: "a.jsonl", options)
+        #expect(report.created == 1)
+        #expect(try world.store.objects("Dog").count() == 0)
+    }
+
+    @Test func `takes CSV with renamed and left out columns`() throws {
+        let world = try TransferWorld(Self.dogs)
+        var options = dogOptions()
+        options.names = ["No": "id", "Comment": ""]
+        let report = try world.take(
+            "\u{FEFF}No,name,age,Comment,owner\r\n1,\"Rex, \"\"the\"\" dog\",,x,\r\n2,\"\",4,\"two\nlines\",\r\n",
+            as: "a.csv", options)
+        #expect(report.created == 2)
+        #expect(try world.values("Dog", "name") == [.string("Rex, \"the\" dog"), .string("")])
+        #expect(try world.values("Dog", "age") == [.null, .int(4)])
+    }
+
+    @Test(arguments: [
+        ("id,name\n1,Rex,3", "line 2: the record has 3 fields, the header names 2"),
+        ("id,nmae\n1,Rex", "'Dog' has no property 'nmae'; did you mean 'name'?"),
+        ("id,name\n1,\"Rex", "line 2: a quoted field has no closing quote"),
+        ("id,name\n1,\"Rex\"x", "must follow a closing quote"),
+        ("id,name\nx,Rex", "line 2: 'Dog.id' expects int primary"),
+        ("id,name,id\n1,Rex,2", "two columns are for 'id'"),
+    ])
+    func `says what is wrong with a CSV file`(text: String, expected: String) throws {
+        let world = try TransferWorld(Self.dogs)
+        let said = message { try world.take(text, as: "a.csv", dogOptions()) }
+        #expect(said.contains(expected.replacing(" primary", with: "")), "\(said)")
+    }
+
+    @Test func `finds out the types of a new class`() throws {
+        let world = try TransferWorld([:])
+        var options = ImportOptions()
+        options.className = "City"
+        let report = try world.take(
+            """
+            id,name,people,area,capital,founded,code
+            1,Bern,133000,51.6,true,1191-01-01T00:00:00Z,007
+            2,Basel,,22,false,,4001
+            """, as: "a.csv", options)
+        #expect(report.newClasses == ["City"])
+        let city = try #require(world.store.view.schema.find("City"))
+        let types = city.properties.map { "\($0.name) \(PropertySyntax.text(of: $0))" }
+        #expect(
+            types == [
+                "id int primary", "name string", "people int?", "area double", "capital bool",
+                "founded date?", "code string",
+            ])
+    }
+
+    @Test func `takes an object of lists, as Realm's tools export it`() throws {
+        let world = try TransferWorld([:])
+        let report = try world.take(
+            """
+            {"Person": [{"_id": {"$oid": "507f1f77bcf86cd799439011"}, "name": "Ann", "born": {"$date": 0}}],
+             "Dog": [{"_id": 1, "tags": ["a", "b"], "weight": 3.5}, {"_id": 2, "tags": [], "weight": 4}]}
+            """, as: "a.json")
+        #expect(report.created == 3)
+        #expect(try world.values("Dog", "weight") == [.double(3.5), .double(4)])
+        #expect(
+            try world.values("Dog", "tags") == [.list([.string("a"), .string("b")]), .list([])])
+        #expect(try world.values("Person", "born") == [.date(Timestamp(microseconds: 0))])
+    }
+
+    @Test(arguments: [
+        "[{\"id\": 1}, 2]", "[[1]]", "7", "{\"Dog\": {\"id\": 1}}", "[", "{\"Dog\": [{]}",
+    ])
+    func `refuses JSON of another shape`(text: String) throws {
+        let world = try TransferWorld(Self.dogs)
+        #expect(message { try world.take(text, as: "a.json", dogOptions()) } != "nothing was wrong")
+        #expect(try world.store.objects("Dog").count() == 0)
+    }
+
+    @Test func `files that cannot be read are named`() throws {
+        let world = try TransferWorld(Self.dogs)
+        let importer = Importer(into: world.store, dogOptions())
+        #expect(
+            message { _ = try importer.read("/nonexistent/a.jsonl", as: .jsonLines) }
+                .contains("/nonexistent/a.jsonl: No such file"))
+        #expect(message { _ = try importer.read(world.folder, as: .jsonLines) }.contains("folder"))
+    }
+}

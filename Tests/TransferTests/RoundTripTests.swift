@@ -1,0 +1,133 @@
+import DataFormats
+import ObjectStore
+import Testing
+import Transfer
+
+/// What is exported and imported again is the same.
+@Suite struct RoundTripTests {
+    private static let schema = [
+        "Thing": [
+            "id": "int primary", "flag": "bool", "count": "int?", "ratio": "float",
+            "size": "double?",
+            "name": "string", "bytes": "data?", "when": "date", "tag": "uuid?", "oid": "object_id",
+            "price": "decimal", "numbers": "int[]", "words": "string?[]", "part": "Part",
+            "parts": "Part[]", "any": "mixed", "set": "int<>", "map": "mixed{}",
+        ],
+        "Part": ["label": "string"],
+    ]
+
+    private func fill(_ store: Store, _ count: Int) throws {
+        var random = SystemRandomNumberGenerator()
+        func maybe(_ value: Value) -> Value { Bool.random(using: &random) ? value : .null }
+        let texts = [
+            "", "plain", "a,b", "\"quoted\"", "two\nlines", "tab\t\u{1}", "日本語", "null", "007",
+        ]
+        try store.write {
+            let parts = try ["left", "right", ""].map {
+                try store.create("Part", .dictionary(["label": .string($0)])).reference
+            }
+            let mixed: [Value] = [
+                .null, .int(7), .double(7), .float(0.5), .string("x"), .data([1, 2]),
+                .date(Timestamp(microseconds: 5_000_000)), .uuid(.random()),
+                .decimal(DecimalValue(Int64(12))),
+                .list([.int(1), .list([.bool(true)]), .dictionary(["$date": .string("no date")])]),
+                .dictionary([
+                    "a": .null, "b": .dictionary(["c": .objectID(ObjectIDValue(high: 1, low: 2))]),
+                ]),
+            ]
+            for id in 0..<count {
+                let text = texts[id % texts.count]
+                let number = Int64.random(in: .min ... .max, using: &random)
+                try store.create(
+                    "Thing",
+                    .dictionary([
+                        "id": .int(Int64(id)), "flag": .bool(id % 2 == 0),
+                        "count": maybe(.int(number)), "ratio": .float(Float(id) / 3),
+                        "size": maybe(
+                            .double(
+                                Double(bitPattern: UInt64(bitPattern: number)).isNaN
+                                    ? .nan : Double(number) / 7)),
+                        "name": .string(text), "bytes": maybe(.data(Array(text.utf8))),
+                        "when": .date(Timestamp(microseconds: number % 1_000_000_000_000_000)),
+                        "tag": maybe(.uuid(.random())),
+                        "oid": .objectID(ObjectIDValue(high: UInt64(bitPattern: number), low: 7)),
+                        "price": .decimal(DecimalValue(number)),
+                        "numbers": .list((0..<id % 4).map { .int(Int64($0)) }),
+                        "words": .list((0..<id % 3).map { maybe(.string(texts[$0])) }),
+                        "part": maybe(.object(parts[id % 3])),
+                        "any": mixed[id % mixed.count],
+                        "set": .list((0..<id % 5).map { .int(Int64($0)) }),
+                        "map": .dictionary(["$first": mixed[id % mixed.count], "second": .int(2)]),
+                        "parts": .list(parts.prefix(id % 4).map(Value.object)),
+                    ]))
+            }
+        }
+    }
+
+    @Test(arguments: ["a.jsonl", "a.json"])
+    func `a whole store comes back from its export`(name: String) throws {
+        let world = try TransferWorld(Self.schema)
+        try fill(world.store, 60)
+        let format = try TransferFormat(path: name)
+        let count = try Exporter(.store(world.store), as: format).write(to: world.path(name))
+        #expect(count == 63)
+
+        let other = try TransferWorld(nil)
+        let report = try Importer(into: other.store).read(world.path(name), as: format)
+        #expect(report.created == 63)
+        #expect(report.newClasses == ["Part", "Thing"])
+        for property in Self.schema["Thing"]!.keys where !property.hasPrefix("part") {
+            let expected = try world.values("Thing", property)
+            #expect(try other.values("Thing", property) == expected, "\(property)")
+        }
+        for path in ["part.label", "parts.label"] {
+            for label in ["left", "right", ""] {
+                let ours = try world.store.objects("Thing").filtered(
+                    "\(path) == $1", [.string(label)])
+                let theirs = try other.store.objects("Thing").filtered(
+                    "\(path) == $1", [.string(label)])
+                #expect(try ours.count() == theirs.count())
+            }
+        }
+    }
+
+    @Test func `one class comes back from CSV`() throws {
+        var schema = Self.schema
+        schema["Thing"]?["part"] = nil
+        schema["Thing"]?["parts"] = nil
+        let world = try TransferWorld(schema)
+        let source = try TransferWorld(Self.schema)
+        try fill(source.store, 40)
+        try source.store.write {
+            for object in try (0..<40).map({ try source.store.objects("Thing").object(at: $0) }) {
+                try object.set("part", .null)
+                try object.set("parts", .list([]))
+            }
+        }
+        let things = try source.store.objects("Thing")
+        _ = try Exporter(.results(things), as: .csv).write(to: source.path("a.csv"))
+        var options = ImportOptions()
+        options.className = "Thing"
+        options.names = ["part": "", "parts": ""]
+        let report = try Importer(into: world.store, options).read(source.path("a.csv"), as: .csv)
+        #expect(report.created == 40)
+        for property in schema["Thing"]!.keys {
+            let expected = try source.values("Thing", property)
+            #expect(try world.values("Thing", property) == expected, "\(property)")
+        }
+    }
+
+    @Test func `an export that fails leaves the file that was there`() throws {
+        let world = try TransferWorld(Self.schema)
+        _ = try world.write("before", to: "a.csv")
+        #expect(
+            message {
+                _ = try Exporter(.store(world.store), as: .csv).write(to: world.path("a.csv"))
+            }.contains("one class"))
+        #expect(try world.text(of: "a.csv") == "before")
+        #expect(
+            message {
+                _ = try Exporter(.store(world.store), as: .json).write(to: "/nonexistent/x.json")
+            }.contains("cannot write /nonexistent/x.json"))
+    }
+}

@@ -1,0 +1,102 @@
+import DataFormats
+import Glibc
+import ObjectStore
+import Testing
+import Transfer
+
+/// A store in memory and a folder for files, for one test.
+final class TransferWorld {
+    let store: Store
+    let folder: String
+
+    init(_ classes: [String: [String: String]]? = nil) throws {
+        var template = Array("/tmp/moonpool-test-XXXXXX".utf8CString)
+        folder = template.withUnsafeMutableBufferPointer {
+            String(cString: mkdtemp($0.baseAddress!))
+        }
+        let name = "transfer-\(UUIDValue.random())"
+        store = try Store(
+            StoreConfiguration(
+                .memory(name), schema: try classes.map(Self.schema)),
+            scheduler: StillScheduler())
+    }
+
+    deinit {
+        for name in ["a.jsonl", "b.jsonl", "a.json", "a.csv", "rejects.jsonl", "in.txt"] {
+            unlink("\(folder)/\(name)")
+        }
+        rmdir(folder)
+    }
+
+    private static func schema(_ classes: [String: [String: String]]) throws -> [ClassSchema] {
+        try classes.sorted { $0.key < $1.key }.map { name, properties in
+            ClassSchema(
+                name,
+                try properties.sorted { $0.key < $1.key }.map {
+                    try PropertySyntax.parse(name: $0.key, in: name, $0.value)
+                })
+        }
+    }
+
+    func path(_ name: String) -> String { "\(folder)/\(name)" }
+
+    func write(_ text: String, to name: String) throws -> String {
+        let file = try FileWriter(path(name))
+        try file.write(text)
+        try file.finish()
+        return path(name)
+    }
+
+    func text(of name: String) throws -> String {
+        let file = try FileReader(path(name))
+        var bytes: [UInt8] = []
+        while true {
+            let more = try file.read()
+            if more.isEmpty { break }
+            bytes += more
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    @discardableResult
+    func take(
+        _ text: String, as name: String, _ options: ImportOptions = ImportOptions()
+    ) throws -> ImportReport {
+        let path = try write(text, to: name)
+        return try Importer(into: store, options).read(path, as: try TransferFormat(path: path))
+    }
+
+    /// The values of a property in all objects of a class.
+    func values(_ className: String, _ property: String) throws -> [Value] {
+        let results = try store.objects(className)
+        return try (0..<results.count()).map { try results.object(at: $0).value(property) }
+    }
+}
+
+/// A thread without a loop: nothing is ever woken.
+struct StillScheduler: Scheduler, @unchecked Sendable {
+    // @unchecked because a thread's handle is only compared.
+    private let owner = pthread_self()
+
+    struct Never: Wakeup {
+        func wake() {}
+        func cancel() {}
+    }
+
+    var isOnThread: Bool { pthread_equal(owner, pthread_self()) != 0 }
+    var canDeliver: Bool { false }
+    func isSame(as other: any Scheduler) -> Bool { other is StillScheduler }
+    func makeWakeup(_ handler: @escaping () -> Void) -> any Wakeup { Never() }
+}
+
+/// The error that a body throws, as text.
+func message(_ body: () throws -> Void) -> String {
+    do {
+        try body()
+        return "nothing was wrong"
+    } catch let error as StoreError {
+        return error.message
+    } catch {
+        return "\(error)"
+    }
+}
