@@ -7,6 +7,8 @@ package final class SnapshotSource {
     package let file: ColumnFile
     /// The version that is read; nil once closed.
     @exclusivity(unchecked) package private(set) var reader: ReadTransaction?
+    /// Whether a frozen snapshot reads through the same transaction, which must then stay where it is.
+    @exclusivity(unchecked) var isReaderShared = false
     /// The write that this snapshot has open.
     @exclusivity(unchecked) package var write: WriteSession?
     /// What tables look like.
@@ -78,6 +80,7 @@ package final class SnapshotSource {
     /// The old one lives as long as somebody else holds it.
     func move(to next: ReadTransaction) {
         reader = next
+        isReaderShared = false
         knownRecent = nil
         forgetPages()
     }

@@ -198,9 +198,8 @@ extension Store {
         view.snapshot.configure(view.schema.tableDefinitions)
     }
 
-    /// Wakes the other stores of the file, and this one for its own observers.
-    func announceCommit() {
+    /// Wakes the other stores of the file.
+    func wakeOthers() {
         coordinator.didCommit(membership)
-        if notifications.hasWork { requestTurn() }
     }
 }
