@@ -61,7 +61,7 @@ extension Store {
     public func commitWrite(withoutNotifying silenced: [NotificationToken] = []) throws {
         try checkOpen(to: "commit")
         try notifications.checkOwn(silenced)
-        bulkCreation = nil
+        inserter = nil
         let keepingLeft = notifications.needs(view.version)
         let left = try StoreError.wrapping { () throws(StorageError) -> Snapshot? in
             if keepingLeft { return try view.snapshot.commit() }
@@ -82,7 +82,7 @@ extension Store {
     /// Throws `not_in_write`, `closed`, `wrong_thread`.
     public func cancelWrite() throws {
         try checkOpen(to: "cancel")
-        bulkCreation = nil
+        inserter = nil
         view.snapshot.cancelWrite()
         view.generation &+= 1
         try restoreSchema()
