@@ -8,7 +8,8 @@ import CLMDB
 
 /// Flushes commits behind their backs: one thread per environment, started by the first request.
 ///
-/// Requests that arrive while a flush runs share the next one.
+/// Requests that arrive while a flush runs, or shortly after, share the next one: a flush takes the disk and a
+/// processor from who commits meanwhile.
 final class BackgroundFlusher: @unchecked Sendable {
     // because: `mutex` guards everything below it.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
@@ -18,11 +19,23 @@ final class BackgroundFlusher: @unchecked Sendable {
     private var isStopping = false
     private var environment: OpaquePointer?
 
+    /// From the end of a flush to the next.
+    static let pauseNanoseconds = 50_000_000
+
     init() {
         mutex = .allocate(capacity: 1)
         condition = .allocate(capacity: 1)
         pthread_mutex_init(mutex, nil)
-        pthread_cond_init(condition, nil)
+        #if canImport(Darwin)
+            pthread_cond_init(condition, nil)
+        #else
+            var attributes = pthread_condattr_t()
+            pthread_condattr_init(&attributes)
+            // A pause must not grow when somebody sets the clock.
+            pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+            pthread_cond_init(condition, &attributes)
+            pthread_condattr_destroy(&attributes)
+        #endif
     }
 
     deinit {
@@ -81,8 +94,29 @@ final class BackgroundFlusher: @unchecked Sendable {
             // or `sync` reports the same device error.
             if let target { mdb_env_sync(target, 1) }
             pthread_mutex_lock(mutex)
+            pause()
         }
         pthread_mutex_unlock(mutex)
+    }
+
+    /// Waits for the pause, or until the environment is about to be closed.
+    private func pause() {
+        var code: Int32 = 0
+        #if canImport(Darwin)
+            var rest = timespec(tv_sec: 0, tv_nsec: Self.pauseNanoseconds)
+            while !isStopping && code == 0 {
+                code = pthread_cond_timedwait_relative_np(condition, mutex, &rest)
+            }
+        #else
+            var end = timespec()
+            clock_gettime(CLOCK_MONOTONIC, &end)
+            let nanoseconds = end.tv_nsec + Self.pauseNanoseconds
+            end.tv_sec += nanoseconds / 1_000_000_000
+            end.tv_nsec = nanoseconds % 1_000_000_000
+            while !isStopping && code == 0 {
+                code = pthread_cond_timedwait(condition, mutex, &end)
+            }
+        #endif
     }
 }
 

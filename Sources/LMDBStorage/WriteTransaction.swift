@@ -14,7 +14,8 @@ import Synchronization
 /// Belongs to the thread that began it until it has ended.
 package final class WriteTransaction {
     package let environment: Environment
-    private let lease: EnvironmentLease
+    // Given back at the end: whoever still holds the transaction then must not keep the file mapped.
+    private var lease: EnvironmentLease?
     private let durability: Durability
     private var pointer: OpaquePointer?
 
@@ -69,6 +70,8 @@ package final class WriteTransaction {
             throw StorageError(.closed, call: "commit", file: environment.path)
         }
         pointer = nil
+        let lease = lease.take()
+        defer { withExtendedLifetime(lease) {} }
         environment.writerThread.store(0, ordering: .relaxed)
         try check(mdb_txn_commit(ended), "mdb_txn_commit", environment.path)
         if durability == .async { environment.flusher.request(environment.pointer) }
@@ -82,5 +85,6 @@ package final class WriteTransaction {
         pointer = nil
         environment.writerThread.store(0, ordering: .relaxed)
         mdb_txn_abort(ended)
+        lease = nil
     }
 }

@@ -15,6 +15,7 @@ final class ObjectClass: LuaLiveClass {
     private(set) var classSchema: ClassSchema
     private let store: Store
     private var primaryInt: ColumnID?
+    private var inserter: ObjectInserter?
 
     init(
         _ handle: StoreHandle, _ source: ObjectSource, _ classSchema: ClassSchema,
@@ -221,37 +222,63 @@ final class ObjectClass: LuaLiveClass {
     }
 
     override func create(_ fields: borrowing LuaFields) throws -> Int64? {
+        let inserter = try usableInserter()
+        inserter.clear()
+        for i in 0..<fields.count {
+            let slot = fields.slot(i)
+            guard set((slot >> 4) & 0xFFF, slot & 15, fields.field(i), inserter) else {
+                return try createSlowly(fields)
+            }
+        }
+        return try inserter.insert().rawValue
+    }
+
+    /// The inserter of the open write.
+    private func usableInserter() throws -> ObjectInserter {
+        if let inserter, inserter.classSchema === classSchema, inserter.isUsable {
+            return inserter
+        }
+        let made = try store.inserter(of: classSchema)
+        inserter = made
+        return made
+    }
+
+    /// Sets what needs no conversion and no look at the property; false for all else.
+    @inline(__always)
+    private func set(
+        _ position: Int, _ kind: Int, _ field: borrowing LuaField, _ inserter: ObjectInserter
+    ) -> Bool {
+        switch (kind, field.kind) {
+        case (Kind.int, .int): inserter.set(position, int: field.int)
+        case (Kind.double, .double): inserter.set(position, double: field.double)
+        case (Kind.double, .int): inserter.set(position, double: Double(field.int))
+        case (Kind.bool, .bool): inserter.set(position, bool: field.bool)
+        case (Kind.string, .string):
+            return field.withBytes { inserter.set(position, utf8: $0) }
+        case (Kind.link, .object):
+            let object = field.object
+            guard let type = object.type as? ObjectClass, type.handle === handle,
+                type.frozen == nil
+            else { return false }
+            inserter.set(position, .object(type.reference(object.key)))
+        default: return false
+        }
+        return true
+    }
+
+    private func createSlowly(_ fields: borrowing LuaFields) throws -> Int64? {
         var values = [Value?](repeating: nil, count: classSchema.properties.count)
         let bridge = ValueBridge(handle, nil)
         for i in 0..<fields.count {
             let slot = fields.slot(i)
-            let position = (slot >> 4) & 0xFFF
-            if let value = Self.simple(fields.field(i), slot & 15) {
-                values[position] = value
-                continue
-            }
             guard slot & 15 < Kind.store else { return nil }
+            let position = (slot >> 4) & 0xFFF
             let property = classSchema.properties[position]
             // Collections given as other collections go the general way.
             if fields.field(i).kind == .box, !property.isSingle { return nil }
             values[position] = try bridge.value(fields.field(i), for: property, of: classSchema)
         }
         return try store.create(classSchema, positional: values).rawValue
-    }
-
-    /// What needs no look at the property.
-    ///
-    /// Most values are of this kind, and properties are expensive to copy.
-    @inline(__always)
-    private static func simple(_ field: borrowing LuaField, _ kind: Int) -> Value? {
-        switch (kind, field.kind) {
-        case (Kind.int, .int): .int(field.int)
-        case (Kind.double, .double): .double(field.double)
-        case (Kind.double, .int): .double(Double(field.int))
-        case (Kind.bool, .bool): .bool(field.bool)
-        case (Kind.string, .string): field.text.map(Value.string)
-        default: nil
-        }
     }
 
     /// The object with a primary key that needs no conversion.

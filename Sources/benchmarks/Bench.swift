@@ -32,9 +32,11 @@ final class Bench {
     /// `step` returns the value in the row's unit and what it computed, or nil where a contestant
     /// has nothing like it.
     func repeatEach(
-        _ row: Row, repetitions: Int? = nil, among chosen: [any Contestant]? = nil,
+        _ row: Row, repetitions: Int? = nil, isNeeded: Bool = false,
+        among chosen: [any Contestant]? = nil,
         _ step: (any Contestant) throws -> (value: Double, answer: [Double])?
     ) throws {
+        guard isNeeded || options.includes(row) else { return }
         progress(row.title)
         for _ in 0..<(repetitions ?? options.repetitions) {
             for contestant in chosen ?? contestants {

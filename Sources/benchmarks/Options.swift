@@ -6,6 +6,8 @@ struct Options {
     var countsProcessorTime = false
     var only: Set<String> = []
     var among: Set<String> = []
+    /// Part of the titles of the rows that are measured; empty for all.
+    var row = ""
     var folder = "/var/tmp"
     /// Set in the child process whose peak memory is measured.
     var insertsAs: String?
@@ -19,6 +21,7 @@ struct Options {
         --repeat N      repetitions of each step, 5 unless told; medians are shown
         --quick         100,000 objects and 3 repetitions: under a minute
         --only W1,W4    only these workloads
+        --row TEXT      only rows whose title contains TEXT, such as "no flush"
         --among A,B     only these contestants: Swift, Lua, SQLite, LMDB
         --cpu           processor time instead of the clock's, on a busy machine; says nothing
                         about durable commits, and W8 goes by the clock all the same
@@ -54,6 +57,7 @@ struct Options {
                 only = Set(try value(option).split(separator: ",").map { $0.uppercased() })
             case "--among":
                 among = Set(try value(option).split(separator: ",").map { $0.lowercased() })
+            case "--row": row = try value(option)
             case "--folder": folder = try value(option)
             case "--insert-as": insertsAs = try value(option)
             default: throw BenchmarkError("unknown option \(option)\n\n\(Self.help)")
@@ -65,6 +69,8 @@ struct Options {
         // "LMDB rows" is asked for by its first word.
         among.isEmpty || among.contains(name.lowercased().split(separator: " ")[0].description)
     }
+
+    func includes(_ row: Row) -> Bool { row.title.contains(self.row) }
 
     func includes(_ workload: String) -> Bool { only.isEmpty || only.contains(workload) }
 }

@@ -19,7 +19,11 @@ import Testing
         for key in keys {
             let write = try environment.beginWrite()
             if first == 0 { first = write.handle.version }
-            try HistoryLog.append(changes(key), to: environment.history, in: write.handle)
+            let entry = HistoryLog.entry(changes(key))
+            try entry.withUnsafeBytes {
+                try write.handle.put(
+                    environment.history, write.handle.version, $0, append: true)
+            }
             try HistoryLog.trim(
                 environment.history, limit: limit, needed: needed, in: write.handle)
             try write.commit()

@@ -26,6 +26,14 @@ package struct FileTables: Sendable {
     private let leafShards: [Table]
     private let indexShards: [Table]
 
+    /// Where a recent node belongs.
+    subscript(home: RecentNodes.Home) -> Table {
+        switch home {
+        case .history: history
+        case .tail: tail
+        }
+    }
+
     /// Where leaves of a table lie: key = table (16 bits) | cluster (32) | column + 1 (16).
     package func leaves(of table: TableID) -> Table { leafShards[Self.shard(of: table)] }
 

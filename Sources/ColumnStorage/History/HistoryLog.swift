@@ -1,6 +1,7 @@
 import LMDBStorage
 
-/// The change sets of the newest versions, one entry per version in the file's `history` table.
+/// The change sets of the newest versions, one entry per version in the file's `history` table or among the
+/// recent nodes.
 ///
 /// Every commit appends its own entry in its own write transaction, also when nothing changed, so a
 /// gap always means that older versions have been trimmed, never that something was forgotten.
@@ -8,33 +9,24 @@ import LMDBStorage
 ///
 /// Works on whatever transaction it is given and keeps no state.
 package enum HistoryLog {
-    /// Writes the entry of the version that `transaction` is going to be.
-    package static func append(
-        _ changes: ChangeSet, shards: UInt32 = 0, to table: Table,
-        in transaction: TransactionHandle
-    ) throws(StorageError) {
-        let bytes = changes.encode(after: shards)
-        let failure = bytes.withUnsafeBytes { (buffer) -> StorageError? in
-            do throws(StorageError) {
-                try transaction.put(table, transaction.version, buffer, append: true)
-                return nil
-            } catch { return error }
-        }
-        if let failure { throw failure }
+    /// The entry of a version, to be stored under its number.
+    static func entry(_ changes: ChangeSet, shards: UInt32 = 0) -> [UInt8] {
+        changes.encode(after: shards)
     }
 
     /// The shards of leaves that versions after `from`, up to and including `to`, have written to;
     /// all of them when the log does not say or it would take long.
-    package static func shards(
+    static func shards(
         after from: UInt64, through to: UInt64, in table: Table, _ transaction: TransactionHandle
     ) throws(StorageError) -> UInt32 {
         guard from < to else { return 0 }
         guard to - from <= 64 else { return .max }
+        let recent = try RecentNodes.read(transaction)
         var shards: UInt32 = 0
         for version in from + 1...to {
-            guard let found = try transaction.get(table, version), found.count > shardBytes else {
-                return .max
-            }
+            var entry = recent.find(.history, version)
+            if entry == nil { entry = try transaction.get(table, version) }
+            guard let found = entry, found.count > shardBytes else { return .max }
             shards |= found.loadUnaligned(as: UInt32.self)
         }
         return shards
@@ -50,22 +42,30 @@ package enum HistoryLog {
         after from: UInt64, through to: UInt64, in table: Table, _ transaction: TransactionHandle
     ) throws(StorageError) -> ChangeSet? {
         guard from < to else { return ChangeSet() }
+        let recent = try RecentNodes.read(transaction)
         let cursor = try transaction.cursor(table)
         // Neighbours of like size are merged first, as in a binary counter: a long range of small entries is not merged
         // into one growing set again and again.
         var pending: [(changes: ChangeSet, versions: UInt64)] = []
-        var entry = try cursor.setRange(from + 1)
+        var stored = try cursor.setRange(from + 1)
         var expected = from + 1
         while expected <= to {
-            guard let found = entry, found.integerKey == expected else { return nil }
-            pending.append((try decode(found.value, transaction), 1))
+            let entry: UnsafeRawBufferPointer
+            if let found = stored, found.integerKey == expected {
+                entry = found.value
+                stored = try cursor.next()
+            } else if let found = recent.find(.history, expected) {
+                entry = found
+            } else {
+                return nil
+            }
+            pending.append((try decode(entry, transaction), 1))
             while pending.count > 1,
                 pending[pending.count - 2].versions <= pending[pending.count - 1].versions
             {
                 mergeLastTwo(&pending)
             }
             expected += 1
-            if expected <= to { entry = try cursor.next() }
         }
         while pending.count > 1 { mergeLastTwo(&pending) }
         return pending[0].changes

@@ -92,19 +92,24 @@ public final class Snapshot {
         from old: ReadTransaction, to next: ReadTransaction
     ) throws(StorageError) -> Snapshot {
         let left = Snapshot(file, old, source.definitions)
+        try follow(from: old.version, to: next)
+        return left
+    }
+
+    private func follow(from version: UInt64, to next: ReadTransaction) throws(StorageError) {
         let shards = try HistoryLog.shards(
-            after: old.version, through: next.version, in: file.tables.history, next.handle)
+            after: version, through: next.version, in: file.tables.history, next.handle)
         source.move(to: next)
         for reader in tables.values
         where shards >> UInt32(FileTables.shard(of: reader.id)) & 1 != 0 { reader.refresh() }
-        return left
     }
 
     /// A second, immutable view of the same version.
     ///
     /// Inside a write: of the version before it.
     public func frozen() throws(StorageError) -> Snapshot {
-        Snapshot(file, try reader(), write?.definitionsBefore ?? source.definitions)
+        source.isReaderShared = true
+        return Snapshot(file, try reader(), write?.definitionsBefore ?? source.definitions)
     }
 
     /// What happened after version `from`, up to `to`, which is at most this snapshot's.
@@ -154,6 +159,16 @@ public final class Snapshot {
     /// A write that changed nothing makes a version too. On an error (`mapFull`, `diskFull`, …) nothing of
     /// the write remains and the snapshot is where it was.
     public func commit() throws(StorageError) -> Snapshot {
+        // because: it is kept when asked for.
+        try commit(keepingLeft: true)!
+    }
+
+    /// The same for who does not need the version before, which costs less.
+    public func commitOnly() throws(StorageError) {
+        _ = try commit(keepingLeft: false)
+    }
+
+    private func commit(keepingLeft: Bool) throws(StorageError) -> Snapshot? {
         guard let session = write else {
             preconditionFailure("commit without a write")
         }
@@ -164,7 +179,9 @@ public final class Snapshot {
         do throws(StorageError) {
             try session.prepare()
             // The reader's slot is taken while the write can still fail.
-            next = try ReadTransaction(reserving: file.lease())
+            next =
+                keepingLeft || source.isReaderShared
+                ? try ReadTransaction(reserving: file.lease()) : old
             committed = session.transaction.handle.version
             try session.transaction.commit()
         } catch {
@@ -175,6 +192,7 @@ public final class Snapshot {
             try next.renew()
         } catch {
             // The write is in the file; only this snapshot could not follow.
+            if next === old { source.close() }
             cancelWrite()
             throw error
         }
@@ -182,7 +200,7 @@ public final class Snapshot {
         for overlay in session.overlays.values { overlay.settleTail() }
         session.end()
         source.write = nil
-        let left = Snapshot(file, old, before)
+        let left = keepingLeft ? Snapshot(file, old, before) : nil
         if next.version == committed {
             source.move(to: next)
             for reader in tables.values
@@ -192,7 +210,7 @@ public final class Snapshot {
             return left
         }
         // Somebody has committed again already.
-        _ = try move(from: old, to: next)
+        try follow(from: committed - 1, to: next)
         return left
     }
 

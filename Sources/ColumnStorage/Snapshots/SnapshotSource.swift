@@ -7,6 +7,8 @@ package final class SnapshotSource {
     package let file: ColumnFile
     /// The version that is read; nil once closed.
     @exclusivity(unchecked) package private(set) var reader: ReadTransaction?
+    /// Whether a frozen snapshot reads through the same transaction, which must then stay where it is.
+    @exclusivity(unchecked) var isReaderShared = false
     /// The write that this snapshot has open.
     @exclusivity(unchecked) package var write: WriteSession?
     /// What tables look like.
@@ -15,6 +17,8 @@ package final class SnapshotSource {
     @exclusivity(unchecked) var damage: StorageError?
     @exclusivity(unchecked) private var madeListPages: ListPages?
     @exclusivity(unchecked) private var madeKeyPages: ListPages?
+    /// Nil until they are asked for at this version.
+    @exclusivity(unchecked) private var knownRecent: RecentNodes?
     /// By shard; empty until one is asked for.
     @exclusivity(unchecked) private var indexPages: [IndexPages?] = []
     /// What writes of this snapshot work with; kept between them.
@@ -76,12 +80,34 @@ package final class SnapshotSource {
     /// The old one lives as long as somebody else holds it.
     func move(to next: ReadTransaction) {
         reader = next
+        isReaderShared = false
+        knownRecent = nil
         forgetPages()
     }
 
     func close() {
         reader = nil
+        knownRecent = nil
         forgetPages()
+    }
+
+    /// The recent nodes of the committed version.
+    var recent: RecentNodes {
+        if let knownRecent { return knownRecent }
+        guard let reader else { return .none }
+        do throws(StorageError) {
+            let nodes = try RecentNodes.read(reader.handle)
+            knownRecent = nodes
+            return nodes
+        } catch {
+            note(error)
+            return .none
+        }
+    }
+
+    /// A node of the tail as of the committed version.
+    func tailNode(_ key: UInt64) -> UnsafeRawBufferPointer? {
+        recent.find(.tail, key) ?? get(file.tables.tail, key)
     }
 
     /// Reads the committed version; nil when absent, damaged or closed.

@@ -1,9 +1,7 @@
-import LMDBStorage
-
 /// What a table records about itself, in the file's tail table.
 ///
 /// There lie, for each table, rows of its newest cluster that wait to be packed into leaves, one node each
-/// under `table << 48 | key`, and behind them the head. A commit that adds a row thus touches one page there.
+/// under `table << 48 | key`, and behind them the head; the newest of all these lie among the ``RecentNodes``.
 struct TableHead: Equatable {
     /// All keys ever given are below this.
     var keyBound: Int64 = 0
@@ -42,10 +40,7 @@ struct TableHead: Equatable {
 
     init() {}
 
-    func write(
-        _ table: TableID, in transaction: TransactionHandle, _ target: Table
-    ) throws(StorageError) {
-        let place = try transaction.reserve(target, Self.key(table), count: Self.size)
+    func write(to place: UnsafeMutableRawBufferPointer) {
         place.storeBytes(of: keyBound, as: Int64.self)
         place.storeBytes(of: count, toByteOffset: 8, as: Int64.self)
         place.storeBytes(of: tailStamp, toByteOffset: 16, as: UInt64.self)

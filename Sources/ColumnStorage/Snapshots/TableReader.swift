@@ -84,7 +84,7 @@ public final class TableReader {
     /// Reads the head again and forgets every address.
     func refresh() {
         var head = TableHead()
-        if let bytes = source.get(source.file.tables.tail, TableHead.key(id)) {
+        if let bytes = source.tailNode(TableHead.key(id)) {
             if let known = TableHead(bytes) {
                 head = known
             } else {

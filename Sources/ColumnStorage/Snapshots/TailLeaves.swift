@@ -63,25 +63,29 @@ final class TailLeaves {
 
     private func takeOver(_ slot: Int, _ leaf: HeapLeaf, from first: Int64) {
         guard reader.hasTailRows, let transaction = reader.source.reader else { return }
-        let table = reader.source.file.tables.tail
-        do throws(StorageError) {
-            if reader.tailBound - first <= 2 {
-                for key in first..<max(first, reader.tailBound) {
-                    if let node = try transaction.handle.get(table, TableHead.key(reader.id, key)) {
-                        takeOver(slot, leaf, key, node)
-                    }
+        if reader.tailBound - first <= 2 {
+            for key in first..<max(first, reader.tailBound) {
+                if let node = reader.source.tailNode(TableHead.key(reader.id, key)) {
+                    takeOver(slot, leaf, key, node)
                 }
-                return
             }
-            let cursor = try transaction.handle.cursor(table)
-            var entry = try cursor.setRange(TableHead.key(reader.id, first))
-            let bound = TableHead.key(reader.id, reader.tailBound)
-            while let found = entry, found.integerKey < bound {
-                let key = Int64(found.integerKey - TableHead.key(reader.id, 0))
-                takeOver(slot, leaf, key, found.value)
+            return
+        }
+        let start = TableHead.key(reader.id, 0)
+        let keys = TableHead.key(reader.id, first)..<TableHead.key(reader.id, reader.tailBound)
+        do throws(StorageError) {
+            let cursor = try transaction.handle.cursor(reader.source.file.tables.tail)
+            var entry = try cursor.setRange(keys.lowerBound)
+            while let found = entry, found.integerKey < keys.upperBound {
+                takeOver(slot, leaf, Int64(found.integerKey - start), found.value)
                 entry = try cursor.next()
             }
         } catch { reader.source.note(error) }
+        reader.source.recent.forEach { home, key, node in
+            if home == .tail && keys.contains(key) {
+                takeOver(slot, leaf, Int64(key - start), node)
+            }
+        }
     }
 
     private func takeOver(

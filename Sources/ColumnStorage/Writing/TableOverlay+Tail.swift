@@ -49,8 +49,7 @@ extension TableOverlay {
             if leaves[0].presence.contains(row) {
                 try storeRow(leaves, layout, row, key)
             } else if !isNew {
-                let node = try session.transaction.handle.reserve(
-                    session.file.tables.tail, TableHead.key(id, key), count: 1)
+                let node = try session.reserveTail(TableHead.key(id, key), count: 1)
                 node[0] = RowLayout.gone
             }
         }
@@ -114,8 +113,8 @@ extension TableOverlay {
             }
             leaf.longs = longs
         }
-        let node = try session.transaction.handle.reserve(
-            session.file.tables.tail, TableHead.key(id, key), count: layout.size(leaves, row))
+        let node = try session.reserveTail(
+            TableHead.key(id, key), count: layout.size(leaves, row))
         layout.write(leaves, row, to: node)
     }
 
@@ -134,17 +133,7 @@ extension TableOverlay {
         isTailPacked = true
         reader.hasTailRows = false
         reader.dropTail()
-        if hadRows { try removeTailRows() }
-    }
-
-    private func removeTailRows() throws(StorageError) {
-        let cursor = try session.transaction.handle.cursor(session.file.tables.tail)
-        var entry = try cursor.setRange(TableHead.key(id, 0))
-        let bound = TableHead.key(id)
-        while let found = entry, found.integerKey < bound {
-            try cursor.delete()
-            entry = try cursor.next()
-        }
+        if hadRows { try session.removeTail(TableHead.key(id, 0)..<TableHead.key(id)) }
     }
 
     private func isColumn(_ slot: Int) -> Bool {

@@ -17,6 +17,7 @@ public final class WriteSession {
     let packer: LeafPacker
     let pool: LeafPool
     let arena: TextArena
+    private let recentNodes: RecentNodeBuffer
     /// Raised whenever heap leaves are put away: addresses taken before are void.
     let generation: UnsafeMutablePointer<Int>
     /// Bytes of heap leaves.
@@ -45,6 +46,8 @@ public final class WriteSession {
         packer = workspace.packer
         pool = workspace.pool
         arena = workspace.arena
+        recentNodes = workspace.recentNodes
+        recentNodes.begin()
         generation = workspace.generation
         definitionsBefore = snapshot.source.definitions
     }
@@ -411,7 +414,6 @@ public final class WriteSession {
         isEnding = true
         var changes = ChangeSet(schemaChanged: isSchemaChanged)
         let handle = transaction.handle
-        let target = file.tables.tail
         var shards: UInt32 = 0
         for id in overlays.count == 1 ? Array(overlays.keys) : overlays.keys.sorted() {
             guard let overlay = overlays[id], overlay.isTouched else { continue }
@@ -422,18 +424,41 @@ public final class WriteSession {
             for index in overlay.reader.rowIndexes { try index.index.flush(in: handle) }
             try overlay.flushAll(isLast: true)
             let head = overlay.closeHead()
-            if head != overlay.headBefore { try head.write(id, in: handle, target) }
+            if head != overlay.headBefore {
+                head.write(to: try reserveTail(TableHead.key(id), count: TableHead.size))
+            }
             let changed = overlay.changes()
             if !changed.isEmpty { changes.tables[id] = changed }
             shards |= 1 << UInt32(FileTables.shard(of: id))
         }
         if let failure { throw failure }
-        try HistoryLog.append(
-            changes, shards: shards, to: file.tables.history, in: handle)
+        let entry = HistoryLog.entry(changes, shards: shards)
+        let place = try recentNodes.reserve(
+            .history, handle.version, count: entry.count, file.tables, in: handle)
+        place.copyBytes(from: entry)
+        try recentNodes.store(in: handle)
         if handle.version % 16 == 0 {
             try HistoryLog.trim(
                 file.tables.history, limit: file.options.historyLimit,
                 needed: file.oldestVersion() ?? snapshot.version, in: handle)
+        }
+    }
+
+    /// Makes room for a node of the tail; the caller fills it before the next call.
+    func reserveTail(
+        _ key: UInt64, count: Int
+    ) throws(StorageError) -> UnsafeMutableRawBufferPointer {
+        try recentNodes.reserve(.tail, key, count: count, file.tables, in: transaction.handle)
+    }
+
+    /// Removes the nodes of the tail with keys in a range.
+    func removeTail(_ keys: Range<UInt64>) throws(StorageError) {
+        try recentNodes.removeTail(keys, in: transaction.handle)
+        let cursor = try transaction.handle.cursor(file.tables.tail)
+        var entry = try cursor.setRange(keys.lowerBound)
+        while let found = entry, found.integerKey < keys.upperBound {
+            try cursor.delete()
+            entry = try cursor.next()
         }
     }
 

@@ -4,6 +4,7 @@ package final class WriteWorkspace {
     let packer = LeafPacker()
     let pool = LeafPool()
     let arena = TextArena()
+    let recentNodes = RecentNodeBuffer()
     /// Raised whenever heap leaves are put away: addresses taken before are void.
     let generation: UnsafeMutablePointer<Int>
 

@@ -98,11 +98,14 @@ extension NotificationPump {
         participants = []
     }
 
-    /// The store has committed a write; `left` still shows the version before.
+    /// Whether some observer has still to leave a version.
+    func needs(_ version: UInt64) -> Bool { seenBy[version] != nil }
+
+    /// The store has committed a write; `left` still shows the version before, if that is needed.
     ///
     /// Calls the store's own observers. The silenced observers move to the new version at once.
-    func didCommit(leaving left: StoreView, silencing tokens: [NotificationToken]) {
-        keep(left)
+    func didCommit(leaving left: StoreView?, silencing tokens: [NotificationToken]) {
+        if let left { keep(left) } else { forgetSteps() }
         if let current {
             pendingRound = callRound + 1
             if !participants.contains(current.title) { participants.append(current.title) }
@@ -111,7 +114,8 @@ extension NotificationPump {
             participants = []
         }
         let silenced = tokens.map(\.observer)
-        for observer in silenced where observer.isActive && observer.base == left.version {
+        for observer in silenced {
+            guard let left, observer.isActive, observer.base == left.version else { continue }
             if let step = step(from: left.version) {
                 // The call that comes back is the one that must not be made.
                 do { _ = try observer.advance(along: step) } catch { report(error, observer) }
@@ -286,9 +290,13 @@ extension NotificationPump {
         storeObservers.removeAll { !$0.isActive }
     }
 
-    private func keep(_ left: StoreView) {
+    private func forgetSteps() {
         steps = [:]
         cleanView = nil
+    }
+
+    private func keep(_ left: StoreView) {
+        forgetSteps()
         if seenBy[left.version] != nil { versions[left.version] = left }
     }
 

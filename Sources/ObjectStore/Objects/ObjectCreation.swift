@@ -68,10 +68,15 @@ struct ObjectCreation {
     /// Creates or updates an object from values in schema order, nil for those not given.
     func create(_ classSchema: ClassSchema, positional given: [Value?]) throws -> ObjectKey {
         if mode == .error || classSchema.primaryKeyPosition != nil,
-            let key = writer.bulkCreation(of: classSchema).create(given)
+            let key = writer.inserter(of: classSchema).create(given, in: writer.store)
         {
             return key
         }
+        return try createSlowly(classSchema, given)
+    }
+
+    /// The same for values of which the inserter has said that they need more than to be stored.
+    func createSlowly(_ classSchema: ClassSchema, _ given: [Value?]) throws -> ObjectKey {
         try checkDepth()
         var given = given
         if let position = classSchema.primaryKeyPosition, given[position] == nil {

@@ -5,6 +5,11 @@ struct ObjectWriter {
     let store: Store
     let session: WriteSession
 
+    init(_ store: Store, _ session: WriteSession) {
+        self.store = store
+        self.session = session
+    }
+
     /// Throws `not_in_write`, naming what was to change, and `closed`, `wrong_thread`, `read_only`.
     init(_ store: Store, changing what: @autoclosure () -> String) throws {
         self.store = store

@@ -17,6 +17,6 @@ extension Store {
                 "'\(className).\(name)' follows links backwards and takes no default")
         }
         functionDefaults[classSchema.table, default: [:]][property.column] = function
-        bulkCreation = nil
+        inserter = nil
     }
 }

@@ -29,7 +29,7 @@ extension Store {
         return try ObjectCreation(writer, mode: mode).create(classSchema, positional: values)
     }
 
-    private func checkTopLevel(_ classSchema: ClassSchema) throws {
+    func checkTopLevel(_ classSchema: ClassSchema) throws {
         guard classSchema.isEmbedded else { return }
         throw StoreError(
             .invalidArgument,

@@ -61,15 +61,20 @@ extension Store {
     public func commitWrite(withoutNotifying silenced: [NotificationToken] = []) throws {
         try checkOpen(to: "commit")
         try notifications.checkOwn(silenced)
-        bulkCreation = nil
-        let left = try StoreError.wrapping { () throws(StorageError) in
-            try view.snapshot.commit()
+        inserter = nil
+        let keepingLeft = notifications.needs(view.version)
+        let left = try StoreError.wrapping { () throws(StorageError) -> Snapshot? in
+            if keepingLeft { return try view.snapshot.commit() }
+            try view.snapshot.commitOnly()
+            return nil
         }
         view.generation &+= 1
+        // Other threads take a while to wake: they need not wait for the observers of this one.
+        wakeOthers()
         notifications.didCommit(
-            leaving: StoreView(schema: view.schema, snapshot: left, isFrozen: true),
+            leaving: left.map { StoreView(schema: view.schema, snapshot: $0, isFrozen: true) },
             silencing: silenced)
-        announceCommit()
+        if notifications.hasWork { requestTurn() }
     }
 
     /// Rolls the open write transaction back.
@@ -77,7 +82,7 @@ extension Store {
     /// Throws `not_in_write`, `closed`, `wrong_thread`.
     public func cancelWrite() throws {
         try checkOpen(to: "cancel")
-        bulkCreation = nil
+        inserter = nil
         view.snapshot.cancelWrite()
         view.generation &+= 1
         try restoreSchema()

@@ -35,7 +35,9 @@ public final class Store {
     private var wakeup: (any Wakeup)?
     private var announcedVersion: UInt64
     /// What the open write transaction knows of the class whose objects were created last.
-    var bulkCreation: BulkCreation?
+    var inserter: ObjectInserter?
+    /// The same as far as it outlives the transaction.
+    var creationPlan: ObjectInserter.Plan?
     /// What makes the values of properties that were not given any; only this store knows them.
     var functionDefaults: [TableID: [ColumnID: () throws -> Value]] = [:]
     /// The schema's bytes in the file, to notice a change.
@@ -198,9 +200,8 @@ extension Store {
         view.snapshot.configure(view.schema.tableDefinitions)
     }
 
-    /// Wakes the other stores of the file, and this one for its own observers.
-    func announceCommit() {
+    /// Wakes the other stores of the file.
+    func wakeOthers() {
         coordinator.didCommit(membership)
-        if notifications.hasWork { requestTurn() }
     }
 }

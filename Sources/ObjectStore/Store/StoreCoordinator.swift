@@ -57,8 +57,10 @@ final class StoreCoordinator: Sendable {
 
     /// Wakes all stores but the one that committed.
     func didCommit(_ member: UInt64) {
-        let others = members.withLock { members in
-            members.wakeups.filter { $0.key != member }.map(\.value)
+        let others = members.withLock { members -> [any Wakeup] in
+            // A store that is alone is the usual case.
+            if members.wakeups.count == 1 { return [] }
+            return members.wakeups.filter { $0.key != member }.map(\.value)
         }
         for wakeup in others { wakeup.wake() }
     }

@@ -63,13 +63,13 @@ final class SwiftContestant: Contestant {
         return Results(.store(store), all: try person())
     }
 
-    private func create(_ person: Person, _ store: Store, _ classSchema: ClassSchema) throws {
-        _ = try store.create(
-            classSchema,
-            positional: [
-                .int(person.id), .string(person.name.string), .int(person.age),
-                .double(person.score), .bool(person.active),
-            ])
+    private func add(_ person: Person, _ people: ObjectInserter) throws {
+        people.set(0, int: person.id)
+        people.set(1, string: person.name.string)
+        people.set(2, int: person.age)
+        people.set(3, double: person.score)
+        people.set(4, bool: person.active)
+        try people.insert()
     }
 
     func insert(_ people: People) throws -> Double {
@@ -77,9 +77,8 @@ final class SwiftContestant: Contestant {
         let classSchema = try person()
         return try seconds {
             try store.write {
-                for index in people.indices {
-                    try create(people.person(index), store, classSchema)
-                }
+                let inserter = try store.inserter(of: classSchema)
+                for index in people.indices { try add(people.person(index), inserter) }
             }
         }
     }
@@ -89,7 +88,9 @@ final class SwiftContestant: Contestant {
         let classSchema = try person()
         return try seconds {
             for index in people.indices {
-                try store.write { try create(people.person(index), store, classSchema) }
+                try store.write {
+                    try add(people.person(index), store.inserter(of: classSchema))
+                }
             }
         }
     }

@@ -16,15 +16,17 @@ enum InsertWorkload {
 
     static func run(_ bench: Bench) throws {
         try insert(bench, ascending, bench.people, data: "main")
-        guard bench.options.includes("W1") else { return }
+        guard bench.options.includes("W1"), bench.options.includes(random) else { return }
         let unordered = People(indices: bench.people.indices, keys: .random)
         try insert(bench, random, unordered, data: "random")
         for contestant in bench.contestants { Files.remove(bench.folder(contestant, "random")) }
     }
 
     private static func insert(_ bench: Bench, _ row: Row, _ people: People, data: String) throws {
-        let repetitions = bench.options.includes("W1") ? min(3, bench.options.repetitions) : 1
-        try bench.repeatEach(row, repetitions: repetitions) { contestant in
+        // The other workloads need the data, whatever is measured.
+        let isWanted = bench.options.includes("W1") && bench.options.includes(row)
+        let repetitions = isWanted ? min(3, bench.options.repetitions) : 1
+        try bench.repeatEach(row, repetitions: repetitions, isNeeded: true) { contestant in
             let folder = bench.folder(contestant, data)
             try Files.makeEmpty(folder)
             try contestant.open(folder: folder, .full)

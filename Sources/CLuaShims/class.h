@@ -1,0 +1,132 @@
+#pragma once
+// Classes of userdata. A live object is {magic, key, class} without __gc: making one costs an allocation and no more.
+// A box is the same block with a retained Swift object in the key's place, and a finalizer. Access trusts the block
+// (type, exact size, magic), never the metatable, so it survives debug.setmetatable.
+//
+//     class.c          declaration, and making the userdata
+//     class_names.c    names and slots
+//     class_access.c   x.name, x.name = v, x[i], ==
+//     class_create.c   creation from a table
+//     class_each.c     the walk of each()
+//     class_frozen.c   classes that stand for one version
+#include "host.h"
+
+static const uint64_t live_magic = 0x6d6f6f6e6c697665, box_magic = 0x6d6f6f6e626f7800;
+
+typedef struct { uint64_t magic; int64_t payload; shim_class *cls; } object;
+typedef struct { object base; uint64_t generation; } frozen_object;  // its class may go before it
+
+// Names are Lua strings: short ones are interned, so the string object's address is the name. Names beyond the
+// interning limit are compared as text. All are anchored by the class.
+enum { INTERNED = 40 };  // LUAI_MAXSHORTLEN of 5.4: longer strings have an address of their own each time
+enum { NONE = -1 };
+typedef struct { const void *identity; const char *name; size_t length; int32_t slot; } entry;
+typedef struct { entry *entries; uint32_t mask, count; int32_t methods; } shape;  // slot <= -2: method number -2 - slot
+
+struct shim_class {
+    const void *context;
+    shim_class_calls calls;
+    host *host;
+    shape shape;
+    int32_t kind;
+    int metatable, methods;  // registry slots
+    int names;               // what anchors the strings; in a frozen class the weak table that holds its anchor
+    const char *name;
+    uint64_t generation;
+    shim_class *next;     // all classes of the state
+    shim_class *sibling;  // frozen classes of the same version
+    bool spare;           // a frozen class that is free again
+};
+
+// ---- names
+
+static inline uint32_t name_hash(const void *identity) { return (uint32_t)((uintptr_t)identity >> 4) * 0x9E3779B1u; }
+
+// The slot of a name by its string object's address. NONE for a name that is unknown or long, and for what is no string.
+static inline int32_t find_name(const shape *s, const void *identity) {
+    if (!s->entries || !identity) return NONE;
+    for (uint32_t i = name_hash(identity) >> 7 & s->mask;; i = (i + 1) & s->mask) {
+        const entry *e = &s->entries[i];
+        if (e->identity == identity) return e->slot;
+        if (!e->identity) return NONE;
+    }
+}
+
+int32_t find_long_name(const shape *s, const char *name, size_t length);
+// The slot of the key at an index of the stack; NONE for what is no name of the class.
+static inline int32_t find_key(lua_State *L, int i, const shape *s) {
+    int32_t slot = find_name(s, lua_topointer(L, i));
+    if (slot != NONE || lua_type(L, i) != LUA_TSTRING) return slot;
+    size_t n;
+    const char *name = lua_tolstring(L, i, &n);
+    return n > INTERNED ? find_long_name(s, name, n) : NONE;
+}
+typedef struct { const char *bytes; const void *identity; } anchored;
+anchored anchor(lua_State *L, shim_class *c, const char *name, size_t length);
+
+// ---- userdata
+
+static inline object *check(lua_State *L, int i) {
+    size_t n = lua_rawlen(L, i);
+    if (n != sizeof(object) && n != sizeof(frozen_object)) return NULL;
+    // Strings and tables of that length are no userdata, and a light one has none.
+    object *o = lua_touserdata(L, i);
+    if (!o) return NULL;
+    if (n == sizeof(object)) return o->magic == live_magic || o->magic == box_magic ? o : NULL;
+    return o->magic == live_magic && o->cls->generation == ((frozen_object *)o)->generation ? o : NULL;
+}
+static inline void set_metatable(lua_State *L, int slot) {
+    if (lua_rawgeti(L, LUA_REGISTRYINDEX, slot) == LUA_TTABLE) lua_setmetatable(L, -2); else lua_pop(L, 1);
+}
+static inline int not_ours(lua_State *L, const char *what) {
+    return luaL_error(L, "cannot %s: this is not a value of moonpool, or it is already closed", what);
+}
+int class_index(lua_State *L);      // upvalue 1 is the table of methods
+int class_new_index(lua_State *L);
+int class_equal(lua_State *L);
+int metatable_with_gc(lua_State *L, lua_CFunction collect);
+void each_setup(lua_State *L, host *h);
+void frozen_setup(lua_State *L, host *h);
+
+// ---- values
+
+static inline void take_value(lua_State *L, int i, shim_value *v) {
+    switch (lua_type(L, i)) {
+    case LUA_TNIL: case LUA_TNONE: v->tag = SHIM_NIL; return;
+    case LUA_TBOOLEAN: v->tag = SHIM_BOOL; v->u.b = lua_toboolean(L, i); return;
+    case LUA_TNUMBER:
+        if (lua_isinteger(L, i)) {
+            v->tag = SHIM_INT;
+            v->u.i = lua_tointeger(L, i);
+        } else {
+            v->tag = SHIM_NUM;
+            v->u.d = lua_tonumber(L, i);
+        }
+        return;
+    case LUA_TSTRING: v->tag = SHIM_STR; v->u.bytes = lua_tolstring(L, i, &v->x.length); return;
+    case LUA_TUSERDATA: {
+        object *o = check(L, i);
+        if (o && (o->magic == live_magic || o->payload)) {
+            v->tag = o->magic == live_magic ? SHIM_OBJECT : SHIM_BOX;
+            v->u.i = o->payload;
+            v->x.cls = o->cls;
+            return;
+        }
+    }
+    }
+    v->tag = SHIM_OTHER;
+    v->slot = lua_absindex(L, i);
+}
+
+static inline int put_value(lua_State *L, const shim_value *v) {
+    switch (v->tag) {
+    case SHIM_BOOL: lua_pushboolean(L, v->u.b); break;
+    case SHIM_INT: lua_pushinteger(L, v->u.i); break;
+    case SHIM_NUM: lua_pushnumber(L, v->u.d); break;
+    case SHIM_STR: lua_pushlstring(L, v->x.length ? v->u.bytes : "", v->x.length); break;
+    case SHIM_OBJECT: shim_push_object(L, v->x.cls, v->u.i); break;
+    case SHIM_PUSHED: break;
+    default: lua_pushnil(L);
+    }
+    return 1;
+}

@@ -1,0 +1,50 @@
+// Creation from a table: its values in one pass, one call into Swift. Anything unusual goes to the general
+// function in upvalue 1 with the arguments untouched.
+#include "class.h"
+
+enum { MOST_FIELDS = 64 };
+
+static int create(lua_State *L) {
+    int top = lua_gettop(L);
+    object *o = check(L, 1);
+    if (top == 3 && o && o->magic == box_magic && o->payload && o->cls->calls.resolve &&
+        lua_type(L, 2) == LUA_TSTRING && lua_istable(L, 3)) {
+        host *h = o->cls->host;
+        size_t length;
+        const char *name = lua_tolstring(L, 2, &length);
+        shim_class *c = o->cls->calls.resolve(o->cls->context, L, o->payload, name, length);
+        shim_value values[MOST_FIELDS];
+        int32_t n = 0;
+        if (c) {
+            lua_pushnil(L);
+            while (lua_next(L, 3)) {
+                shim_value *v = &values[n];
+                int32_t slot = find_key(L, -2, &c->shape);
+                if (slot < 0 || n == MOST_FIELDS - 1) break;
+                take_value(L, -1, v);
+                if (v->tag == SHIM_OTHER) break;
+                v->slot = slot;
+                n++;
+                lua_pop(L, 1);
+            }
+            if (lua_gettop(L) == 3) {
+                int64_t key = 0;
+                passage p = passage_to_swift(h, L);
+                int32_t failed = c->calls.create(c->context, L, values, n, &key);
+                passage_back(h, p);
+                if (failed == 1) return lua_error(L);
+                if (!failed) {
+                    shim_push_object(L, c, key);
+                    return 1;
+                }
+            }
+            lua_settop(L, 3);
+        }
+    }
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_insert(L, 1);
+    lua_call(L, top, LUA_MULTRET);
+    return lua_gettop(L);
+}
+
+void shim_class_use_fast_create(lua_State *L) { lua_pushcclosure(L, create, 1); }

@@ -1,0 +1,82 @@
+// Frozen classes: as many as there are versions in use, so they go when their last object goes. Each object
+// holds the anchor; the anchor's finalizer gives the class back. An object that a finalizer resurrects finds another
+// generation and is refused.
+#include "class.h"
+
+typedef struct { uint64_t magic; shim_class *first; } class_anchor;
+static const uint64_t anchor_magic = 0x6d6f6f6e616e6368;
+
+static class_anchor *check_anchor(lua_State *L, int i) {
+    if (lua_type(L, i) != LUA_TUSERDATA || lua_rawlen(L, i) != sizeof(class_anchor)) return NULL;
+    class_anchor *a = lua_touserdata(L, i);
+    return a->magic == anchor_magic ? a : NULL;
+}
+
+static int collect_anchor(lua_State *L) {
+    class_anchor *a = check_anchor(L, 1);
+    if (!a || !a->first) return 0;
+    shim_class *first = a->first;
+    a->first = NULL;
+    host *h = first->host;
+    luaL_unref(L, LUA_REGISTRYINDEX, first->names);
+    for (shim_class *c = first, *next; c; c = next) {
+        next = c->sibling;
+        const void *context = c->context;
+        free(c->shape.entries);
+        c->shape = (shape){ NULL, 0, 0, 0 };
+        c->generation++;
+        c->context = NULL;
+        c->sibling = NULL;
+        c->spare = true;
+        passage p = passage_to_swift(h, L);
+        h->calls.release(context);
+        passage_back(h, p);
+    }
+    return 0;
+}
+
+bool shim_push_anchor(lua_State *L, const shim_class *c) {
+    lua_rawgeti(L, LUA_REGISTRYINDEX, c->names);
+    if (lua_istable(L, -1)) lua_rawgeti(L, -1, 1); else lua_pushnil(L);
+    lua_remove(L, -2);
+    if (check_anchor(L, -1)) return true;
+    lua_pop(L, 1);
+    return false;
+}
+
+shim_class *shim_class_freeze(lua_State *L, const shim_class *live, const void *context,
+                              const shim_class_calls *calls, shim_class *sibling) {
+    shim_class *c = shim_class_new(L, SHIM_CLASS_FROZEN, live->name, context, calls);
+    c->metatable = live->metatable;
+    c->methods = live->methods;
+    c->name = live->name;
+    c->shape = live->shape;
+    if (live->shape.entries) {
+        size_t bytes = (live->shape.mask + 1) * sizeof(entry);
+        c->shape.entries = malloc(bytes);
+        if (!c->shape.entries) abort();  // because a host call cannot go on without memory
+        memcpy(c->shape.entries, live->shape.entries, bytes);  // its names stay anchored by the live class
+    }
+    if (sibling && shim_push_anchor(L, sibling)) {
+        class_anchor *a = lua_touserdata(L, -1);
+        c->names = sibling->names;
+        c->sibling = a->first;
+        a->first = c;
+        return c;
+    }
+    lua_createtable(L, 1, 0);
+    lua_createtable(L, 0, 1);
+    lua_pushliteral(L, "v");
+    lua_setfield(L, -2, "__mode");
+    lua_setmetatable(L, -2);
+    class_anchor *a = lua_newuserdatauv(L, sizeof *a, 0);
+    *a = (class_anchor){ anchor_magic, c };
+    set_metatable(L, host_of(L)->anchor_metatable);
+    lua_pushvalue(L, -1);
+    lua_rawseti(L, -3, 1);
+    lua_insert(L, -2);
+    c->names = luaL_ref(L, LUA_REGISTRYINDEX);
+    return c;
+}
+
+void frozen_setup(lua_State *L, host *h) { h->anchor_metatable = metatable_with_gc(L, collect_anchor); }

@@ -1,0 +1,93 @@
+import LMDBStorage
+
+/// The newest nodes of the history and of the tails, together in one node beside the names of the tables.
+///
+/// Every commit writes the page of the names anyway. With the entry of the history and the rows of the tail there,
+/// a commit of one row dirties no page of their own tables, until there is no more room and they all move home
+/// together. A node here counts instead of one under the same key in its table.
+///
+///     u8   its table
+///     u64  its key
+///     u16  its size, then its bytes; and so on for the next node
+struct RecentNodes {
+    /// The table that a node belongs to.
+    enum Home: UInt8 {
+        case history = 1
+        case tail = 2
+    }
+
+    static let name: StaticString = "recent"
+    /// The bytes of all nodes: what fits on the page beside the names.
+    static let limit = 704
+    static let headSize = 11
+
+    let bytes: UnsafeRawBufferPointer
+
+    static var none: RecentNodes {
+        RecentNodes(unchecked: UnsafeRawBufferPointer(start: nil, count: 0))
+    }
+
+    private init(unchecked bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+    /// Nil when the bytes make no sense.
+    init?(_ bytes: UnsafeRawBufferPointer) {
+        var offset = 0
+        while offset < bytes.count {
+            guard offset + Self.headSize <= bytes.count, Home(rawValue: bytes[offset]) != nil
+            else { return nil }
+            offset += Self.headSize + Self.size(bytes, offset)
+        }
+        guard offset == bytes.count else { return nil }
+        self.bytes = bytes
+    }
+
+    /// The nodes as of a transaction; none when there are none yet.
+    static func read(_ transaction: TransactionHandle) throws(StorageError) -> RecentNodes {
+        let key = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+        guard let bytes = try transaction.get(.names, key) else { return .none }
+        guard let nodes = RecentNodes(bytes) else {
+            throw StorageError(.damaged, call: "reading recent nodes", file: transaction.file)
+        }
+        return nodes
+    }
+
+    @inline(__always)
+    static func key(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt64 {
+        bytes.loadUnaligned(fromByteOffset: offset + 1, as: UInt64.self)
+    }
+
+    @inline(__always)
+    static func size(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> Int {
+        Int(bytes.loadUnaligned(fromByteOffset: offset + 9, as: UInt16.self))
+    }
+
+    /// Where a node begins; nil when it is not here.
+    func offset(_ home: Home, _ key: UInt64) -> Int? {
+        var offset = 0
+        while offset < bytes.count {
+            if bytes[offset] == home.rawValue && Self.key(bytes, offset) == key { return offset }
+            offset += Self.headSize + Self.size(bytes, offset)
+        }
+        return nil
+    }
+
+    func find(_ home: Home, _ key: UInt64) -> UnsafeRawBufferPointer? {
+        offset(home, key).map(node)
+    }
+
+    private func node(at offset: Int) -> UnsafeRawBufferPointer {
+        let start = offset + Self.headSize
+        return UnsafeRawBufferPointer(rebasing: bytes[start..<start + Self.size(bytes, offset)])
+    }
+
+    func forEach<Failure: Error>(
+        _ body: (Home, UInt64, UnsafeRawBufferPointer) throws(Failure) -> Void
+    ) throws(Failure) {
+        var offset = 0
+        while offset < bytes.count {
+            // because: the homes were checked when this was made.
+            try body(Home(rawValue: bytes[offset])!, Self.key(bytes, offset), node(at: offset))
+            offset += Self.headSize + Self.size(bytes, offset)
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import LMDBStorage
+
+/// The recent nodes as an open write changes them.
+///
+/// Kept with a snapshot's workspace from write to write; each write reads them anew.
+final class RecentNodeBuffer {
+    private let bytes: UnsafeMutableRawBufferPointer
+    @exclusivity(unchecked) private var used = 0
+    @exclusivity(unchecked) private var isLoaded = false
+    @exclusivity(unchecked) private var isChanged = false
+
+    init() {
+        bytes = .allocate(byteCount: RecentNodes.limit, alignment: 8)
+    }
+
+    deinit { bytes.deallocate() }
+
+    /// Another write begins.
+    func begin() {
+        isLoaded = false
+        isChanged = false
+    }
+
+    private func load(_ transaction: TransactionHandle) throws(StorageError) {
+        if isLoaded { return }
+        let stored = try RecentNodes.read(transaction).bytes
+        guard stored.count <= bytes.count else {
+            throw StorageError(.damaged, call: "reading recent nodes", file: transaction.file)
+        }
+        bytes.copyMemory(from: stored)
+        used = stored.count
+        isLoaded = true
+    }
+
+    // because: only nodes that were checked, and those made here, are in the buffer.
+    private var nodes: RecentNodes {
+        RecentNodes(UnsafeRawBufferPointer(rebasing: bytes[..<used])) ?? .none
+    }
+
+    /// Makes room for a node; the caller fills it before the next call.
+    ///
+    /// A node of many bytes gets its place in its table.
+    func reserve(
+        _ home: RecentNodes.Home, _ key: UInt64, count: Int, _ tables: FileTables,
+        in transaction: TransactionHandle
+    ) throws(StorageError) -> UnsafeMutableRawBufferPointer {
+        try load(transaction)
+        isChanged = true
+        if let offset = nodes.offset(home, key) {
+            let start = offset + RecentNodes.headSize
+            if RecentNodes.size(UnsafeRawBufferPointer(bytes), offset) == count {
+                return UnsafeMutableRawBufferPointer(rebasing: bytes[start..<start + count])
+            }
+            remove(at: offset)
+        }
+        let size = RecentNodes.headSize + count
+        let isLarge = size > bytes.count / 2
+        // Entries of the history must reach their table in order, so that what waits goes first.
+        if isLarge || used + size > bytes.count { try moveHome(tables, in: transaction) }
+        guard !isLarge else {
+            return try transaction.reserve(
+                tables[home], key, count: count, append: home == .history)
+        }
+        bytes.storeBytes(of: home.rawValue, toByteOffset: used, as: UInt8.self)
+        bytes.storeBytes(of: key, toByteOffset: used + 1, as: UInt64.self)
+        bytes.storeBytes(of: UInt16(count), toByteOffset: used + 9, as: UInt16.self)
+        let start = used + RecentNodes.headSize
+        used += size
+        return UnsafeMutableRawBufferPointer(rebasing: bytes[start..<used])
+    }
+
+    /// Removes the nodes of the tail with keys in a range.
+    func removeTail(
+        _ keys: Range<UInt64>, in transaction: TransactionHandle
+    ) throws(StorageError) {
+        try load(transaction)
+        var offset = 0
+        let all = UnsafeRawBufferPointer(bytes)
+        while offset < used {
+            if all[offset] == RecentNodes.Home.tail.rawValue
+                && keys.contains(RecentNodes.key(all, offset))
+            {
+                remove(at: offset)
+                isChanged = true
+            } else {
+                offset += RecentNodes.headSize + RecentNodes.size(all, offset)
+            }
+        }
+    }
+
+    private func remove(at offset: Int) {
+        let end =
+            offset + RecentNodes.headSize
+            + RecentNodes.size(UnsafeRawBufferPointer(bytes), offset)
+        if end < used, let base = bytes.baseAddress {
+            (base + offset).copyMemory(from: base + end, byteCount: used - end)
+        }
+        used -= end - offset
+    }
+
+    /// Puts all nodes into their tables.
+    private func moveHome(
+        _ tables: FileTables, in transaction: TransactionHandle
+    ) throws(StorageError) {
+        try nodes.forEach { home, key, node throws(StorageError) in
+            try transaction.put(tables[home], key, node, append: home == .history)
+        }
+        used = 0
+    }
+
+    /// Stores what has changed; the last of a write.
+    func store(in transaction: TransactionHandle) throws(StorageError) {
+        guard isChanged else { return }
+        let name = RecentNodes.name
+        try transaction.put(
+            .names,
+            UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount),
+            UnsafeRawBufferPointer(rebasing: bytes[..<used]))
+        isChanged = false
+    }
+}

@@ -1,0 +1,302 @@
+import ColumnStorage
+import Decimals
+
+/// Creates many objects of one class in one write transaction, without a table or an array of values for each.
+///
+/// Set the properties of an object by their position in ``ClassSchema/properties``, then call ``insert(mode:)``;
+/// then those of the next. Properties that are not set get their defaults.
+///
+/// Obtained from ``Store/inserter(of:)``. Over when the write transaction ends: `insert` then throws. Confined to the
+/// store's thread.
+public final class ObjectInserter {
+    /// The class of the objects.
+    public let classSchema: ClassSchema
+    private let plan: Plan
+    private let writer: RowWriter
+    private weak var store: Store?  // the store may keep this one
+    /// The values that need more than to be stored, by position; empty while there are none.
+    private var others: [Value?] = []
+
+    /// What creation must know of a property; without references, so that a loop costs no counting.
+    fileprivate struct Field {
+        let column: ColumnID
+        let type: PropertyType
+        let isOptional: Bool
+        let isSingle: Bool
+        let hasDefault: Bool
+        let linked: TableID?
+    }
+
+    /// What creation must know of a class; a store keeps it from write to write.
+    final class Plan {
+        let classSchema: ClassSchema
+        fileprivate let fields: [Field]
+        fileprivate let links: [(position: Int, target: TableReader)]
+        fileprivate let defaults: [Value?]
+
+        init(_ classSchema: ClassSchema, _ view: StoreView) {
+            self.classSchema = classSchema
+            var fields: [Field] = []
+            var links: [(position: Int, target: TableReader)] = []
+            for (position, property) in classSchema.properties.enumerated() {
+                var linked: TableID?
+                // Embedded objects are never linked but made.
+                if property.type == .object, property.isSingle,
+                    let target = view.schema.target(of: property), !target.isEmbedded
+                {
+                    linked = target.table
+                    links.append((position, view.table(target)))
+                }
+                fields.append(
+                    Field(
+                        column: property.column, type: property.type,
+                        isOptional: property.isOptional, isSingle: property.isSingle,
+                        hasDefault: property.defaultValue != nil, linked: linked))
+            }
+            self.fields = fields
+            self.links = links
+            defaults = classSchema.properties.map(\.defaultValue)
+        }
+    }
+
+    init(_ plan: Plan, _ store: Store, _ session: WriteSession) {
+        self.plan = plan
+        classSchema = plan.classSchema
+        self.store = store
+        writer = session.rowWriter(plan.classSchema.table)
+        writer.beginRow()
+    }
+
+    /// Whether the write transaction that it creates objects in is still open.
+    public var isUsable: Bool { writer.isUsable }
+
+    // MARK: Values
+
+    /// Gives the values up that have been set since the last object.
+    public func clear() {
+        writer.beginRow()
+        if !others.isEmpty { others = [] }
+    }
+
+    /// Sets a property to any value; what does not fit is found out by ``insert(mode:)``.
+    public func set(_ position: Int, _ value: Value) {
+        if !stage(value, plan.fields[position]) { keep(value, position) }
+    }
+
+    /// Sets a property to an integer.
+    @inline(__always)
+    public func set(_ position: Int, int value: Int64) {
+        let field = plan.fields[position]
+        if field.type == .int, field.isSingle {
+            writer.setInt(field.column, value)
+        } else {
+            set(position, .int(value))
+        }
+    }
+
+    /// Sets a property to a number.
+    public func set(_ position: Int, double value: Double) {
+        let field = plan.fields[position]
+        if field.type == .double, field.isSingle {
+            writer.setDouble(field.column, value)
+        } else {
+            set(position, .double(value))
+        }
+    }
+
+    /// Sets a property to a truth value.
+    public func set(_ position: Int, bool value: Bool) {
+        let field = plan.fields[position]
+        if field.type == .bool, field.isSingle {
+            writer.setBool(field.column, value)
+        } else {
+            set(position, .bool(value))
+        }
+    }
+
+    /// Sets a property to text.
+    public func set(_ position: Int, string value: String) {
+        let field = plan.fields[position]
+        if field.type == .string, field.isSingle {
+            writer.setString(field.column, value)
+        } else {
+            set(position, .string(value))
+        }
+    }
+
+    /// Sets a string property to bytes that should be UTF-8; false, without setting it, when they are not, or when it
+    /// is another kind of property.
+    public func set(_ position: Int, utf8 value: RawSpan) -> Bool {
+        let field = plan.fields[position]
+        return field.type == .string && field.isSingle && writer.setText(field.column, value)
+    }
+
+    private func keep(_ value: Value, _ position: Int) {
+        if others.isEmpty { others = Array(repeating: nil, count: plan.fields.count) }
+        others[position] = value
+    }
+
+    /// False when the value needs more than to be stored.
+    private func stage(_ value: Value, _ field: Field) -> Bool {
+        guard field.isSingle else { return false }
+        let column = field.column
+        switch (field.type, value) {
+        case (.int, .int(let number)): writer.setInt(column, number)
+        case (.string, .string(let text)): writer.setString(column, text)
+        case (.double, .double(let number)): writer.setDouble(column, number)
+        case (.bool, .bool(let flag)): writer.setBool(column, flag)
+        case (.float, .float(let number)): writer.setFloat(column, number)
+        case (.data, .data(let bytes)): writer.setBytes(column, bytes)
+        case (.date, .date(let moment)): writer.setInt(column, moment.microseconds)
+        case (.uuid, .uuid(let identifier)): writer.setBytes(column, identifier.bytes)
+        case (.objectID, .objectID(let identifier)): writer.setBytes(column, identifier.bytes)
+        case (.decimal, .decimal(let number)): writer.setBytes(column, number.bytes)
+        case (.object, .object(let reference)) where field.linked == reference.table:
+            writer.setLink(column, reference.key)
+        case (_, .null) where field.isOptional && field.type != .object: writer.setNull(column)
+        default: return false
+        }
+        return true
+    }
+
+    // MARK: Creation
+
+    /// Creates an object with the values that were set, or updates the one that has its primary key; then begins the
+    /// next, also after an error.
+    ///
+    /// Errors as for ``Store/create(_:_:mode:)``.
+    @discardableResult  // because many objects are made to be found again by a query
+    public func insert(mode: UpdateMode = .error) throws -> ObjectKey {
+        defer { clear() }
+        guard let store else { throw StoreError(.closed, "the store was closed") }
+        // Also refuses other threads, and writes that have ended.
+        let session = try store.writing("'\(classSchema.name)'")
+        guard writer.isUsable else {
+            throw StoreError(
+                .notInWrite,
+                "this inserter of '\(classSchema.name)' belongs to a write transaction that has "
+                    + "ended; take another one")
+        }
+        if others.isEmpty, mode == .error || classSchema.primaryKeyPosition != nil,
+            let key = finish(store)
+        {
+            return key
+        }
+        return try ObjectCreation(ObjectWriter(store, session), mode: mode)
+            .createSlowly(classSchema, given)
+    }
+
+    /// Creates an object from values in schema order, nil for those not given.
+    ///
+    /// Nil if there is more to do than to store them; nothing has happened then.
+    func create(_ given: [Value?], in store: Store) -> ObjectKey? {
+        guard given.count == plan.fields.count else { return nil }
+        writer.beginRow()
+        for position in plan.fields.indices {
+            if let value = given[position], !stage(value, plan.fields[position]) { return nil }
+        }
+        return finish(store)
+    }
+
+    /// Stores the object unless something about it needs the general way.
+    private func finish(_ store: Store) -> ObjectKey? {
+        let hasFunctions = !store.functionDefaults.isEmpty
+        for position in plan.fields.indices {
+            let field = plan.fields[position]
+            if field.isSingle && writer.isSet(field.column) { continue }
+            if hasFunctions, store.hasFunction(field.column, of: classSchema) { return nil }
+            if !field.isSingle {
+                if field.hasDefault { return nil }
+                continue
+            }
+            if field.hasDefault {
+                guard let value = plan.defaults[position], stage(value, field) else { return nil }
+            } else if !field.isOptional {
+                return nil
+            }
+        }
+        for (position, target) in plan.links {
+            if let key = writer.link(plan.fields[position].column), !target.isPresent(key) {
+                return nil
+            }
+        }
+        if let position = classSchema.primaryKeyPosition {
+            guard writer.isNew(plan.fields[position].column) else { return nil }
+        }
+        return writer.endRow()
+    }
+
+    /// What has been set, in schema order.
+    private var given: [Value?] {
+        plan.fields.indices.map { position in
+            if !others.isEmpty, let value = others[position] { return value }
+            let field = plan.fields[position]
+            guard field.isSingle, writer.isSet(field.column) else { return nil }
+            return stored(field)
+        }
+    }
+
+    private func stored(_ field: Field) -> Value {
+        let column = field.column
+        switch field.type {
+        case .int: return writer.int(column).map(Value.int) ?? .null
+        case .date:
+            return writer.int(column).map { .date(Timestamp(microseconds: $0)) } ?? .null
+        case .bool: return writer.int(column).map { .bool($0 != 0) } ?? .null
+        case .double: return writer.double(column).map(Value.double) ?? .null
+        case .float: return writer.float(column).map(Value.float) ?? .null
+        case .object:
+            guard let table = field.linked, let key = writer.link(column) else { return .null }
+            return .object(ObjectReference(table: table, key: key))
+        case .backlinks: return .null
+        case .string, .data, .uuid, .objectID, .decimal, .mixed:
+            guard let bytes = writer.bytes(column) else { return .null }
+            return Value(stored: bytes, as: field.type)
+        }
+    }
+}
+
+extension Value {
+    /// A value of a type that is stored as bytes.
+    fileprivate init(stored bytes: [UInt8], as type: PropertyType) {
+        switch type {
+        case .string: self = .string(String(decoding: bytes, as: UTF8.self))
+        case .uuid: self = UUIDValue(bytes: bytes).map(Value.uuid) ?? .null
+        case .objectID: self = ObjectIDValue(bytes: bytes).map(Value.objectID) ?? .null
+        case .decimal: self = DecimalValue(bytes: bytes).map(Value.decimal) ?? .null
+        default: self = .data(bytes)
+        }
+    }
+}
+
+extension Store {
+    /// The way to create many objects of a class in the open write transaction.
+    ///
+    /// Throws `not_in_write`, `invalid_argument` for an embedded class, `closed`, `wrong_thread`.
+    public func inserter(of classSchema: ClassSchema) throws -> ObjectInserter {
+        let session = try writing("'\(classSchema.name)'")
+        try checkTopLevel(classSchema)
+        return ObjectInserter(plan(of: classSchema), self, session)
+    }
+
+    fileprivate func hasFunction(_ column: ColumnID, of classSchema: ClassSchema) -> Bool {
+        functionDefaults[classSchema.table]?[column] != nil
+    }
+
+    fileprivate func plan(of classSchema: ClassSchema) -> ObjectInserter.Plan {
+        if let known = creationPlan, known.classSchema === classSchema { return known }
+        let plan = ObjectInserter.Plan(classSchema, view)
+        creationPlan = plan
+        return plan
+    }
+}
+
+extension ObjectWriter {
+    /// The inserter for single objects of a class in this transaction; kept for the class that was asked for last.
+    func inserter(of classSchema: ClassSchema) -> ObjectInserter {
+        if let known = store.inserter, known.classSchema === classSchema { return known }
+        let inserter = ObjectInserter(store.plan(of: classSchema), store, session)
+        store.inserter = inserter
+        return inserter
+    }
+}

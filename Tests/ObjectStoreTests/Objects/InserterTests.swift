@@ -1,0 +1,200 @@
+import ColumnStorage
+import ObjectStore
+import Testing
+
+@Suite struct InserterTests {
+    private static let classes = [
+        ClassSchema("Owner", [Property("name", .string, isPrimary: true)]),
+        ClassSchema(
+            "Dog",
+            [
+                Property("id", .int, isPrimary: true), Property("name", .string),
+                Property("age", .int, isOptional: true), Property("weight", .double),
+                Property("good", .bool, defaultValue: .bool(true)),
+                Property("owner", .object, target: "Owner"),
+                Property("tags", .string, collection: .list),
+                Property("chip", .uuid, isOptional: true),
+                Property("born", .date, isOptional: true),
+                Property("height", .float, isOptional: true),
+                Property("photo", .data, isOptional: true),
+            ]),
+    ]
+
+    private let store: Store
+    private let dog: ClassSchema
+
+    init() throws {
+        store = try Store.temporary(Self.classes)
+        dog = try store.schema.require("Dog")
+    }
+
+    private func value(_ id: Int64, _ name: String) throws -> Value {
+        let found = try #require(try store.object("Dog", primaryKey: .int(id)))
+        return try found.value(name)
+    }
+
+    @Test func `creates what was set, with defaults for the rest`() throws {
+        let chip = UUIDValue(high: 1, low: 2)
+        try store.write {
+            let owner = try store.create("Owner", .list([.string("Ann")]))
+            let dogs = try store.inserter(of: dog)
+            for id in Int64(0)..<1200 {
+                dogs.set(0, int: id)
+                dogs.set(1, string: "Dog \(id)")
+                dogs.set(3, double: Double(id) / 2)
+                if id % 2 == 0 { dogs.set(2, int: id % 20) }
+                if id % 3 == 0 { dogs.set(4, bool: false) }
+                if id % 5 == 0 { dogs.set(5, .object(owner.reference)) }
+                if id % 7 == 0 { dogs.set(7, .uuid(chip)) }
+                try dogs.insert()
+            }
+        }
+        #expect(try store.objects("Dog").count() == 1200)
+        for id in stride(from: Int64(0), to: 1200, by: 7) {
+            #expect(try value(id, "name") == .string("Dog \(id)"))
+            #expect(try value(id, "age") == (id % 2 == 0 ? .int(id % 20) : .null))
+            #expect(try value(id, "weight") == .double(Double(id) / 2))
+            #expect(try value(id, "good") == .bool(id % 3 != 0))
+            #expect(try (value(id, "owner") == .null) == (id % 5 != 0))
+            #expect(try value(id, "chip") == .uuid(chip))
+            #expect(try value(id, "tags") == .list([]))
+        }
+    }
+
+    @Test func `values that need more than to be stored go the general way`() throws {
+        try store.write {
+            let dogs = try store.inserter(of: dog)
+            dogs.set(0, double: 7)  // a whole number is an int
+            dogs.set(1, .string("Rex"))
+            dogs.set(3, int: 12)
+            dogs.set(5, .dictionary(["name": .string("Bob")]))
+            dogs.set(6, .list([.string("a"), .string("b")]))
+            dogs.set(7, .uuid(UUIDValue(high: 3, low: 4)))
+            dogs.set(8, .date(Timestamp(microseconds: 5)))
+            dogs.set(9, .float(1.5))
+            dogs.set(10, .data([1, 2]))
+            dogs.set(2, .null)
+            try dogs.insert()
+        }
+        #expect(try value(7, "weight") == .double(12))
+        #expect(try value(7, "tags") == .list([.string("a"), .string("b")]))
+        #expect(try value(7, "chip") == .uuid(UUIDValue(high: 3, low: 4)))
+        #expect(try value(7, "born") == .date(Timestamp(microseconds: 5)))
+        #expect(try value(7, "height") == .float(1.5))
+        #expect(try value(7, "photo") == .data([1, 2]))
+        #expect(try value(7, "age") == .null)
+        #expect(try value(7, "good") == .bool(true))
+        #expect(try store.object("Owner", primaryKey: .string("Bob")) != nil)
+    }
+
+    @Test func `an object that cannot be made leaves nothing behind for the next`() throws {
+        try store.write {
+            let dogs = try store.inserter(of: dog)
+            dogs.set(0, int: 1)
+            dogs.set(2, int: 99)
+            #expect(storeError(.missingValue) { try dogs.insert() } != nil)
+            dogs.set(0, int: 1)
+            dogs.set(1, string: "Rex")
+            dogs.set(3, string: "heavy")
+            #expect(storeError(.typeMismatch) { try dogs.insert() } != nil)
+            dogs.set(0, int: 1)
+            dogs.set(1, string: "Rex")
+            dogs.set(3, double: 1)
+            try dogs.insert()
+            dogs.set(0, int: 1)
+            dogs.set(1, string: "Max")
+            dogs.set(3, double: 2)
+            #expect(storeError(.duplicateKey) { try dogs.insert() } != nil)
+            dogs.set(0, int: 2)
+            dogs.clear()
+            dogs.set(0, int: 3)
+            dogs.set(1, string: "Cleo")
+            dogs.set(3, double: 3)
+            try dogs.insert()
+        }
+        #expect(try store.objects("Dog").count() == 2)
+        #expect(try value(1, "age") == .null)
+        #expect(try value(1, "name") == .string("Rex"))
+        #expect(try value(3, "name") == .string("Cleo"))
+    }
+
+    @Test func `updates the object that has the key`() throws {
+        try store.write {
+            let dogs = try store.inserter(of: dog)
+            for name in ["Rex", "Max"] {
+                dogs.set(0, int: 1)
+                dogs.set(1, string: name)
+                dogs.set(3, double: 1)
+                try dogs.insert(mode: .modified)
+            }
+        }
+        #expect(try store.objects("Dog").count() == 1)
+        #expect(try value(1, "name") == .string("Max"))
+    }
+
+    @Test func `takes turns with other changes of the same class`() throws {
+        try store.write {
+            let dogs = try store.inserter(of: dog)
+            for id in Int64(0)..<600 {
+                dogs.set(0, int: 2 * id)
+                dogs.set(1, string: "staged \(id)")
+                let other = Value.dictionary([
+                    "id": .int(2 * id + 1), "name": .string("other \(id)"), "weight": .double(1),
+                ])
+                let created = try store.create("Dog", other)
+                if id % 3 == 0 { try store.delete(created) }
+                dogs.set(3, double: 0)
+                try dogs.insert()
+            }
+        }
+        #expect(try store.objects("Dog").count() == 1000)
+        #expect(try value(2 * 599, "name") == .string("staged 599"))
+        #expect(try value(2 * 598 + 1, "name") == .string("other 598"))
+    }
+
+    @Test func `refuses a link to an object that was deleted after it was set`() throws {
+        try store.write {
+            let owner = try store.create("Owner", .list([.string("Ann")]))
+            let dogs = try store.inserter(of: dog)
+            dogs.set(0, int: 1)
+            dogs.set(1, string: "Rex")
+            dogs.set(3, double: 1)
+            dogs.set(5, .object(owner.reference))
+            try store.delete(owner)
+            #expect(storeError(.invalidObject) { try dogs.insert() } != nil)
+        }
+        #expect(try store.objects("Dog").count() == 0)
+    }
+
+    @Test func `is over when its write is`() throws {
+        let dogs = try store.write { try store.inserter(of: dog) }
+        #expect(!dogs.isUsable)
+        dogs.set(0, int: 1)
+        dogs.set(1, string: "Rex")
+        #expect(storeError(.notInWrite) { try dogs.insert() } != nil)
+        try store.write {
+            dogs.set(0, int: 1)
+            #expect(storeError(.notInWrite) { try dogs.insert() } != nil)
+        }
+        #expect(storeError(.notInWrite) { _ = try store.inserter(of: dog) } != nil)
+        store.close()
+        dogs.set(1, string: "Rex")
+        #expect(storeError(.closed) { try dogs.insert() } != nil)
+    }
+
+    @Test func `bytes that are no text are not taken`() throws {
+        try store.write {
+            let dogs = try store.inserter(of: dog)
+            let broken: [UInt8] = [0x41, 0xFF, 0x41]
+            let text: [UInt8] = Array("zwölf Boxkämpfer".utf8)
+            let isBrokenTaken = dogs.set(1, utf8: broken.span.bytes)
+            let isNumberTaken = dogs.set(2, utf8: text.span.bytes)
+            let isTextTaken = dogs.set(1, utf8: text.span.bytes)
+            #expect(!isBrokenTaken && !isNumberTaken && isTextTaken)
+            dogs.set(0, int: 1)
+            dogs.set(3, double: 1)
+            try dogs.insert()
+        }
+        #expect(try value(1, "name") == .string("zwölf Boxkämpfer"))
+    }
+}
