@@ -80,6 +80,7 @@ extension Store {
         bulkCreation = nil
         view.snapshot.cancelWrite()
         view.generation &+= 1
+        announceRelease()
         try restoreSchema()
     }
 
