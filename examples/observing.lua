@@ -1,4 +1,4 @@
--- Observing: a query's result and one object tell what changed in them, and where.
+-- Observing: collections, objects, single values and the store tell what changed in them, and where.
 --
 -- Prints:
 --
@@ -9,13 +9,26 @@
 --       gone: Rex
 --       changed: Max
 --     Max: age 9 -> 10
---     done after 3 updates
+--     list: Max came at 1, Cleo came at 2
+--     list: Cleo moved from 2 to 1
+--     marks: 5 came at 2, 1 at 1 became 3
+--     owners of Max: 1
+--     age: 10 -> 11
+--     the store did change
+--     people: 1 modified, because of dogs.age
+--     silent: nothing was heard
+--     debounced: 3 changes in one call
+--     queued: wrote as soon as the chunk was done
+--     depends on Dog, Dog.name
 
 local moonpool = require "moonpool"
 
 local store = moonpool.open {
   in_memory = "observing",
-  schema = { Dog = { name = "string primary", age = "int" } },
+  schema = {
+    Dog = { name = "string primary", age = "int", marks = "int[]", owners = "backlinks Person.dogs" },
+    Person = { name = "string primary", dogs = "Dog[]" },
+  },
 }
 
 store:write(function()
@@ -24,7 +37,8 @@ store:write(function()
   end
 end)
 
-local updates = 0
+-- Results: the first call shows the collection, each later one what changed and where.
+
 local adults = store:objects("Dog"):where("age >= $1", 2):sorted("name")
 
 local token = adults:observe(function(change)
@@ -32,7 +46,6 @@ local token = adults:observe(function(change)
     print("initial: " .. #change.collection .. " adults")
     return
   end
-  updates = updates + 1
   print(("update: -%d +%d ~%d"):format(
     #change.deletions, #change.insertions, #change.modifications))
   for _, index in ipairs(change.insertions) do
@@ -54,16 +67,118 @@ store:refresh()
 token:invalidate()
 
 -- An object tells which of its properties changed, with the old and the new value.
-local max = store:object("Dog", "Max")
-local max_token = max:observe(function(change)
-  updates = updates + 1
-  for _, property in ipairs(change.properties) do
-    print(("Max: %s %s -> %s"):format(property.name, property.old, property.new))
-  end
-end)
-store:write(function() max.age = 10 end)
-store:refresh()
-max_token:invalidate()
+local max, cleo = store:object("Dog", "Max"), store:object("Dog", "Cleo")
+do
+  -- `<close>` ends the observation at the end of the block.
+  local max_token <close> = max:observe(function(change)
+    for _, property in ipairs(change.properties) do
+      print(("Max: %s %s -> %s"):format(property.name, property.old, property.new))
+    end
+  end)
+  store:write(function() max.age = 10 end)
+  store:refresh()
+end
 
-print("done after " .. updates .. " updates")
+-- A list tells its edits: what was inserted, removed, replaced and moved.
+local ann = store:write(function() return store:create("Person", { name = "Ann" }) end)
+do
+  local list_token <close> = ann.dogs:observe(function(change)
+    local came = {}
+    for i, dog in ipairs(change:inserted()) do
+      came[i] = ("%s came at %d"):format(dog.name, change.insertions[i])
+    end
+    if #change.deletions == 1 and #came == 1 then
+      print(("list: %s moved from %d to %d"):format(
+        change:inserted()[1].name, change.deletions[1], change.insertions[1]))
+    elseif change.type == "update" then
+      print("list: " .. table.concat(came, ", "))
+    end
+  end)
+  store:refresh()
+  store:write(function() ann.dogs:append(max, cleo) end)
+  store:refresh()
+  store:write(function() ann.dogs:move(2, 1) end)
+  store:refresh()
+end
+
+-- A list of plain values has no objects, so it tells the values.
+store:write(function() max.marks = { 1 } end)
+do
+  local marks_token <close> = max.marks:observe(function(change)
+    if change.type == "initial" then return end
+    print(("marks: %d came at %d, 1 at %d became %d"):format(
+      change:inserted()[1], change.insertions[1], change.modifications[1], change:modified()[1]))
+  end)
+  store:refresh()
+  store:write(function()
+    max.marks[1] = 3
+    max.marks:append(5)
+  end)
+  store:refresh()
+end
+
+-- Backlinks are a collection like any other.
+do
+  local owners_token <close> = max.owners:observe(function(change)
+    if change.type == "initial" then print("owners of Max: " .. #change.collection) end
+  end)
+  store:refresh()
+end
+
+-- One property, and the store itself, which is told before `write` returns.
+do
+  local age_token <close> = max:observe_value("age", function(new, old)
+    print(("age: %d -> %d"):format(old, new))
+  end)
+  store:write(function() max.age = 11 end)
+  store:refresh()
+  local store_token <close> = store:observe(function(what)
+    print("the store " .. what:gsub("_", " "))
+  end)
+  store:write(function() max.age = 12 end)
+end
+
+-- Key paths say what counts as a modification; `why` says what a call was for.
+do
+  local calls = 0
+  local people <close> = store:objects("Person"):observe(function(change)
+    calls = calls + 1
+    modified = #change.modifications
+  end, { keypaths = { "name", "dogs.age" }, name = "people" })
+  store:refresh()
+  store:write(function() max.age = 13 end)
+  store:refresh()
+  print(("people: %d modified, because of %s"):format(modified, people:why().keypath))
+
+  -- A silent write spares the observers it names.
+  store:write(function() store:create("Person", { name = "Bob" }) end, { without_notifying = { people } })
+  store:refresh()
+  print("silent: " .. (calls == 2 and "nothing was heard" or "something was heard"))
+end
+
+-- `debounce` waits until nothing has changed for a while, `throttle` between two calls.
+do
+  local debounced
+  local calm <close> = store:objects("Dog"):observe(function(change)
+    if change.type == "update" then debounced = #change.modifications end
+  end, { debounce = 0.05 })
+  store:refresh()
+  for _, dog in ipairs { max, cleo, store:object("Dog", "Pup") } do
+    store:write(function() dog.age = dog.age + 1 end)
+    store:refresh()
+  end
+  moonpool.wait_until(function() return debounced end, 60)
+  print("debounced: " .. debounced .. " changes in one call")
+end
+
+-- A queued write runs when the write lock is free, without holding the script up.
+local done = false
+store:write_async(function() done = true end)
+moonpool.wait_until(function() return done end, 60)
+print("queued: wrote as soon as the chunk was done")
+
+-- What an observer depends on: a commit that touches nothing of it costs it nothing.
+local last = store:objects("Dog"):observe(function() end, { keypaths = { "name" } })
+print("depends on " .. table.concat(last:stats().depends_on, ", "))
+last:invalidate()
 store:close()

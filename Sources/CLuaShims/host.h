@@ -45,6 +45,7 @@ typedef struct host {
     int64_t warned_at;             // when it was raised for being caught; 0: not yet
     int stop_value;
     lua_CFunction xpcall;
+    int main_levels;  // levels of the stack while the watched chunk is the innermost function
     // errors
     int describing;        // errors that arrive at this depth describe themselves where they are raised; 0: none
     char *traceback;

@@ -86,6 +86,8 @@ public final class Environment: Sendable {
     package let tables: [Table]
     let options: EnvironmentOptions
     let writerThread = Atomic<UInt>(0)
+    /// Whether a thread of this process has the write lock.
+    package var isBeingWritten: Bool { writerThread.load(ordering: .relaxed) != 0 }
     let readers = Mutex(ReaderBook())
     let flusher = BackgroundFlusher()
 

@@ -101,6 +101,14 @@ extension LuaState {
         return pop(L)
     }
 
+    /// Lets ``onMainReturn`` be called once, when the outermost Lua function that is running returns.
+    ///
+    /// Until then every return costs a little; nothing is slowed before. False if nobody can tell:
+    /// no Lua function runs, or the script has a hook of its own. A function that ends with a tail
+    /// call is not told of.
+    @discardableResult  // because what is not told has to be decided at the end anyway
+    public func watchMainReturn() -> Bool { shim_watch_main_return(stack) }
+
     /// Switches warnings on or off; they are off at first, as in `lua` without `-W`.
     public func setWarnings(_ on: Bool) { shim_warnings(stack, on) }
 }

@@ -27,6 +27,11 @@ public final class LuaState {
     var methodSets: [ObjectIdentifier: [LuaReference]] = [:]
     /// Receives the warnings of `warn` and of failing finalizers, when they are switched on.
     public var onWarning: ((String) -> Void)?
+    /// Called when a main chunk returns that is watched: see ``watchMainReturn()``.
+    ///
+    /// What neither its locals nor anything else reaches has just been collected; its locals are
+    /// still there.
+    public var onMainReturn: (() -> Void)?
 
     /// A state with the given libraries.
     ///
@@ -45,6 +50,15 @@ public final class LuaState {
                 let home = Unmanaged<LuaHome>.fromOpaque(owner).takeUnretainedValue()
                 let bytes = UnsafeRawBufferPointer(start: text, count: length)
                 home.state?.onWarning?(String(decoding: bytes, as: UTF8.self))
+            },
+            main_returned: { owner in
+                guard let owner else { return }
+                let home = Unmanaged<LuaHome>.fromOpaque(owner).takeUnretainedValue()
+                guard let state = home.state, let handler = state.onMainReturn else { return }
+                // What only a dropped reference still holds is garbage as well.
+                home.drain()
+                state.collectGarbage()
+                handler()
             })
         guard let state = shim_open(Unmanaged.passUnretained(home).toOpaque(), &calls) else {
             preconditionFailure("no memory for a Lua state")

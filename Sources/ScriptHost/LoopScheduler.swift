@@ -2,13 +2,40 @@ import EventLoops
 import ObjectStore
 
 /// A script's event loop as its stores see it.
-struct LoopScheduler: Scheduler {
+struct LoopScheduler: TimingScheduler {
     let loop: EventLoop
 
     func makeWakeup(_ handler: @escaping () -> Void) -> any Wakeup { loop.makeWakeup(handler) }
+    func makeTimer(_ handler: @escaping () -> Void) -> any SchedulerTimer {
+        LoopSchedulerTimer(loop, handler)
+    }
     var isOnThread: Bool { loop.isOnLoop }
     func isSame(as other: any Scheduler) -> Bool { (other as? LoopScheduler)?.loop === loop }
     var canDeliver: Bool { true }
 }
 
 extension LoopWakeup: Wakeup {}
+
+/// A timer that delays an observer's calls.
+///
+/// The observer's token keeps the script alive, so the timer need not.
+private final class LoopSchedulerTimer: SchedulerTimer {
+    private let loop: EventLoop
+    private let handler: () -> Void
+    private var timer: LoopTimer?
+
+    init(_ loop: EventLoop, _ handler: @escaping () -> Void) {
+        self.loop = loop
+        self.handler = handler
+    }
+
+    func start(after time: Duration) {
+        timer?.cancel()
+        timer = loop.timer(after: time, keepsAlive: false, handler)
+    }
+
+    func cancel() {
+        timer?.cancel()
+        timer = nil
+    }
+}

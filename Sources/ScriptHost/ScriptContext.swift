@@ -51,6 +51,8 @@ public final class ScriptContext {
         storeModule = stores.connect(state)
         let report = configuration.report
         state.onWarning = { report(ScriptReport(warning: $0)) }
+        stores.onHint = { report(ScriptReport(hint: $0, program: configuration.programName)) }
+        storeModule.keepsMainChunk = !configuration.isInteractive
         stores.onError = { [weak self] error, source, token in
             self?.failed(error, in: source, token: token)
         }
@@ -79,6 +81,7 @@ public final class ScriptContext {
             hold.release()
         } else if status == 0 {
             storeModule.keepObservers()
+            storeModule.keepsMainChunk = false
             collector = IdleCollector(self)
             loop.run()
             collector?.stop()

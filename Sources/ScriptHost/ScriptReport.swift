@@ -24,6 +24,15 @@ public struct ScriptReport: Sendable {
         text = lines.joined(separator: "\n") + "\n"
     }
 
+    /// Something that the script's author may not expect; nothing has failed.
+    init(hint: String, program: String) {
+        source = ""
+        message = hint
+        traceback = nil
+        excerpt = nil
+        text = "\(program): hint: \(hint)\n"
+    }
+
     /// A warning of Lua, worded as `lua` does.
     init(warning: String) {
         source = ""

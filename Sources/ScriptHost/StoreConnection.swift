@@ -11,6 +11,9 @@ final class StoreConnection: BindingHost {
     /// Gets the errors of observers and queued writes.
     var onError: (_ error: any Error, _ source: String, _ token: LuaValue) -> Void = { _, _, _ in }
 
+    /// Gets hints for whoever wrote the script.
+    var onHint: (_ text: String) -> Void = { _ in }
+
     init(loop: EventLoop) { self.loop = loop }
 
     /// Gives the state its module.
@@ -27,6 +30,8 @@ final class StoreConnection: BindingHost {
     func report(_ error: any Error, from observer: String, token: LuaValue) {
         onError(error, observer, token)
     }
+
+    func hint(_ text: String) { onHint(text) }
 
     func didOpen(_ store: Store) {
         // Without a watch (the system has a limit) the store still sees this process's commits, and others' at the next

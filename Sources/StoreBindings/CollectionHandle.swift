@@ -33,6 +33,18 @@ extension CollectionHandle {
         return try bridge.plain(value, "the value to look for")
     }
 
+    /// What the collection is, in words.
+    var subject: String { "\(collection.classSchema.name).\(collection.property.name)" }
+
+    /// `observe`.
+    static var observing: [LuaMethod<Self>] {
+        [
+            CollectionMethods.observing { handle, call in
+                try ObserverBinding(handle.handle, call).observe(handle)
+            }
+        ]
+    }
+
     private var kind: String { collection.property.collection?.name ?? "collection" }
 
     /// Methods and metamethods that do not depend on what kind of collection it is.

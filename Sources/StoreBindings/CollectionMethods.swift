@@ -29,15 +29,19 @@ enum CollectionMethods {
     static func summarizing<Receiver>(
         _ results: @escaping @Sendable (Receiver) throws -> ResultsHandle
     ) -> [LuaMethod<Receiver>] {
-        refining(results) + aggregating(results) + [
-            LuaMethod(
-                "observe", "(function(change) … end [, options]) → token",
-                "Calls a function with the collection, and then whenever it changes."
-            ) { receiver, call in
-                let results = try results(receiver)
-                return call.answer(try ObserverBinding(results.handle, call).observe(results))
-            }
-        ]
+        refining(results) + aggregating(results)
+    }
+
+    /// `observe`, made by what each kind of collection registers.
+    static func observing<Receiver>(
+        _ register: @escaping @Sendable (Receiver, borrowing LuaCall) throws -> LuaValue
+    ) -> LuaMethod<Receiver> {
+        LuaMethod(
+            "observe", "(function(change) … end [, options]) → token",
+            "Calls a function with the collection, and then whenever it changes."
+        ) { receiver, call in
+            call.answer(try register(receiver, call))
+        }
     }
 
     private static func refining<Receiver>(

@@ -33,7 +33,7 @@ final class ListHandle: CollectionHandle {
 
     static let type: LuaClass<ListHandle> = LuaClass(
         name: "list", summary: "A list of an object, changed in place.",
-        methods: changing + reading + common + querying { try $0.results() },
+        methods: changing + reading + common + querying { try $0.results() } + observing,
         metamethods: commonMetamethods + [
             LuaMethod("__pairs") { _, call in
                 try call.answer(call.state.call(call.state.globals["ipairs"], [call[1]]))

@@ -60,7 +60,7 @@ final class MapHandle: CollectionHandle {
 
     static let type: LuaClass<MapHandle> = LuaClass(
         name: "map", summary: "A map of an object, in byte order of its keys, changed in place.",
-        methods: own + common + summarizing { try $0.results() },
+        methods: own + common + summarizing { try $0.results() } + observing,
         metamethods: commonMetamethods + [
             LuaMethod("__pairs") { map, call in
                 // The entries of the beginning, so that the loop may change the map.

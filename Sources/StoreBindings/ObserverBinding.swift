@@ -10,6 +10,7 @@ struct ObserverBinding {
     private let property: String
     let keyPaths: [String]
     let name: String
+    let pace: ObserverPace?
 
     /// Reads function and options from the call of `observe`, or of `observe_value`, whose property comes first.
     init(_ handle: StoreHandle, _ call: borrowing LuaCall) throws {
@@ -19,10 +20,11 @@ struct ObserverBinding {
         function = try call.function(first)
         let known = ["keypaths", "name", "on", "debounce", "throttle"]
         let options = try call.options(first + 1, known)
-        for option in ["on", "debounce", "throttle"] where options?[option].isTruthy == true {
+        if options?["on"].isTruthy == true {
             throw call.argumentError(
-                first + 1, "option '\(option)' is not available in this version")
+                first + 1, "option 'on' is not available in this version")
         }
+        pace = try Self.pace(options, call, first + 1)
         name = options?["name"].text ?? ""
         switch options?["keypaths"] ?? .nil {
         case .nil: keyPaths = []
@@ -38,16 +40,42 @@ struct ObserverBinding {
         }
     }
 
+    private static func pace(
+        _ options: LuaTable?, _ call: borrowing LuaCall, _ index: Int
+    ) throws -> ObserverPace? {
+        func seconds(_ option: String) throws -> Duration? {
+            let value = options?[option] ?? .nil
+            if value.isNil { return nil }
+            guard let seconds = value.number, seconds >= 0, seconds <= 1e9 else {
+                throw call.argumentError(index, "'\(option)' is a number of seconds from 0 to 1e9")
+            }
+            return .seconds(seconds)
+        }
+        switch (try seconds("debounce"), try seconds("throttle")) {
+        case (nil, nil): return nil
+        case (let time?, nil): return .debounce(time)
+        case (nil, let time?): return .throttle(time)
+        case (_?, _?):
+            throw call.argumentError(index, "give either 'debounce' or 'throttle'")
+        }
+    }
+
     func answer(
         _ subject: String,
         _ register: (@escaping ([LuaValue]) throws -> Void) throws -> NotificationToken
     ) throws -> LuaValue {
-        try handle.module.makeToken(name, subject, function, register)
+        try handle.module.makeToken(name, subject, handle, function, register)
     }
 
     /// `store:observe(fn)`.
     func observeStore() throws -> LuaValue {
         let (handle, name) = (handle, name)
+        guard pace == nil else {
+            throw StoreError(
+                .invalidArgument,
+                "an observer of the store is called with each commit; 'debounce' and 'throttle' are for "
+                    + "observers of objects and collections")
+        }
         return try answer(
             "the store",
             { call in
@@ -63,13 +91,14 @@ struct ObserverBinding {
 
     /// `object:observe(fn)`.
     func observe(_ object: LiveObject) throws -> LuaValue {
-        let (handle, name, keyPaths) = (handle, name, keyPaths)
+        let (handle, name, keyPaths, pace) = (handle, name, keyPaths, pace)
         _ = try object.source.writableStore()
         return try answer(
             "a \(object.classSchema.name)",
             { call in
-                try handle.store.observe(object.reference, keyPaths: keyPaths, name: name) {
-                    [weak handle] change in
+                try handle.store.observe(
+                    object.reference, keyPaths: keyPaths, name: name, pace: pace
+                ) { [weak handle] change in
                     guard let handle else { return }
                     try call([.table(ObjectChangeTable(handle).table(change))])
                 }
@@ -78,14 +107,14 @@ struct ObserverBinding {
 
     /// `object:observe_value(property, fn)`.
     func observeValue(_ object: LiveObject) throws -> LuaValue {
-        let (handle, name) = (handle, name)
+        let (handle, name, pace) = (handle, name, pace)
         let property = try object.classSchema.requireProperty(property)
         _ = try object.source.writableStore()
         return try answer(
             "\(property.name) of a \(object.classSchema.name)",
             { call in
                 try handle.store.observe(
-                    object.reference, keyPaths: property.isSingle ? [] : [property.name], name: name
+                    object.reference, keyPaths: [property.name], name: name, pace: pace
                 ) { [weak handle] change in
                     guard let handle,
                         let entry = change.properties.first(where: { $0.name == property.name })
@@ -101,18 +130,30 @@ struct ObserverBinding {
 
     /// `results:observe(fn)`.
     func observe(_ results: ResultsHandle) throws -> LuaValue {
-        let (handle, name, keyPaths) = (handle, name, keyPaths)
+        let (handle, name, keyPaths, pace) = (handle, name, keyPaths, pace)
         _ = try results.results.source.writableStore()
         return try answer(
             results.subject,
             { call in
-                try handle.store.observe(results.results.query, keyPaths: keyPaths, name: name) {
+                try handle.store.observe(
+                    results.results.query, keyPaths: keyPaths, name: name, pace: pace
+                ) { [weak handle] change in
+                    guard let handle else { return }
+                    try ChangeHandle(change, .results(results)).pass(to: call, handle.state)
+                }
+            })
+    }
+
+    /// `list:observe(fn)`, and the same for sets and maps.
+    func observe(_ observed: some CollectionHandle) throws -> LuaValue {
+        let (handle, name, keyPaths, pace) = (handle, name, keyPaths, pace)
+        return try answer(
+            observed.subject,
+            { call in
+                try observed.collection.observe(keyPaths: keyPaths, name: name, pace: pace) {
                     [weak handle] change in
                     guard let handle else { return }
-                    let made = ChangeHandle(change, results)
-                    // What the change can be asked for keeps the version before it in the file.
-                    defer { made.end() }
-                    try call([handle.state.userdata(made, ChangeHandle.type)])
+                    try ChangeHandle(change, .collection(observed)).pass(to: call, handle.state)
                 }
             })
     }

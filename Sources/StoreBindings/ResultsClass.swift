@@ -73,8 +73,9 @@ final class ResultsHandle {
 
     static let type: LuaClass<ResultsHandle> = LuaClass(
         name: "Results", summary: "The objects of a query: lazy and live.",
-        methods: CollectionMethods.querying { $0 } + CollectionMethods.membership + own
-            + TransferMethods.results,
+        methods: CollectionMethods.querying { $0 } + CollectionMethods.membership + own + [
+            CollectionMethods.observing { try ObserverBinding($0.handle, $1).observe($0) }
+        ] + TransferMethods.results,
         metamethods: [
             LuaMethod("__len") { results, call in
                 call.answer(.integer(Int64(try results.results.count())))

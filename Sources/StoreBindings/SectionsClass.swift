@@ -157,7 +157,8 @@ extension ObserverBinding {
         return try answer(
             sections.subject,
             { call in
-                try sections.sections.observe(keyPaths: keyPaths, name: name) { change in
+                try sections.sections.observe(keyPaths: keyPaths, name: name, pace: pace) {
+                    change in
                     try call([.table(SectionedChangeTable(sections).table(change))])
                 }
             })

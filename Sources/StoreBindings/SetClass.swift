@@ -33,7 +33,7 @@ final class SetHandle: CollectionHandle {
     static let type: LuaClass<SetHandle> = LuaClass(
         name: "set", summary: "A set of an object, ordered by value and changed in place.",
         methods: changing + reading + algebra + common
-            + querying { try $0.results() },
+            + querying { try $0.results() } + observing,
         metamethods: commonMetamethods + [
             LuaMethod("__pairs") { _, call in
                 try call.answer(call.state.call(call.state.globals["ipairs"], [call[1]]))

@@ -228,20 +228,18 @@ extension StoreHandle {
             let function = try call.function(2)
             let failed = call.isNil(3) ? nil : try call.function(3)
             let module = try handle.module
-            module.queueWrite { [weak module] in
-                guard let module else { return }
+            let hold = module.host?.hold()
+            try handle.store.writeAsync({ [weak module] in
+                _ = try function.call([LuaValue]())
+                try module?.state.checkStopping()
+            }) { [weak module] error in
+                defer { hold?.release() }
+                guard let module, let error else { return }
                 do {
-                    try handle.store.write {
-                        _ = try function.call([LuaValue]())
-                        try module.state.checkStopping()
-                    }
-                } catch {
-                    do {
-                        guard let failed else { throw error }
-                        try failed.call([module.state.value(of: error)])
-                    } catch let second {
-                        module.report(second, nil)
-                    }
+                    guard let failed else { throw error }
+                    try failed.call([module.state.value(of: error)])
+                } catch let second {
+                    module.report(second, nil)
                 }
             }
             return .none

@@ -25,6 +25,8 @@ public protocol BindingHost: AnyObject {
     func didOpen(_ store: Store)
     /// A store was closed.
     func didClose(_ store: Store)
+    /// Something that surprises people has happened for the first time; the text explains it.
+    func hint(_ text: String)
 }
 
 /// Keeps a script running until it is released or dropped.
@@ -58,6 +60,16 @@ public final class StoreModule {
     private let keptTokens: LuaTable
     private var tokens: [Int: WeakToken] = [:]
     private var lastToken = 0
+    private var hasHinted = false
+    private var isClosing = false
+    /// Whether what a main chunk still reaches when it returns is observed from then on.
+    ///
+    /// For scripts: the chunk's locals would be garbage afterwards. True while the chunk runs.
+    public var keepsMainChunk = false {
+        didSet {
+            state.onMainReturn = keepsMainChunk ? { [weak self] in self?.keepObservers() } : nil
+        }
+    }
 
     /// Makes the module and puts it under `package.loaded.moonpool`.
     ///
@@ -94,9 +106,10 @@ public final class StoreModule {
     /// Holds the tokens that are valid now until they end.
     ///
     /// For the end of a script's main chunk, whose locals would be garbage from then on: what was
-    /// observed at the top of a script is observed as long as the script runs.
+    /// observed at the top of a script is observed as long as the script runs. Tokens that the chunk
+    /// had let go of have been collected before (see ``keepsMainChunk``), so they are not among them.
     public func keepObservers() {
-        for token in activeTokens {
+        for token in activeTokens where keptTokens[token.number].isNil {
             let number = token.number
             keptTokens[number] = userdata(token)
             token.endHandler = { [weak self] in self?.keptTokens[number] = .nil }
@@ -107,6 +120,7 @@ public final class StoreModule {
     ///
     /// Call before the state is closed.
     public func close() {
+        isClosing = true
         endObservers()
         for handle in handles {
             handle.close()
@@ -155,7 +169,7 @@ extension StoreModule {
     ///
     /// `observe` gets a function that makes the call.
     func makeToken(
-        _ name: String, _ subject: String, _ callback: LuaFunction,
+        _ name: String, _ subject: String, _ store: StoreHandle, _ callback: LuaFunction,
         _ observe: (@escaping ([LuaValue]) throws -> Void) throws -> NotificationToken
     ) throws -> LuaValue {
         lastToken += 1
@@ -167,8 +181,10 @@ extension StoreModule {
             try function.call(arguments)
         }
         let handle = TokenHandle(
-            token, name: name, subject: subject, number: number, place: callPlace,
+            token, name: name, subject: subject, number: number, place: callPlace, store: store,
             hold: host?.hold())
+        handle.collectedHandler = { [weak self] title in self?.wasCollected(title) }
+        if keepsMainChunk { state.watchMainReturn() }
         let value = state.userdata(handle, TokenHandle.type)
         tokensByNumber[number] = value
         callbacksByToken.setRaw(value, .function(callback))
@@ -185,6 +201,15 @@ extension StoreModule {
         return ""
     }
 
+    /// A token that was still valid was collected as garbage.
+    private func wasCollected(_ title: String) {
+        guard !hasHinted, !isClosing, let host else { return }
+        hasHinted = true
+        host.hint(
+            "\(title) has stopped because nothing holds its token any more; keep what observe returns "
+                + "in a variable for as long as the observer is to run")
+    }
+
     private func handle(of token: NotificationToken?) -> TokenHandle? {
         guard let token else { return nil }
         return tokens.values.first { $0.token?.token === token }?.token
@@ -193,26 +218,9 @@ extension StoreModule {
     private func userdata(_ token: TokenHandle) -> LuaValue {
         tokensByNumber[token.number]
     }
-
-    /// Runs a write as soon as the loop comes round.
-    func queueWrite(_ body: @escaping () -> Void) {
-        let hold = host?.hold()
-        let holder = WakeupHolder()
-        holder.wakeup = scheduler.makeWakeup {
-            holder.wakeup?.cancel()
-            holder.wakeup = nil
-            body()
-            hold?.release()
-        }
-        holder.wakeup?.wake()
-    }
 }
 
 private final class WeakToken {
     weak var token: TokenHandle?
     init(_ token: TokenHandle) { self.token = token }
-}
-
-private final class WakeupHolder {
-    var wakeup: (any Wakeup)?
 }

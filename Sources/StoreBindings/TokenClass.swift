@@ -15,11 +15,13 @@ public final class TokenHandle {
     /// File and line of the call that registered the observer; empty if no Lua code did.
     public let place: String
     private var hold: (any BindingHold)?
+    private weak var store: StoreHandle?
 
     init(
         _ token: NotificationToken, name: String, subject: String, number: Int, place: String,
-        hold: (any BindingHold)?
+        store: StoreHandle, hold: (any BindingHold)?
     ) {
+        self.store = store
         self.subject = subject
         self.token = token
         self.name = name
@@ -29,7 +31,13 @@ public final class TokenHandle {
         token.endHandler = { [weak self] in self?.didEnd() }
     }
 
-    deinit { hold?.release() }
+    deinit {
+        if token.isValid { collectedHandler?(title) }
+        hold?.release()
+    }
+
+    /// Gets the title if the token is collected as garbage before the observation has ended.
+    var collectedHandler: ((String) -> Void)?
 
     /// Whether the function may still be called.
     public var isValid: Bool { token.isValid }
@@ -38,6 +46,12 @@ public final class TokenHandle {
     public var title: String {
         name.isEmpty ? (place.isEmpty ? "an observer" : "the observer of \(place)") : "'\(name)'"
     }
+
+    /// What the observer depends on: see ``NotificationToken/dependencies``.
+    public var dependencies: [String] { token.dependencies }
+
+    /// What a commit that concerns the observer costs, in words.
+    public var cost: String { token.cost }
 
     /// How often the function was called and how long that took.
     public var statistics: ObserverStatistics { token.statistics }
@@ -61,6 +75,29 @@ public final class TokenHandle {
         endHandler = nil
     }
 
+    /// How many of the objects of a reason a script is shown.
+    private static let shownObjects = 100
+
+    /// The reason as a script sees it; nil before the first call that reported a change.
+    fileprivate func reasonTable(_ state: LuaState) -> LuaTable? {
+        guard let reason = token.reason else { return nil }
+        let table = state.makeTable(fields: 7)
+        table["version"] = .integer(Int64(clamping: reason.version))
+        table["previous_version"] = .integer(Int64(clamping: reason.previousVersion))
+        // A version is made by one transaction and numbered like it.
+        table["transaction"] = .integer(Int64(clamping: reason.version))
+        table["count"] = .integer(Int64(reason.objects.count))
+        let shown = reason.objects.prefix(Self.shownObjects)
+        let present = store.map { store in
+            shown.filter { !store.store.isClosed && store.store.view.isPresent($0) }
+                .map(store.userdata)
+        }
+        table["objects"] = .table(state.makeTable(present ?? []))
+        table["properties"] = .table(state.makeTable(reason.properties.map(LuaValue.text)))
+        table["keypath"] = reason.keyPath.map(LuaValue.text) ?? .nil
+        return table
+    }
+
     static let type: LuaClass<TokenHandle> = LuaClass(
         name: "token", summary: "An observation: it lasts as long as its token.",
         methods: [
@@ -69,20 +106,13 @@ public final class TokenHandle {
                 return .none
             },
             LuaMethod("why", "() → table", "What the last call was for, or nil.") { token, call in
-                guard let reason = token.reason else { return call.answer(.nil) }
-                let table = call.state.makeTable(fields: 5)
-                table["version"] = .integer(Int64(clamping: reason.version))
-                table["previous_version"] = .integer(Int64(clamping: reason.previousVersion))
-                table["objects"] = .integer(Int64(reason.objects.count))
-                table["properties"] = .table(
-                    call.state.makeTable(reason.properties.map(LuaValue.text)))
-                table["keypath"] = reason.keyPath.map(LuaValue.text) ?? .nil
-                return call.answer(.table(table))
+                call.answer(token.reasonTable(call.state).map(LuaValue.table) ?? .nil)
             },
-            LuaMethod("stats", "() → table", "Calls, coalesced commits, microseconds, place.") {
+            LuaMethod("stats", "() → table", "Calls, coalesced commits, microseconds, place, cost.")
+            {
                 token, call in
                 let statistics = token.statistics
-                let table = call.state.makeTable(fields: 7)
+                let table = call.state.makeTable(fields: 9)
                 table["calls"] = .integer(Int64(statistics.calls))
                 table["coalesced"] = .integer(Int64(statistics.coalescedCommits))
                 table["last_us"] = .number(statistics.lastMicroseconds)
@@ -90,6 +120,9 @@ public final class TokenHandle {
                 table["max_us"] = .number(statistics.maximumMicroseconds)
                 table["where"] = .text(token.place)
                 table["name"] = .text(token.name)
+                table["depends_on"] = .table(
+                    call.state.makeTable(token.dependencies.map(LuaValue.text)))
+                table["cost"] = .text(token.cost)
                 return call.answer(.table(table))
             },
         ],

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// A scheduler that runs wake-ups when the test says so, on the thread that made it.
-final class ManualScheduler: Scheduler, @unchecked Sendable {
+final class ManualScheduler: TimingScheduler, @unchecked Sendable {
     // @unchecked because: handlers are made and run on the owner thread only; what other threads
     // touch (`pending`) is behind the mutex.
     private var handlers: [Int: () -> Void] = [:]
@@ -35,6 +35,41 @@ final class ManualScheduler: Scheduler, @unchecked Sendable {
             scheduler.handlers[number] = nil
             _ = scheduler.pending.withLock { $0.remove(number) }
         }
+    }
+
+    // Timers that run out when the test says so; on the owner thread only.
+    private var clock = Duration.zero
+    private var deadlines: [ObjectIdentifier: (due: Duration, timer: ManualTimer)] = [:]
+
+    func makeTimer(_ handler: @escaping () -> Void) -> any SchedulerTimer {
+        ManualTimer(self, handler)
+    }
+
+    final class ManualTimer: SchedulerTimer {
+        private weak var scheduler: ManualScheduler?
+        fileprivate let handler: () -> Void
+
+        init(_ scheduler: ManualScheduler, _ handler: @escaping () -> Void) {
+            self.scheduler = scheduler
+            self.handler = handler
+        }
+
+        func start(after time: Duration) {
+            guard let scheduler else { return }
+            scheduler.deadlines[ObjectIdentifier(self)] = (scheduler.clock + time, self)
+        }
+
+        func cancel() { scheduler?.deadlines[ObjectIdentifier(self)] = nil }
+    }
+
+    /// Lets time pass: the timers that run out are called, and what they ask for runs.
+    func pass(_ time: Duration) {
+        clock += time
+        for (number, entry) in deadlines where entry.due <= clock {
+            deadlines[number] = nil
+            entry.timer.handler()
+        }
+        settle()
     }
 
     /// One turn of the loop: everything that was asked for before it began.

@@ -69,6 +69,7 @@ final class Session: BindingHost {
     let state = LuaState()
     private(set) var module: StoreModule!
     var holds = 0
+    var hints: [String] = []
     var reports: [(message: String, observer: String)] = []
     static let count = Atomic<Int>(0)
 
@@ -82,6 +83,7 @@ final class Session: BindingHost {
     }
     func didOpen(_ store: Store) {}
     func didClose(_ store: Store) {}
+    func hint(_ text: String) { hints.append(text) }
 
     static let schema = """
         Dog = {

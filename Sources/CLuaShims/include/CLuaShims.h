@@ -33,11 +33,14 @@ typedef struct {
 typedef struct {
     void (*release)(const void *object);
     void (*warn)(const void *owner, const char *text, size_t length);
+    void (*main_returned)(const void *owner);
 } shim_host_calls;
 lua_State *shim_open(const void *owner, const shim_host_calls *calls);  // NULL without memory
 void shim_close(lua_State *L);                                          // runs finalizers, as a run of its own
 const char *shim_copyright(void);
 const void *shim_owner(lua_State *L);
+// Once, calls `main_returned` when the outermost Lua function returns, its locals still there; false if nobody can tell.
+bool shim_watch_main_return(lua_State *L);
 lua_State *shim_current(lua_State *L);  // the stack the innermost host call was made from
 void shim_open_libraries(lua_State *L, uint32_t set, bool no_environment);  // bits in luaL_openlibs' order; [-0, +0]
 void shim_warnings(lua_State *L, bool on);

@@ -123,6 +123,11 @@ public final class ColumnFile: Sendable {
         if !isInMemory { held.withLock { $0 = nil } }
     }
 
+    /// Whether a thread of this process has the write lock; other processes are not seen.
+    public var isBeingWritten: Bool {
+        held.withLock { $0?.environment.isBeingWritten ?? false }
+    }
+
     /// The share of the open file.
     ///
     /// Throws `closed`.

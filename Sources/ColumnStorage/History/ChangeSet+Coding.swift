@@ -1,7 +1,8 @@
 /// The stored form, version 1: a byte `1 | schemaChanged << 4`, the number of tables, and for each,
 /// by ascending id: the distance to the id before, a byte of flags (1 inserted, 2 deleted, 4
-/// modified) and the parts flagged; `modified` is a number of columns and, by ascending id, the
-/// distance to the id before and the keys.
+/// modified, 8 edits) and the parts flagged; `modified` is a number of columns and, by ascending id,
+/// the distance to the id before and the keys; `edits` the same with, for each column, a number of
+/// rows and, by ascending key, the distance to the key before and the edits.
 extension ChangeSet {
     private static let format: UInt8 = 1
 
@@ -69,10 +70,15 @@ extension TableChanges {
         var columns = 0
         for keys in modified.values where !keys.isEmpty { columns += 1 }
         writer.byte(
-            (inserted.isEmpty ? 0 : 1) | (deleted.isEmpty ? 0 : 2) | (columns == 0 ? 0 : 4))
+            (inserted.isEmpty ? 0 : 1) | (deleted.isEmpty ? 0 : 2) | (columns == 0 ? 0 : 4)
+                | (edits.isEmpty ? 0 : 8))
         if !inserted.isEmpty { inserted.encode(into: &writer) }
         if !deleted.isEmpty { deleted.encode(into: &writer) }
-        guard columns > 0 else { return }
+        if columns > 0 { encodeModified(columns, into: &writer) }
+        if !edits.isEmpty { encodeEdits(into: &writer) }
+    }
+
+    private func encodeModified(_ columns: Int, into writer: inout ByteWriter) {
         writer.number(UInt64(columns))
         if modified.count == 1, let (column, keys) = modified.first {
             writer.number(UInt64(column.rawValue))
@@ -88,14 +94,36 @@ extension TableChanges {
         }
     }
 
+    private func encodeEdits(into writer: inout ByteWriter) {
+        writer.number(UInt64(edits.count))
+        var expected = 0
+        for (column, collections) in edits.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            writer.number(UInt64(column.rawValue - expected))
+            expected = column.rawValue + 1
+            writer.number(UInt64(collections.count))
+            var next: Int64 = 0
+            for (key, edit) in collections.sorted(by: { $0.key < $1.key }) {
+                writer.number(UInt64(key.rawValue - next))
+                next = key.rawValue + 1
+                edit.encode(into: &writer)
+            }
+        }
+    }
+
     init(from reader: inout ByteReader) throws(DamagedEncoding) {
         self.init()
         let flags = try reader.byte()
-        guard flags != 0, flags <= 7 else { throw reader.damaged }
+        guard flags != 0, flags <= 15 else { throw reader.damaged }
         if flags & 1 != 0 { inserted = try KeySet(from: &reader) }
         if flags & 2 != 0 { deleted = try KeySet(from: &reader) }
         guard !inserted.intersects(deleted) else { throw reader.damaged }
-        guard flags & 4 != 0 else { return }
+        if flags & 4 != 0 { try decodeModified(&reader) }
+        if flags & 8 != 0 { try decodeEdits(&reader) }
+    }
+
+    private mutating func decodeModified(
+        _ reader: inout ByteReader
+    ) throws(DamagedEncoding) {
         var expected: UInt64 = 0
         // Far above any real column, far below what could overflow.
         let bound = UInt64(UInt32.max)
@@ -109,6 +137,26 @@ extension TableChanges {
             }
             modified[ColumnID(rawValue: Int(expected + distance))] = keys
             expected += distance + 1
+        }
+    }
+    private mutating func decodeEdits(_ reader: inout ByteReader) throws(DamagedEncoding) {
+        var expected: UInt64 = 0
+        let bound = UInt64(UInt32.max)
+        for _ in 0..<(try reader.count()) {
+            let distance = try reader.number()
+            guard distance <= bound, expected + distance <= bound else { throw reader.damaged }
+            let column = ColumnID(rawValue: Int(expected + distance))
+            expected += distance + 1
+            var next: UInt64 = 0
+            for _ in 0..<(try reader.count()) {
+                let gap = try reader.number()
+                guard gap < 1 << 62, next + gap < 1 << 62 else { throw reader.damaged }
+                let key = ObjectKey(rawValue: Int64(next + gap))
+                next += gap + 1
+                // Edits belong to modified rows; others would be found by nobody.
+                guard modified[column]?.contains(key) == true else { throw reader.damaged }
+                edits[column, default: [:]][key] = try CollectionEdits(from: &reader)
+            }
         }
     }
 }

@@ -10,14 +10,19 @@ public struct TableChanges: Sendable, Hashable {
     public var deleted: KeySet
     /// Rows that both versions have, by the column that was set; setting an equal value counts.
     public var modified: [ColumnID: KeySet]
+    /// What was done to the collections of modified rows, where it is known; without an entry the
+    /// two versions must be compared.
+    public var edits: [ColumnID: [ObjectKey: CollectionEdits]]
 
     /// Changes of a table, by default none.
     public init(
-        inserted: KeySet = KeySet(), deleted: KeySet = KeySet(), modified: [ColumnID: KeySet] = [:]
+        inserted: KeySet = KeySet(), deleted: KeySet = KeySet(), modified: [ColumnID: KeySet] = [:],
+        edits: [ColumnID: [ObjectKey: CollectionEdits]] = [:]
     ) {
         self.inserted = inserted
         self.deleted = deleted
         self.modified = modified
+        self.edits = edits
     }
 
     /// Whether nothing happened.
@@ -48,9 +53,35 @@ public struct TableChanges: Sendable, Hashable {
             keys.subtract(earlierInserted)
             if !keys.isEmpty { modified[column, default: KeySet()].formUnion(keys) }
         }
+        if !edits.isEmpty || !later.edits.isEmpty {
+            mergeEdits(later, earlierInserted, earlierModified)
+        }
         inserted.subtract(later.deleted)
         inserted.formUnion(later.inserted)
         deleted.formUnion(later.deleted.subtracting(earlierInserted))
+    }
+
+    private mutating func mergeEdits(
+        _ later: TableChanges, _ earlierInserted: KeySet, _ earlierModified: [ColumnID: KeySet]
+    ) {
+        for (column, collections) in edits {
+            let again = later.modified[column] ?? KeySet()
+            edits[column] = collections.filter { key, _ in
+                // A collection that was changed later in a way that nobody knows is not known at all.
+                !later.deleted.contains(key)
+                    && (!again.contains(key) || later.edits[column]?[key] != nil)
+            }
+        }
+        for (column, collections) in later.edits {
+            for (key, edit) in collections where !earlierInserted.contains(key) {
+                if earlierModified[column]?.contains(key) != true {
+                    edits[column, default: [:]][key] = edit
+                } else if edits[column]?[key] != nil {
+                    edits[column]?[key]?.append(later: edit)
+                }
+            }
+        }
+        edits = edits.filter { !$0.value.isEmpty }
     }
 }
 

@@ -22,6 +22,8 @@ final class EditedList {
     var count: Int
     /// Labels of stored chunks that are to go.
     var removedLabels: [Int64] = []
+    /// What was done to the list since it was opened.
+    var edits = CollectionEdits()
 
     init(prefix: Int, chunks: [Chunk], count: Int) {
         self.prefix = prefix

@@ -90,13 +90,16 @@ extension ListColumn {
             entry = try cursor.next()
         }
         pages.invalidate()
-        edited[owner.rawValue] = EditedList(prefix: 0, chunks: [], count: 0)
+        let empty = EditedList(prefix: 0, chunks: [], count: 0)
+        if let before = edited[owner.rawValue] { empty.edits = before.edits }
+        edited[owner.rawValue] = empty
         try keys?.removeAll(owner)
     }
 
     /// Removes every list of the column.
     package func removeAllLists() throws(StorageError) {
         edited.removeAll()
+        forgetEdits()
         pendingElements = 0
         let transaction = try pages.transaction()
         let cursor = try transaction.cursor(pages.table)
@@ -112,6 +115,7 @@ extension ListColumn {
     /// Forgets all changes since the last flush.
     package func cancel() {
         edited.removeAll()
+        forgetEdits()
         pendingElements = 0
         pages.invalidate()
         keys?.cancel()
@@ -135,6 +139,7 @@ extension ListColumn {
         pages.invalidate()
         for (owner, list) in lists {
             try store(list, owner, transaction, &buffer, isAppending: isAppending)
+            record(list.edits, owner)
         }
         edited.removeAll()
         pendingElements = 0

@@ -23,6 +23,8 @@ package final class ListColumn {
     let keys: ListColumn?
     let scratchKey: IntIndexKey
     var edited: [Int64: EditedList] = [:]
+    /// What was done to the lists that have been put away, by owner.
+    package private(set) var recordedEdits: [Int64: CollectionEdits] = [:]
     /// Elements added since the last flush, to bound memory.
     var pendingElements = 0
     private var directories: [ListDirectory]
@@ -42,6 +44,14 @@ package final class ListColumn {
     }
 
     deinit { scratchKey.deallocate() }
+
+    /// Keeps what was done to a list that is put away.
+    func record(_ edits: CollectionEdits, _ owner: Int64) {
+        guard !edits.isEmpty else { return }
+        recordedEdits[owner, default: CollectionEdits()].append(later: edits)
+    }
+
+    func forgetEdits() { if !recordedEdits.isEmpty { recordedEdits = [:] } }
 
     func damaged(_ transaction: TransactionHandle) -> StorageError {
         StorageError(.damaged, call: "reading a list", file: transaction.file)

@@ -42,6 +42,7 @@ public struct ListWriter {
             let end = list.chunks[last].count
             list.chunks[last].content!.insert(element, at: end)  // because: the same
         }
+        list.edits.append(.insert(at: list.count, count: 1))
         list.count += 1
         column.pendingElements += 1
         return list.count
@@ -89,6 +90,7 @@ public struct ListWriter {
                 EditedList.Chunk(label: nil, storedCount: 0, content: rest, isDirty: true),
                 at: chunk + 1)
         }
+        list.edits.append(.insert(at: position, count: 1))
         list.count += 1
         column.pendingElements += 1
         return list.count
@@ -103,6 +105,7 @@ public struct ListWriter {
         // because: it was opened, here and below.
         let old = list.chunks[chunk].content!.element(offset, column.elementKind)
         list.chunks[chunk].content!.set(element, at: offset)
+        list.edits.append(.set(at: position))
         return old
     }
 
@@ -123,6 +126,7 @@ public struct ListWriter {
             if let label = list.chunks[place].label { list.removedLabels.append(label) }
             list.chunks.remove(at: place)
         }
+        list.edits.append(.remove(at: position, count: 1))
         list.count -= 1
         return old
     }
@@ -146,7 +150,11 @@ public struct ListWriter {
         let count = try list.count
         precondition(target >= 0 && target < count, "list position out of range")
         if position == target { return }
+        let list = try list
+        let before = list.edits
         try insert(try remove(at: position), at: target)
+        list.edits = before
+        list.edits.append(.move(from: position, to: target))
     }
 
     /// Exchanges two elements.
@@ -155,11 +163,19 @@ public struct ListWriter {
         guard let other = try reader.element(at: second) else {
             preconditionFailure("list position out of range")
         }
+        let list = try list
+        let before = list.edits
         try set(try set(other, at: first), at: second)
+        list.edits = before
+        let (low, high) = (min(first, second), max(first, second))
+        list.edits.append(.move(from: low, to: high))
+        if high - low > 1 { list.edits.append(.move(from: high - 1, to: low)) }
     }
 
     /// Removes all elements.
     public func removeAll() throws(StorageError) {
+        let list = try list
+        if list.count > 0 { list.edits.append(.remove(at: 0, count: list.count)) }
         try column.removeAll(ObjectKey(rawValue: owner))
     }
 

@@ -375,6 +375,14 @@ final class TableOverlay {
             changes.modified[ColumnID(place.slot - 1), default: KeySet()].insert(
                 base: Int64(place.cluster * Cluster.rows), bits: bits)
         }
+        for (place, list) in reader.lists.enumerated() {
+            guard let list, !list.recordedEdits.isEmpty,
+                let rows = changes.modified[ColumnID(place)]
+            else { continue }
+            for (owner, edits) in list.recordedEdits where rows.contains(ObjectKey(owner)) {
+                changes.edits[ColumnID(place), default: [:]][ObjectKey(owner)] = edits
+            }
+        }
         return changes
     }
 }

@@ -26,14 +26,18 @@ public struct CollectionChange {
 
     let positions: PositionChanges
     let table: TableID
+    /// The collection of plain values that this is about; nil for objects.
+    let values: (owner: ObjectReference, column: ColumnID)?
     let oldView: StoreView?
     let newView: StoreView?
     let changes: ChangeSet?
 
     init(
         _ kind: Kind, isCollectionValid: Bool = true, positions: PositionChanges = .init(),
-        table: TableID, step: VersionStep? = nil
+        table: TableID, values: (owner: ObjectReference, column: ColumnID)? = nil,
+        step: VersionStep? = nil
     ) {
+        self.values = values
         self.kind = kind
         self.isCollectionValid = isCollectionValid
         self.positions = positions
@@ -59,6 +63,49 @@ public struct CollectionChange {
     /// The modified objects, as `modifications` lists them.
     public var modifiedObjects: [ObjectReference] { positions.modifiedKeys.map(reference) }
 
+    /// The plain values that left or moved, as `deletions` lists them; empty for objects.
+    public var deletedValues: [Value] { plainValues(oldView, deletions) }
+    /// The plain values that entered or moved, as `insertions` lists them.
+    ///
+    /// Read them while the observer runs, as all that shows the version after the change.
+    public var insertedValues: [Value] { plainValues(newView, insertions) }
+    /// The plain values that were replaced, as they are now; as `modifications` lists them.
+    public var modifiedValues: [Value] { plainValues(newView, modificationsNew) }
+
+    /// Whether the collection holds plain values, not objects.
+    public var isOfValues: Bool { values != nil }
+
+    /// Whether the collection is a map, whose entries are named by their keys.
+    public var isOfMap: Bool { valuesProperty(newView ?? oldView)?.collection == .map }
+
+    /// The keys that left a map, as `deletions` lists them; empty for other collections.
+    public var deletedKeys: [String] { mapKeys(oldView, deletions) }
+    /// The keys that came to a map, as `insertions` lists them.
+    public var insertedKeys: [String] { mapKeys(newView, insertions) }
+    /// The keys of a map whose values were set or modified, as `modifications` lists them.
+    public var modifiedKeys: [String] { mapKeys(newView, modificationsNew) }
+
+    private func valuesProperty(_ view: StoreView?) -> Property? {
+        guard let values else { return nil }
+        return view?.schema.find(table: values.owner.table)?.property(in: values.column)
+    }
+
+    private func plainValues(_ view: StoreView?, _ positions: [Int]) -> [Value] {
+        guard let view, let values, let property = valuesProperty(view),
+            let list = view.table(values.owner.table).list(values.column, values.owner.key)
+        else { return [] }
+        // because: positions come from the list itself; one that cannot be read shows as nil.
+        return positions.map { ((try? view.listElement(property, list, $0)) ?? nil) ?? .null }
+    }
+
+    private func mapKeys(_ view: StoreView?, _ positions: [Int]) -> [String] {
+        guard let view, let values, valuesProperty(view)?.collection == .map,
+            let map = view.table(values.owner.table).map(values.column, values.owner.key)
+        else { return [] }
+        // because: as above; the key of an entry that cannot be read shows as empty.
+        return positions.map { String(decoding: (try? map.key(at: $0)) ?? [], as: UTF8.self) }
+    }
+
     /// The version before the change, where deleted objects can be read; nil for the first call.
     ///
     /// Holding it, or the change, keeps that version's pages in the file.
@@ -69,17 +116,18 @@ public struct CollectionChange {
     ///
     /// `index` counts as in `modifications`.
     ///
-    /// Throws `out_of_range`.
+    /// Of plain values there are no properties to tell: the answer is empty. Throws `out_of_range`.
     public func properties(ofModification index: Int) throws -> [PropertyChange] {
-        guard positions.modifiedKeys.indices.contains(index) else {
+        guard positions.modifications.indices.contains(index) else {
             throw StoreError(
                 .outOfRange,
                 "there are \(modifications.count) modified rows, so there is none at \(index)")
         }
         guard let oldView, let newView, let changes,
-            let classSchema = newView.schema.find(table: table)
+            let object = modifiedObject(index, newView),
+            let classSchema = newView.schema.find(table: object.table)
         else { return [] }
-        let object = reference(positions.modifiedKeys[index])
+        let table = object.table
         func entry(_ property: Property) -> PropertyChange {
             PropertyChange(
                 property: property, object: object, oldView: oldView, newView: newView)
@@ -97,6 +145,15 @@ public struct CollectionChange {
                 through: property, of: classSchema, to: target, schema: newView.schema)
             return graph.touchedRows(in: step).contains(object.key)
         }.map(entry)
+    }
+
+    /// The object of the i-th modified row; nil for a plain value.
+    private func modifiedObject(_ index: Int, _ view: StoreView) -> ObjectReference? {
+        if values == nil { return reference(positions.modifiedKeys[index]) }
+        guard case .object(let object)? = plainValues(view, [modificationsNew[index]]).first else {
+            return nil
+        }
+        return object
     }
 
     private func reference(_ key: ObjectKey) -> ObjectReference {

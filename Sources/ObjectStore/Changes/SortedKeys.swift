@@ -16,6 +16,9 @@ struct SortedKeys {
 
     var count: Int { counts.total }
 
+    /// The first key, nil if there is none.
+    var first: ObjectKey? { chunks.first?.first }
+
     init() {}
 
     /// Takes keys that are in order already.

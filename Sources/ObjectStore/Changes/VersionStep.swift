@@ -8,8 +8,16 @@ final class VersionStep {
     let old: StoreView
     let new: StoreView
     let changes: ChangeSet
-    /// What observers without key paths have in common, by observed table.
-    var deeplyTouched: [TableID: KeySet] = [:]
+    /// What observers with the same key paths have in common.
+    var touched: [KeyPathFilter.Scope: KeySet] = [:]
+    /// Who gained or lost a link, by what links.
+    var relinked: [Links: KeySet] = [:]
+
+    /// Links of one column to the objects of one table.
+    struct Links: Hashable {
+        let backlinks: WatchGraph.Backlinks
+        let target: TableID
+    }
 
     init(from old: StoreView, to new: StoreView, changes: ChangeSet) {
         self.old = old
@@ -18,4 +26,14 @@ final class VersionStep {
     }
 
     func changes(of table: TableID) -> TableChanges? { changes.tables[table] }
+
+    /// Whether a collection of a row was changed.
+    func isChanged(_ table: TableID, _ column: ColumnID, _ key: ObjectKey) -> Bool {
+        changes.tables[table]?.modified[column]?.contains(key) == true
+    }
+
+    /// What was done to a collection of a row, if it is known.
+    func edits(_ table: TableID, _ column: ColumnID, _ key: ObjectKey) -> CollectionEdits? {
+        changes.tables[table]?.edits[column]?[key].flatMap { $0.isComplete ? $0 : nil }
+    }
 }

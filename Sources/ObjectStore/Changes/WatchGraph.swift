@@ -172,7 +172,7 @@ extension WatchGraph {
             }
         }
         for backlinks in node.backlinks {
-            rows.formUnion(Self.relinkedTargets(of: node.table, backlinks, in: step))
+            rows.formUnion(step.relinkedTargets(backlinks, in: node.table))
         }
         // A row may have lost a link because it is gone itself.
         if let deleted = step.changes(of: node.table)?.deleted { rows.subtract(deleted) }
@@ -199,31 +199,74 @@ extension WatchGraph {
         }
         return KeySet(unordered: found)
     }
+}
 
-    /// The rows that gained or lost a link.
-    private static func relinkedTargets(
-        of table: TableID, _ backlinks: Backlinks, in step: VersionStep
+extension VersionStep {
+    /// The rows that gained or lost a link, found once for all observers.
+    func relinkedTargets(_ backlinks: WatchGraph.Backlinks, in table: TableID) -> KeySet {
+        let links = Links(backlinks: backlinks, target: table)
+        if let known = relinked[links] { return known }
+        let found = findRelinkedTargets(backlinks, table)
+        relinked[links] = found
+        return found
+    }
+
+    private func findRelinkedTargets(
+        _ backlinks: WatchGraph.Backlinks, _ table: TableID
     ) -> KeySet {
-        guard let changes = step.changes(of: backlinks.table) else { return KeySet() }
-        let old = step.old.table(backlinks.table)
-        let new = step.new.table(backlinks.table)
+        guard let changes = changes(of: backlinks.table) else { return KeySet() }
+        let before = old.table(backlinks.table)
+        let after = new.table(backlinks.table)
         var found: [ObjectKey] = []
         func targets(_ row: ObjectKey, _ rows: TableReader) -> [ObjectKey] {
             LinkTargets.of(row, backlinks.column, in: rows, to: table)
         }
-        for row in changes.inserted { found += targets(row, new) }
-        for row in changes.deleted { found += targets(row, old) }
+        for row in changes.inserted { found += targets(row, after) }
+        for row in changes.deleted { found += targets(row, before) }
         for row in changes.modified[backlinks.column] ?? KeySet() {
+            if let edited = editedTargets(row, backlinks, before, after) {
+                found += edited
+                continue
+            }
             var counts: [ObjectKey: Int] = [:]
-            for target in targets(row, new) {
+            for target in targets(row, after) {
                 counts[target, default: 0] += 1
             }
-            for target in targets(row, old) {
+            for target in targets(row, before) {
                 counts[target, default: 0] -= 1
             }
             found += counts.filter { $0.value != 0 }.keys
         }
         return KeySet(unordered: found)
+    }
+}
+
+extension VersionStep {
+    /// The targets of the links that edits of a list took away or added; nil if the edits are not
+    /// known.
+    private func editedTargets(
+        _ row: ObjectKey, _ backlinks: WatchGraph.Backlinks, _ before: TableReader,
+        _ after: TableReader
+    ) -> [ObjectKey]? {
+        let columns = before.definition.columns
+        guard columns.indices.contains(backlinks.column.rawValue),
+            !columns[backlinks.column.rawValue].isMixed,
+            let edits = edits(backlinks.table, backlinks.column, row),
+            let sequence = EditedSequence(count: before.listCount(backlinks.column, row), edits),
+            let old = before.list(backlinks.column, row),
+            let new = after.list(backlinks.column, row)
+        else { return nil }
+        let changes = sequence.changes()
+        var counts: [ObjectKey: Int] = [:]
+        for position in changes.insertions + changes.modificationsNew {
+            guard let target = (try? new.key(at: position)) ?? nil else { return nil }
+            counts[target, default: 0] += 1
+        }
+        for position in changes.deletions + changes.modifications {
+            guard let target = (try? old.key(at: position)) ?? nil else { return nil }
+            counts[target, default: 0] -= 1
+        }
+        return counts.filter { $0.value != 0 }.map(\.key)
     }
 }
 

@@ -2,24 +2,40 @@ extension Results {
     /// Calls a handler with the results as they are at the next delivery, and whenever they change.
     ///
     /// The token keeps the observation alive; these results need not be. Errors: as for
-    /// ``Store/observe(_:keyPaths:name:_:)``, and `frozen` for results of a frozen version.
+    /// ``Store/observe(_:keyPaths:name:pace:_:)``, and `frozen` for results of a frozen version.
     public func observe(
-        keyPaths: [String] = [], name: String = "",
+        keyPaths: [String] = [], name: String = "", pace: ObserverPace? = nil,
         _ handler: @escaping (CollectionChange) throws -> Void
     ) throws -> NotificationToken {
-        try source.observableStore().observe(query, keyPaths: keyPaths, name: name, handler)
+        try source.observableStore().observe(
+            query, keyPaths: keyPaths, name: name, pace: pace, handler)
     }
 }
 
 extension LiveObject {
     /// Calls a handler when the object changes, and once when it is deleted.
     ///
-    /// Errors: as for ``Store/observe(_:keyPaths:name:_:)``, and `frozen` for a frozen object.
+    /// Errors: as for ``Store/observe(_:keyPaths:name:pace:_:)``, and `frozen` for a frozen object.
     public func observe(
-        keyPaths: [String] = [], name: String = "",
+        keyPaths: [String] = [], name: String = "", pace: ObserverPace? = nil,
         _ handler: @escaping (ObjectChange) throws -> Void
     ) throws -> NotificationToken {
-        try source.observableStore().observe(reference, keyPaths: keyPaths, name: name, handler)
+        try source.observableStore().observe(
+            reference, keyPaths: keyPaths, name: name, pace: pace, handler)
+    }
+}
+
+extension LiveCollection {
+    /// Calls a handler with the collection as it is at the next delivery, and whenever it changes.
+    ///
+    /// Errors: as for ``Store/observe(_:keyPaths:name:pace:_:)``, and `frozen` for one of a frozen
+    /// version.
+    public func observe(
+        keyPaths: [String] = [], name: String = "", pace: ObserverPace? = nil,
+        _ handler: @escaping (CollectionChange) throws -> Void
+    ) throws -> NotificationToken {
+        try source.observableStore().observe(
+            self, keyPaths: keyPaths, name: name, pace: pace, handler)
     }
 }
 

@@ -14,6 +14,12 @@ struct KeyPathFilter {
         let first: [(property: Property, graph: WatchGraph)]
     }
 
+    /// What filters have to agree in to find the same rows.
+    struct Scope: Hashable {
+        let table: TableID
+        let texts: [String]
+    }
+
     /// The class that the key paths begin at.
     let table: TableID
     /// What was asked for; empty for everything.
@@ -50,10 +56,10 @@ struct KeyPathFilter {
 
     /// The rows of the class that a step changes as far as the observer wants to hear.
     func touchedRows(in step: VersionStep) -> KeySet {
-        guard paths.isEmpty else { return graph.touchedRows(in: step) }
-        if let known = step.deeplyTouched[table] { return known }
+        let scope = Scope(table: table, texts: texts)
+        if let known = step.touched[scope] { return known }
         let touched = graph.touchedRows(in: step)
-        step.deeplyTouched[table] = touched
+        step.touched[scope] = touched
         return touched
     }
 

@@ -33,6 +33,19 @@ public final class NotificationToken {
     /// The name for reports; empty if none was given.
     public var name: String { observer.name }
 
+    /// What the observer depends on, in the names of the schema: `Dog` for objects that come and go,
+    /// `Dog.age` for a property of any of them, `Dog.*` for every property, `a Dog` for one object.
+    ///
+    /// A commit that changes nothing of it costs the observer nothing. Empty for an observer of the
+    /// store, and once the observation has ended.
+    public var dependencies: [String] {
+        guard let pump = observer.pump else { return [] }
+        return observer.interests.names(in: pump.store.schema)
+    }
+
+    /// What a commit that changes something of ``dependencies`` costs, in words; empty before the first call.
+    public var cost: String { observer.cost }
+
     /// How often the handler was called and how long that took.
     public var statistics: ObserverStatistics { observer.statistics }
 

@@ -31,6 +31,15 @@ final class ObjectObserver: Observer {
 
     override var subject: String { "a '\(className)'" }
 
+    override var interests: ObserverInterests {
+        var interests = ObserverInterests()
+        interests.add(row: object)
+        if let filter { interests.add(filter.graph, root: object) }
+        return interests
+    }
+
+    override var cost: String { "looks for the object among those that a commit touches" }
+
     override func release() {
         handler = nil
         filter = nil
@@ -51,7 +60,8 @@ final class ObjectObserver: Observer {
         guard let classSchema = step.new.schema.find(table: object.table) else {
             return lastCall()
         }
-        let changed = changedProperties(of: classSchema, in: step)
+        var changed = changedProperties(of: classSchema, in: step)
+        if let delay, delay.hasSilent { changed.removeAll { delay.isSilent($0.name) } }
         guard !changed.isEmpty, let handler else { return nil }
         let change = ObjectChange(
             kind: .change, object: object,

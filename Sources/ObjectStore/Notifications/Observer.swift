@@ -9,17 +9,24 @@ class Observer {
     typealias Call = () throws -> Void
 
     let name: String
+    /// The place in the order of registration.
+    fileprivate(set) var number = 0
     private(set) var isActive = true
-    /// The version that the observer has seen; nil before its first call.
+    /// The version that the observer has seen, nil before its first call; of a resting one the
+    /// version since when nothing has concerned it.
     fileprivate(set) var base: UInt64?
+    /// Whether the observer has something to hear, or may have; the others rest.
+    fileprivate(set) var isTracked = false
     /// Whether the call that is due is the last one.
     var isFinished = false
     var statistics = ObserverStatistics()
     /// Made when asked for: most calls are never questioned.
     var makeReason: (() -> DeliveryReason)?
+    /// When calls are made that are not to be made at once.
+    var delay: ObserverDelay?
     /// The token, for reports; it holds the observer, not the other way round.
     weak var token: NotificationToken?
-    private weak var pump: NotificationPump?
+    private(set) weak var pump: NotificationPump?
 
     init(name: String, pump: NotificationPump) {
         self.name = name
@@ -34,6 +41,12 @@ class Observer {
     /// What is observed, for messages.
     var subject: String { "the store" }
 
+    /// What the observer depends on; asked for when it is registered and after a change of schema.
+    var interests: ObserverInterests { ObserverInterests() }
+
+    /// What a commit that concerns the observer costs, in a sentence without its end.
+    var cost: String { "called after every commit" }
+
     /// Called once when the observation has ended.
     final var endHandler: (() -> Void)?
 
@@ -42,6 +55,8 @@ class Observer {
         guard isActive else { return }
         isActive = false
         makeReason = nil
+        delay?.end()
+        delay = nil
         release()
         pump?.didEnd(self)
         pump = nil
@@ -65,10 +80,20 @@ class Observer {
 
     /// The call for an error that ends the observation.
     func failed(_ error: StoreError) -> Call? { nil }
+}
 
-    func setBase(_ version: UInt64?) -> UInt64? {
-        defer { base = version }
-        return base
+// What only the pump changes.
+extension Observer {
+    func register(as number: Int) { self.number = number }
+
+    func track(from version: UInt64?) {
+        isTracked = true
+        base = version
+    }
+
+    func rest(at version: UInt64) {
+        isTracked = false
+        base = version
     }
 }
 

@@ -3,7 +3,7 @@ import ColumnStorage
 /// Follows the objects of a query in sections.
 ///
 /// All objects are followed as one sequence, ordered by section first, with the rows of
-/// ``ResultsObserver``; what becomes of the sequence is then told section by section. A step costs
+/// ``CollectionObserver``; what becomes of the sequence is then told section by section. A step costs
 /// what it costs there, and the number of sections.
 final class SectionsObserver: Observer {
     typealias Handler = (SectionedChange) throws -> Void
@@ -39,6 +39,18 @@ final class SectionsObserver: Observer {
 
     override var subject: String { "sections of '\(className)'" }
 
+    override var interests: ObserverInterests {
+        var interests = ObserverInterests()
+        if let schema = pump?.store.schema {
+            interests.add(rules.ordered, filter, schema: schema)
+            interests.add(rules.base, nil, schema: schema)
+        }
+        interests.add(sectionPath)
+        return interests
+    }
+
+    override var cost: String { rows?.cost ?? "" }
+
     override func release() {
         handler = nil
         rows = nil
@@ -50,7 +62,7 @@ final class SectionsObserver: Observer {
         let isValid = owner.map(view.isPresent) ?? true
         let change = SectionedChange(.initial, isCollectionValid: isValid)
         if isValid {
-            rows = ResultsObserver.rows(of: rules.ordered, in: view)
+            rows = RowsFactory.rows(of: rules.ordered, in: view)
             sections = rules.keys(of: QueryEvaluator.keys(of: rules.base, in: view), in: view)
         } else {
             isFinished = true
@@ -164,28 +176,43 @@ extension SectionedResults {
     /// Calls a handler with the sections as they are at the next delivery, and whenever they change.
     ///
     /// The token keeps the observation alive; these sections need not be. Errors: as for
-    /// ``Store/observe(_:keyPaths:name:_:)``, and `frozen` for sections of a frozen version.
+    /// ``Store/observe(_:keyPaths:name:pace:_:)``, and `frozen` for sections of a frozen version. A
+    /// delayed call also tells what silent writes have changed meanwhile.
     public func observe(
-        keyPaths: [String] = [], name: String = "",
+        keyPaths: [String] = [], name: String = "", pace: ObserverPace? = nil,
         _ handler: @escaping (SectionedChange) throws -> Void
     ) throws -> NotificationToken {
         guard case .store(let store) = results.source else {
             throw StoreError(
                 .frozen, "a frozen version never changes, so it cannot be observed")
         }
-        return try store.observe(sections: rules, keyPaths: keyPaths, name: name, handler)
+        return try store.observe(
+            sections: rules, keyPaths: keyPaths, name: name, pace: pace, handler)
     }
 }
 
 extension Store {
     func observe(
-        sections rules: SectionRules, keyPaths: [String], name: String,
+        sections rules: SectionRules, keyPaths: [String], name: String, pace: ObserverPace?,
         _ handler: @escaping (SectionedChange) throws -> Void
     ) throws -> NotificationToken {
         try checkObservable()
-        let observer = try SectionsObserver(
-            rules, keyPaths: keyPaths, name: name, pump: notifications, schema: view.schema,
-            handler: handler)
+        func make(
+            _ name: String, _ handler: @escaping (SectionedChange) throws -> Void
+        ) throws -> SectionsObserver {
+            try SectionsObserver(
+                rules, keyPaths: keyPaths, name: name, pump: notifications, schema: view.schema,
+                handler: handler)
+        }
+        let observer = try make(name, handler)
+        if let delay = try makeDelay(pace) {
+            observer.delay = delay
+            delay.probe = try make("") { [weak delay] change in
+                if case .initial = change.kind { return }
+                delay?.probeWasTold(of: [0])
+            }
+            delay.probe.map { notifications.enter($0, seen: nil) }
+        }
         return notifications.add(observer, seen: nil)
     }
 }

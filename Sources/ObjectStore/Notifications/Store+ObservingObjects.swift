@@ -4,19 +4,33 @@ extension Store {
     /// There is no initial call.
     ///
     /// `keyPaths` name the properties to look at, also behind links, lists and backlinks; without
-    /// any, all of the object's own properties count. Throws `invalid_object` for an object that is
+    /// any, all of the object's own properties count. `pace` delays calls. Throws `invalid_object` for an object that is
     /// gone, `invalid_query` for an unknown key path, and what ``observe(name:_:)`` throws.
     public func observe(
         _ object: ObjectReference, keyPaths: [String] = [], name: String = "",
+        pace: ObserverPace? = nil,
         _ handler: @escaping (ObjectChange) throws -> Void
     ) throws -> NotificationToken {
         try checkObservable()
         guard view.isPresent(object) else {
             throw StoreError(.invalidObject, "the object was deleted, so it cannot be observed")
         }
-        let observer = try ObjectObserver(
-            object, keyPaths: keyPaths, name: name, pump: notifications, schema: view.schema,
-            handler: handler)
+        func make(
+            _ name: String, _ handler: @escaping (ObjectChange) throws -> Void
+        ) throws -> ObjectObserver {
+            try ObjectObserver(
+                object, keyPaths: keyPaths, name: name, pump: notifications, schema: view.schema,
+                handler: handler)
+        }
+        let observer = try make(name, handler)
+        if let delay = try makeDelay(pace) {
+            observer.delay = delay
+            delay.probe = try make("") { [weak delay] change in
+                let names = change.properties.map { AnyHashable($0.name) }
+                delay?.probeWasTold(of: names.isEmpty ? [0] : names)
+            }
+            delay.probe.map { notifications.enter($0, seen: view.version) }
+        }
         return notifications.add(observer, seen: view.version)
     }
 }

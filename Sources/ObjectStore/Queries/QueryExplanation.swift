@@ -31,7 +31,7 @@ extension Results {
                 lines.append("stops after \(count)")
             }
         }
-        lines.append(observing(planned))
+        lines.append(observing(view))
         return lines.joined(separator: "\n")
     }
 
@@ -78,19 +78,11 @@ extension Results {
         return lines
     }
 
-    private func observing(_ planned: [Query.Step]) -> String {
+    /// What an observer without key paths of its own costs.
+    private func observing(_ view: StoreView) -> String {
         let paths = query.dependencies.map(\.description)
-        let needsAll = planned.contains { step in
-            switch step {
-            case .distinct, .limit: true
-            case .filter(let predicate): !predicate.isIncremental
-            case .sort: false
-            }
-        }
         let what = paths.isEmpty ? "" : " (\(paths.joined(separator: ", ")))"
-        return needsAll
-            ? "an observer runs the query again after a commit that touches it\(what)"
-            : "an observer looks only at objects that a commit touches\(what)"
+        return "an observer \(RowsFactory.cost(of: query, schema: view.schema))\(what)"
     }
 }
 

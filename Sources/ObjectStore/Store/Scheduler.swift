@@ -16,6 +16,23 @@ public protocol Scheduler: Sendable {
     var canDeliver: Bool { get }
 }
 
+/// A scheduler that has timers, as observers with a pace need them.
+public protocol TimingScheduler: Scheduler {
+    /// Makes a timer that runs `handler` on the scheduler's thread each time it has run out.
+    ///
+    /// Called on the scheduler's thread.
+    func makeTimer(_ handler: @escaping () -> Void) -> any SchedulerTimer
+}
+
+/// A timer of a scheduler's thread, used on that thread only.
+public protocol SchedulerTimer: AnyObject {
+    /// Lets the timer run out once, after a time from now, and not when it would have before.
+    func start(after time: Duration)
+
+    /// Stops the timer; it can be started again.
+    func cancel()
+}
+
 /// A handle that makes a handler run on a scheduler's thread.
 public protocol Wakeup: Sendable {
     /// Asks for the handler to run. Any thread may call it; never blocks.

@@ -62,7 +62,7 @@ extension Store {
         try checkOpen(to: "commit")
         try notifications.checkOwn(silenced)
         inserter = nil
-        let keepingLeft = notifications.needs(view.version)
+        let keepingLeft = notifications.needsPresentVersion
         let left = try StoreError.wrapping { () throws(StorageError) -> Snapshot? in
             if keepingLeft { return try view.snapshot.commit() }
             try view.snapshot.commitOnly()
@@ -74,7 +74,7 @@ extension Store {
         notifications.didCommit(
             leaving: left.map { StoreView(schema: view.schema, snapshot: $0, isFrozen: true) },
             silencing: silenced)
-        if notifications.hasWork { requestTurn() }
+        if notifications.hasWork || !queue.writes.isEmpty { requestTurn() }
     }
 
     /// Rolls the open write transaction back.
@@ -85,6 +85,7 @@ extension Store {
         inserter = nil
         view.snapshot.cancelWrite()
         view.generation &+= 1
+        announceRelease()
         try restoreSchema()
     }
 

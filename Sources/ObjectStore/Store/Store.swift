@@ -34,6 +34,8 @@ public final class Store {
     private var membership: UInt64 = 0
     private var wakeup: (any Wakeup)?
     private var announcedVersion: UInt64
+    /// The writes that wait for their turn.
+    var queue = WriteQueue()
     /// What the open write transaction knows of the class whose objects were created last.
     var inserter: ObjectInserter?
     /// The same as far as it outlives the transaction.
@@ -75,9 +77,11 @@ public final class Store {
 
     deinit {
         // Not `close()`: nobody is left who could observe, and handlers must not run in a deinit.
+        let wasInWrite = isInWrite
         coordinator.leave(membership)
         wakeup?.cancel()
         if !isClosed { view.snapshot.close() }
+        if wasInWrite { coordinator.didReleaseLock() }
     }
 
     /// Ends the store: an open write is rolled back, observers are ended, the snapshot is released.
@@ -93,6 +97,8 @@ public final class Store {
         wakeup = nil
         view.snapshot.close()
         view.snapshot.file.close()
+        coordinator.didReleaseLock()
+        abandonQueuedWrites()
     }
 
     /// The file's path; nil in memory.
@@ -159,6 +165,7 @@ extension Store {
         } catch {
             notifications.report(error)
         }
+        runQueuedWrite()
     }
 
     /// To be called by the host on the store's thread when the file may have been changed by
@@ -173,6 +180,19 @@ extension Store {
     /// Asks the scheduler for a turn.
     func requestTurn() {
         wakeup?.wake()
+    }
+
+    /// Asks for a turn when nobody in this process writes any more.
+    func awaitWriteLock() {
+        coordinator.awaitLock(membership)
+        // Whoever was writing may have ended before it could know.
+        if !view.snapshot.file.isBeingWritten { requestTurn() }
+    }
+
+    /// The write lock is free again without a commit.
+    func announceRelease() {
+        coordinator.didReleaseLock()
+        if !queue.writes.isEmpty { requestTurn() }
     }
 
     private func advance() throws -> Bool {

@@ -104,11 +104,12 @@ extension Session {
                 "\(index + 1)", token.name.isEmpty ? "-" : token.name, token.place,
                 ValueText.count(numbers.calls), ValueText.count(numbers.coalescedCommits),
                 time(numbers.lastMicroseconds), time(numbers.meanMicroseconds),
-                time(numbers.maximumMicroseconds),
+                time(numbers.maximumMicroseconds), token.dependencies.joined(separator: ", "),
             ]
         }
         writeTable(
-            [["N", "name", "from", "calls", "coalesced", "last", "mean", "longest"]] + rows,
+            [["N", "name", "from", "calls", "coalesced", "last", "mean", "longest", "depends on"]]
+                + rows,
             numeric: [0, 3, 4, 5, 6, 7])
     }
 
@@ -131,6 +132,7 @@ extension Session {
         }
         if let path = reason.keyPath { lines.append("key path: \(path)") }
         lines.append("objects: \(ValueText.count(reason.objects.count))")
+        if !token.cost.isEmpty { lines.append("cost: it \(token.cost)") }
         write(lines.joined(separator: "\n") + "\n")
     }
 

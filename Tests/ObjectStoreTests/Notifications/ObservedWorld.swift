@@ -41,6 +41,22 @@ struct ObservedWorld {
                 Property("link", .object, target: "Obj"),
             ]),
         ClassSchema(
+            "Holder",
+            [
+                Property("ints", .int, collection: .list),
+                Property("names", .string, isOptional: true, collection: .list),
+                Property("targets", .object, collection: .list, target: "Target"),
+                Property("others", .object, collection: .list, target: "Other"),
+            ]),
+        ClassSchema(
+            "Bag",
+            [
+                Property("ints", .int, collection: .set),
+                Property("links", .object, collection: .set, target: "Target"),
+                Property("names", .int, collection: .map),
+                Property("things", .object, collection: .map, target: "Target"),
+            ]),
+        ClassSchema(
             "Keyed",
             [Property("id", .int, isPrimary: true), Property("value", .int, defaultValue: .int(0))]),
     ]
@@ -152,6 +168,36 @@ extension ObservedWorld {
         stores.settle()
         #expect(told.news() == ["initial"])
         return token
+    }
+
+    /// Observes a list, and takes the first call.
+    func observe(
+        _ list: LiveList, _ keyPaths: [String], _ told: Told
+    ) throws -> NotificationToken {
+        let token = try list.observe(keyPaths: keyPaths, told.hear)
+        stores.settle()
+        #expect(told.news() == ["initial"])
+        return token
+    }
+
+    /// Observes a list without key paths, and takes the first call.
+    func observe(_ list: LiveList, _ told: Told) throws -> NotificationToken {
+        try observe(list, [], told)
+    }
+
+    /// A new holder with the ints 0 to 9 and the first ten targets.
+    func holder() throws -> LiveObject {
+        try store.write {
+            let targets = (0..<10).map { number -> Value in
+                .object(
+                    ObjectReference(
+                        table: store.schema.find("Target")!.table,
+                        key: ObjectKey(rawValue: number)))
+            }
+            return try store.create(
+                "Holder",
+                .dictionary(["ints": .list((0..<10).map(Value.int)), "targets": .list(targets)]))
+        }
     }
 
     /// What a write of the store is told as, in a turn.

@@ -1,0 +1,152 @@
+import ColumnStorage
+
+/// What edits make of a sequence, in positions alone: nothing of what the elements are is needed.
+///
+/// The sequence is kept as runs of old elements and of new ones, so that the cost follows the edits
+/// and not the length.
+struct EditedSequence {
+    private struct Piece {
+        /// The old position of the first element; nil for new elements.
+        var old: Int?
+        var count: Int
+        var isSet = false
+        var isMoved = false
+    }
+
+    /// Old elements that kept their place among the others, in order.
+    struct Kept {
+        var old: Int
+        var new: Int
+        var count: Int
+        /// Whether the element, which is then alone, was replaced.
+        var isSet: Bool
+    }
+
+    private let oldCount: Int
+    private var pieces: [Piece]
+    private(set) var count: Int
+
+    /// Nil if the edits do not fit a sequence of this length.
+    init?(count: Int, _ edits: CollectionEdits) {
+        guard edits.isComplete else { return nil }
+        oldCount = count
+        self.count = count
+        pieces = count == 0 ? [] : [Piece(old: 0, count: count)]
+        for edit in edits.edits {
+            guard apply(edit) else { return nil }
+        }
+    }
+
+    private mutating func apply(_ edit: CollectionEdits.Edit) -> Bool {
+        switch edit {
+        case .insert(let at, let more):
+            guard at >= 0, at <= count, more > 0, more <= Int.max - count else { return false }
+            pieces.insert(Piece(old: nil, count: more), at: cut(at))
+            count += more
+        case .remove(let at, let less):
+            guard at >= 0, less >= 0, at <= count, less <= count - at else { return false }
+            let first = cut(at)
+            pieces.removeSubrange(first..<cut(at + less))
+            count -= less
+        case .set(let at):
+            guard at >= 0, at < count else { return false }
+            let first = cut(at)
+            _ = cut(at + 1)
+            pieces[first].isSet = true
+        case .move(let from, let to):
+            guard from >= 0, to >= 0, from < count, to < count else { return false }
+            let first = cut(from)
+            _ = cut(from + 1)
+            var piece = pieces.remove(at: first)
+            piece.isMoved = true
+            pieces.insert(piece, at: cut(to))
+        }
+        return true
+    }
+
+    /// Makes a piece begin at a position; its index.
+    private mutating func cut(_ position: Int) -> Int {
+        var rest = position
+        for index in pieces.indices {
+            if rest == 0 { return index }
+            let piece = pieces[index]
+            if rest < piece.count {
+                var tail = piece
+                tail.count -= rest
+                tail.old = piece.old.map { $0 + rest }
+                pieces[index].count = rest
+                pieces.insert(tail, at: index + 1)
+                return index + 1
+            }
+            rest -= piece.count
+        }
+        return pieces.count
+    }
+}
+
+extension EditedSequence {
+    /// The rows that kept their place; all others were deleted, inserted or both.
+    ///
+    /// Of two ways to explain an order, the one that blames the elements that were moved is taken.
+    func kept() -> [Kept] {
+        var found: [Kept] = []
+        var runs: [KeptSubsequence.Run] = []
+        var position = 0
+        for piece in pieces {
+            if let old = piece.old {
+                found.append(
+                    Kept(old: old, new: position, count: piece.count, isSet: piece.isSet))
+                runs.append(
+                    KeptSubsequence.Run(old: old, length: piece.count, isTouched: piece.isMoved))
+            }
+            position += piece.count
+        }
+        return zip(found, KeptSubsequence.choose(runs)).filter(\.1).map(\.0)
+    }
+
+    /// The positions of elements that are new or were moved, with those whose element was replaced
+    /// in place: where something has to be read to know the new sequence.
+    func changes() -> PositionChanges {
+        var result = PositionChanges()
+        var old = 0
+        var new = 0
+        for run in kept() {
+            result.deletions.append(contentsOf: old..<run.old)
+            result.insertions.append(contentsOf: new..<run.new)
+            if run.isSet {
+                for offset in 0..<run.count {
+                    result.modifications.append(run.old + offset)
+                    result.modificationsNew.append(run.new + offset)
+                }
+            }
+            old = run.old + run.count
+            new = run.new + run.count
+        }
+        result.deletions.append(contentsOf: old..<oldCount)
+        result.insertions.append(contentsOf: new..<count)
+        return result
+    }
+}
+
+/// Leads from the new positions of a sequence back to the old ones.
+struct KeptPositions {
+    private let runs: [EditedSequence.Kept]
+
+    init(_ runs: [EditedSequence.Kept]) { self.runs = runs }
+
+    /// The old position of the element at a new one; nil if it was inserted or moved there.
+    func old(ofNew position: Int) -> Int? {
+        var low = 0
+        var high = runs.count
+        while low < high {
+            let middle = (low + high) / 2
+            if runs[middle].new + runs[middle].count <= position {
+                low = middle + 1
+            } else {
+                high = middle
+            }
+        }
+        guard low < runs.count, runs[low].new <= position else { return nil }
+        return runs[low].old + (position - runs[low].new)
+    }
+}

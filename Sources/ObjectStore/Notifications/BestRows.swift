@@ -1,0 +1,86 @@
+import ColumnStorage
+
+/// The first rows of a sorted query, followed with only some more rows than are shown.
+///
+/// The rows behind the limit are a reserve for rows that leave. When it is used up, the query is run
+/// again, which happens once in as many departures as the reserve has rows.
+struct BestRows: ObservedRows {
+    private let rules: RowRules
+    private let limit: Int
+    private let most: Int
+    private var ordered: OrderedKeys
+    /// Whether there are no other members.
+    private var isWhole: Bool
+
+    init(_ rules: RowRules, _ limit: Int, in view: StoreView) {
+        self.rules = rules
+        self.limit = limit
+        most = limit + Self.reserve(limit)
+        (ordered, isWhole) = Self.run(rules, most, in: view)
+    }
+
+    private static func run(
+        _ rules: RowRules, _ most: Int, in view: StoreView
+    ) -> (OrderedKeys, Bool) {
+        let query = rules.members.adding(.sort(rules.order)).adding(.limit(most))
+        let keys = QueryEvaluator.keys(of: query, in: view).array
+        return (OrderedKeys(inOrder: keys), keys.count < most)
+    }
+
+    var count: Int { min(limit, ordered.keys.count) }
+
+    static func cost(_ limit: Int) -> String {
+        "looks only at objects that a commit touches; runs the query again when the first "
+            + "\(reserve(limit)) behind the limit are used up"
+    }
+    var cost: String { Self.cost(limit) }
+
+    private static func reserve(_ limit: Int) -> Int {
+        limit > Int.max / 2 ? Int.max - limit : limit / 2 + 256
+    }
+
+    mutating func advance(along step: VersionStep, modified: KeySet) -> PositionChanges {
+        let before = rules.order(in: step.old)
+        let after = rules.order(in: step.new)
+        let oldCount = ordered.keys.count
+        let kept = ordered.keys
+        let shown = rules.delta(along: step) { kept.position(of: $0, by: before) != nil }
+        let delta = isWhole ? shown : within(shown, after)
+        let left = oldCount - delta.left.count + delta.entered.count
+        if !isWhole, left < limit { return runAgain(step, modified) }
+        let changes = ordered.change(delta, modified: modified, before: before, after: after)
+            .limited(
+                to: limit, oldCount: oldCount, newCount: ordered.keys.count,
+                keyAtNew: ordered.keys.key)
+        if ordered.keys.count / 2 > most {
+            ordered.removeAll(from: most)
+            isWhole = false
+        }
+        return changes
+    }
+
+    /// Nothing is known of the rows behind the last one that was not touched, so touched rows count
+    /// only before it.
+    private func within(_ delta: RowDelta, _ after: SortedKeys.Order) -> RowDelta {
+        let touched = KeySet(unordered: delta.left + delta.stayed)
+        var last = ordered.keys.count - 1
+        while last >= 0, touched.contains(ordered.keys.key(at: last)) { last -= 1 }
+        guard last >= 0 else {
+            return RowDelta(left: delta.left + delta.stayed)
+        }
+        let bound = ordered.keys.key(at: last)
+        var result = RowDelta(left: delta.left)
+        for key in delta.stayed {
+            if after(key, bound) { result.stayed.append(key) } else { result.left.append(key) }
+        }
+        result.entered = delta.entered.filter { after($0, bound) }
+        return result
+    }
+
+    private mutating func runAgain(_ step: VersionStep, _ modified: KeySet) -> PositionChanges {
+        let before = (0..<count).map(ordered.keys.key)
+        (ordered, isWhole) = Self.run(rules, most, in: step.new)
+        let after = (0..<count).map(ordered.keys.key)
+        return SequenceDifference.changes(from: before, to: after, isTouched: modified.contains)
+    }
+}

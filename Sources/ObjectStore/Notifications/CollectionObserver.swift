@@ -1,0 +1,231 @@
+import ColumnStorage
+
+/// What an observer of a collection follows.
+enum ObservedCollection {
+    /// The objects of a query.
+    case objects(Query)
+    /// The elements of a collection that no query describes: plain values, and what a map holds.
+    case elements(owner: ObjectReference, Property, target: TableID?)
+
+    /// The table of the objects; of plain values, that of their owner.
+    var table: TableID {
+        switch self {
+        case .objects(let query): query.table
+        case .elements(let owner, _, let target): target ?? owner.table
+        }
+    }
+
+    /// Where the elements are; nil for objects.
+    var values: (owner: ObjectReference, column: ColumnID)? {
+        if case .elements(let owner, let property, _) = self {
+            (owner, property.column)
+        } else {
+            nil
+        }
+    }
+
+    /// The object that the collection belongs to; nil for a whole class.
+    func owner(in schema: Schema) -> ObjectReference? {
+        switch self {
+        case .objects(let query): query.owner(in: schema)
+        case .elements(let owner, _, _): owner
+        }
+    }
+}
+
+/// Follows the rows of a query, or the elements of a collection.
+///
+/// The rows are kept with their positions; a step costs the rows that it touches times the
+/// logarithm of their number wherever the query allows it.
+final class CollectionObserver: Observer {
+    typealias Handler = (CollectionChange) throws -> Void
+
+    private let collection: ObservedCollection
+    private let texts: [String]
+    private let table: TableID
+    private let owner: ObjectReference?
+    /// Nil for plain values, which have no properties.
+    private var filter: KeyPathFilter?
+    private var rows: (any ObservedRows)?
+    private var handler: Handler?
+    private let className: String
+
+    /// Throws `invalid_query` for a key path that the class does not have.
+    init(
+        _ collection: ObservedCollection, keyPaths: [String], name: String,
+        pump: NotificationPump, schema: Schema, handler: @escaping Handler
+    ) throws {
+        guard let elements = schema.find(table: collection.table) else {
+            throw StoreError(.invalidArgument, "the class of the observed collection is gone")
+        }
+        switch collection {
+        case .objects, .elements(_, _, target: .some):
+            filter = try KeyPathFilter(keyPaths, class: elements, schema: schema)
+        case .elements(_, let property, _):
+            guard keyPaths.isEmpty else {
+                throw StoreError(
+                    .invalidQuery,
+                    "'\(elements.name).\(property.name)' holds plain values, which have no properties "
+                        + "that key paths could name")
+            }
+        }
+        self.collection = collection
+        table = collection.table
+        owner = collection.owner(in: schema)
+        self.handler = handler
+        texts = keyPaths
+        className = elements.name
+        super.init(name: name, pump: pump)
+    }
+
+    override var subject: String {
+        if case .elements(_, let property, target: nil) = collection {
+            return "'\(className).\(property.name)'"
+        }
+        return "a collection of '\(className)'"
+    }
+
+    override var interests: ObserverInterests {
+        var interests = ObserverInterests()
+        if let owner { interests.add(row: owner) }
+        if case .objects(let query) = collection, let schema = pump?.store.schema {
+            interests.add(query, filter, schema: schema)
+        } else if let filter {
+            interests.add(filter.graph)
+        }
+        return interests
+    }
+
+    override var cost: String { rows?.cost ?? "" }
+
+    override func release() {
+        handler = nil
+        rows = nil
+    }
+
+    override func begin(in view: StoreView) throws -> Call? {
+        guard let handler else { return nil }
+        let isValid = owner.map(view.isPresent) ?? true
+        let change = CollectionChange(
+            .initial, isCollectionValid: isValid, table: table, values: collection.values)
+        if isValid {
+            rows = makeRows(view)
+            return { try handler(change) }
+        }
+        isFinished = true
+        return { try handler(change) }
+    }
+
+    override func advance(along step: VersionStep) throws -> Call? {
+        if step.changes.schemaChanged { try follow(step.new.schema) }
+        if let owner,
+            step.changes(of: owner.table)?.deleted.contains(owner.key) == true
+        {
+            return lastCall(step)
+        }
+        guard var rows else { return nil }
+        self.rows = nil  // so that the copy is the only one and is changed in place
+        defer { if isActive { self.rows = rows } }
+        var positions = rows.advance(
+            along: step, modified: filter?.touchedRows(in: step) ?? KeySet())
+        if let delay, delay.hasSilent { positions.remove(where: { delay.isSilent($0) }) }
+        guard !positions.isEmpty, let handler else { return nil }
+        let change = CollectionChange(
+            .update, positions: positions, table: table, values: collection.values, step: step)
+        explain(positions, step)
+        return { try handler(change) }
+    }
+
+    override func failed(_ error: StoreError) -> Call? {
+        guard let handler else { return nil }
+        let change = CollectionChange(.error(error), table: table, values: collection.values)
+        isFinished = true
+        return { try handler(change) }
+    }
+
+    private func follow(_ schema: Schema) throws {
+        guard let elements = schema.find(table: table) else {
+            throw StoreError(
+                .unknownClass, "the class '\(className)', which is observed, was removed")
+        }
+        if filter != nil {
+            filter = try KeyPathFilter(texts, class: elements, schema: schema)
+        }
+    }
+
+    /// The owner is gone: every row is, and the collection with it.
+    private func lastCall(_ step: VersionStep) -> Call? {
+        guard let handler else { return nil }
+        var positions = PositionChanges()
+        switch collection {
+        case .objects(let query):
+            positions.deletedKeys = QueryEvaluator.keys(of: query, in: step.old).array
+            positions.deletions = Array(positions.deletedKeys.indices)
+        case .elements(let owner, let property, _):
+            let count = step.old.table(owner.table).listCount(property.column, owner.key)
+            positions.deletions = Array(0..<count)
+        }
+        let change = CollectionChange(
+            .update, isCollectionValid: false, positions: positions, table: table,
+            values: collection.values, step: step)
+        explain(positions, step)
+        isFinished = true
+        return { try handler(change) }
+    }
+
+    private func makeRows(_ view: StoreView) -> any ObservedRows {
+        switch collection {
+        case .objects(let query):
+            RowsFactory.rows(of: query, in: view)
+        case .elements(let owner, let property, _):
+            ElementRows(owner, property, in: view)
+        }
+    }
+
+    private func explain(_ positions: PositionChanges, _ step: VersionStep) {
+        // Holds the change set, but neither of the versions, which would stay in the file.
+        let (table, texts, changes) = (table, texts, step.changes)
+        let (from, to) = (step.old.version, step.new.version)
+        let schema = step.new.schema
+        let path =
+            texts.count > 1
+            ? filter?.matchingPath(for: KeySet(unordered: positions.modifiedKeys), in: step)
+            : positions.modifiedKeys.isEmpty ? nil : texts.first
+        if case .elements(let owner, let property, _) = collection {
+            makeReason = {
+                DeliveryReason(
+                    previousVersion: from, version: to, objects: [owner],
+                    properties: [property.name], keyPath: nil)
+            }
+            return
+        }
+        makeReason = {
+            let keys = Set(
+                positions.deletedKeys + positions.insertedKeys + positions.modifiedKeys)
+            let modified = changes.tables[table]?.modified ?? [:]
+            let properties = schema.find(table: table)?.properties ?? []
+            return DeliveryReason(
+                previousVersion: from, version: to,
+                objects: keys.sorted().map { ObjectReference(table: table, key: $0) },
+                properties: properties.filter { property in
+                    !property.isBacklinks
+                        && keys.contains { modified[property.column]?.contains($0) == true }
+                }.map(\.name),
+                keyPath: path)
+        }
+    }
+}
+
+extension Query {
+    /// The object whose list or backlinks the query starts from; nil for a whole class.
+    func owner(in schema: Schema) -> ObjectReference? {
+        switch base {
+        case .table: return nil
+        case .list(let table, _, let key): return ObjectReference(table: table, key: key)
+        case .backlinks(let source, let column, let key):
+            let property = schema.find(table: source)?.property(in: column)
+            let target = property.flatMap(schema.target)
+            return target.map { ObjectReference(table: $0.table, key: key) }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import ColumnStorage
+
+/// Which rows are the first of their combination of values, followed row by row.
+///
+/// The rows of each combination are kept in order, so that the next one is known when the first
+/// goes.
+struct DistinctRows {
+    private let distinct: RowRules.Distinct
+    private var groups: [[Scalar]: SortedKeys]
+
+    /// Takes all rows in order.
+    init(_ distinct: RowRules.Distinct, inOrder keys: [ObjectKey], in view: StoreView) {
+        self.distinct = distinct
+        let values = Self.values(distinct, in: view)
+        groups = Dictionary(grouping: keys, by: values).mapValues(SortedKeys.init(inOrder:))
+    }
+
+    /// The rows that are the first of their values, of all rows in order.
+    func first(of keys: [ObjectKey], in view: StoreView) -> [ObjectKey] {
+        let values = Self.values(distinct, in: view)
+        return keys.filter { groups[values($0)]?.first == $0 }
+    }
+
+    /// What a change of the rows is for those that are the first.
+    mutating func advance(_ delta: RowDelta, along step: VersionStep) -> RowDelta {
+        guard !delta.isEmpty else { return delta }
+        let oldValues = Self.values(distinct, in: step.old)
+        let newValues = Self.values(distinct, in: step.new)
+        let before = RowRules.order(distinct.order, in: step.old)
+        let after = RowRules.order(distinct.order, in: step.new)
+        var firstBefore: [[Scalar]: ObjectKey?] = [:]
+        func note(_ values: [Scalar]) {
+            if firstBefore[values] == nil { firstBefore[values] = .some(groups[values]?.first) }
+        }
+        for key in delta.left + delta.stayed {
+            let values = oldValues(key)
+            note(values)
+            guard let position = groups[values]?.position(of: key, by: before) else { continue }
+            groups[values]?.remove(at: position)
+        }
+        for key in delta.stayed + delta.entered {
+            let values = newValues(key)
+            note(values)
+            groups[values, default: SortedKeys()].insert(key, by: after)
+        }
+        var left: Set<ObjectKey> = []
+        var entered: Set<ObjectKey> = []
+        var stayed: Set<ObjectKey> = []
+        let touched = Set(delta.stayed)
+        for (values, old) in firstBefore {
+            if groups[values]?.count == 0 { groups[values] = nil }
+            let new = groups[values]?.first
+            if old == new {
+                if let new, touched.contains(new) { stayed.insert(new) }
+            } else {
+                if let old { left.insert(old) }
+                if let new { entered.insert(new) }
+            }
+        }
+        // One that was the first of its old values may now be the first of others.
+        stayed.formUnion(left.intersection(entered))
+        return RowDelta(
+            left: left.subtracting(stayed).sorted(), entered: entered.subtracting(stayed).sorted(),
+            stayed: stayed.sorted())
+    }
+
+    private static func values(
+        _ distinct: RowRules.Distinct, in view: StoreView
+    ) -> (ObjectKey) -> [Scalar] {
+        var tables: [TableID] = []
+        let paths = distinct.paths.map { $0.compiled(&tables) }
+        let bound = BoundTables(tables, in: view)
+        return { key in paths.map { $0.value(bound, key) } }
+    }
+}

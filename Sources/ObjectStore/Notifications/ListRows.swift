@@ -1,0 +1,91 @@
+import ColumnStorage
+
+/// The objects of a list, in its order; an object may stand there several times.
+struct ListRows: ObservedRows {
+    private let table: TableID
+    private let column: ColumnID
+    private let owner: ObjectKey
+    private var elements: ListedKeys
+
+    init(_ table: TableID, _ column: ColumnID, _ owner: ObjectKey, _ keys: [ObjectKey]) {
+        self.table = table
+        self.column = column
+        self.owner = owner
+        elements = ListedKeys(keys)
+    }
+
+    var count: Int { elements.count }
+
+    static let cost = "follows the edits of the list, and the objects that a commit touches"
+    var cost: String { Self.cost }
+
+    mutating func advance(along step: VersionStep, modified: KeySet) -> PositionChanges {
+        guard step.isChanged(table, column, owner) else {
+            var changes = PositionChanges()
+            for place in elements.places(of: modified) {
+                changes.modifications.append(place.position)
+                changes.modifiedKeys.append(place.key)
+            }
+            changes.modificationsNew = changes.modifications
+            return changes
+        }
+        if let edits = step.edits(table, column, owner),
+            let sequence = EditedSequence(count: elements.count, edits),
+            sequence.count == step.new.table(table).listCount(column, owner),
+            let changes = follow(sequence, edits, step, modified)
+        {
+            return changes
+        }
+        let before = step.old.table(table).linkedKeys(column, owner)
+        let after = step.new.table(table).linkedKeys(column, owner)
+        elements = ListedKeys(after)
+        return SequenceDifference.changes(from: before, to: after, isTouched: modified.contains)
+    }
+
+    /// Nil if the list cannot be read element by element.
+    private mutating func follow(
+        _ sequence: EditedSequence, _ edits: CollectionEdits, _ step: VersionStep,
+        _ modified: KeySet
+    ) -> PositionChanges? {
+        var changes = sequence.changes()
+        changes.deletedKeys = changes.deletions.map { elements[$0] }
+        guard let list = step.new.table(table).list(column, owner) else { return nil }
+        let effort = changes.insertions.count + changes.deletions.count
+        if effort > 64 + elements.count / 8 {
+            elements = ListedKeys(step.new.table(table).linkedKeys(column, owner))
+        } else {
+            for position in changes.deletions.reversed() { elements.remove(at: position) }
+            for position in changes.insertions {
+                guard let key = Self.key(list, position) else { return nil }
+                elements.insert(key, at: position)
+            }
+            for position in changes.modificationsNew {
+                guard let key = Self.key(list, position) else { return nil }
+                elements[position] = key
+            }
+        }
+        changes.insertedKeys = changes.insertions.map { elements[$0] }
+        addModified(to: &changes, sequence, modified)
+        return changes
+    }
+
+    private static func key(_ list: ListReader, _ position: Int) -> ObjectKey? {
+        // because: what cannot be read is found by the comparison, which reads it all.
+        (try? list.key(at: position)) ?? nil
+    }
+
+    /// Adds the elements that stayed and whose object was modified to those that were replaced.
+    private func addModified(
+        to changes: inout PositionChanges, _ sequence: EditedSequence, _ modified: KeySet
+    ) {
+        let kept = KeptPositions(sequence.kept())
+        var olds = Dictionary(
+            zip(changes.modificationsNew, changes.modifications), uniquingKeysWith: { $1 })
+        for place in elements.places(of: modified) {
+            if let old = kept.old(ofNew: place.position) { olds[place.position] = old }
+        }
+        changes.modificationsNew = olds.keys.sorted()
+        changes.modifications = changes.modificationsNew.compactMap { olds[$0] }
+        changes.modifiedKeys = changes.modificationsNew.map { elements[$0] }
+    }
+}

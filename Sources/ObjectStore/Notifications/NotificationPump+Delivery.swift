@@ -1,0 +1,115 @@
+extension NotificationPump {
+    /// Calls every observer that has not seen the version that is present at the start.
+    ///
+    /// Observers that are added meanwhile wait for the next delivery.
+    func deliver() {
+        guard !isClosed else { return }
+        cleanGeneration = store.view.generation
+        depth += 1
+        defer {
+            depth -= 1
+            if depth == 0 { settle() }
+        }
+        if owesDidChange {
+            owesDidChange = false
+            callStoreObservers(.didChange, except: [])
+        }
+        guard !tracked.isEmpty else { return }
+        // What a handler commits from here on is for the next delivery: its begin has served everybody.
+        let version = store.view.version
+        for observer in tracked.values.sorted(by: { $0.number < $1.number }) {
+            guard !isClosed else { return }
+            if observer.isActive, observer.isTracked, observer.base.map({ $0 < version }) ?? true,
+                observer.delay?.isHolding != true
+            {
+                serve(observer)
+            }
+        }
+    }
+
+    private func serve(_ observer: Observer) {
+        let call: Observer.Call?
+        do {
+            call = try prepare(observer)
+        } catch {
+            move(observer)
+            call = observer.failed(
+                error as? StoreError ?? StoreError(.invalidQuery, String(describing: error)))
+            report(error, observer)
+        }
+        if observer.isFinished { observer.end() }
+        if let call { run(call, of: observer) }
+    }
+
+    /// Moves the observer to the present version.
+    private func prepare(_ observer: Observer) throws -> Observer.Call? {
+        let target = try presentView()
+        guard let base = observer.base, let step = step(from: base) else {
+            move(observer)
+            return try observer.begin(in: target)
+        }
+        let call = try observer.advance(along: step)
+        move(observer)
+        if step.changes.schemaChanged { file(observer) }
+        if call != nil, target.version > base + 1 {
+            observer.statistics.coalescedCommits += Int(clamping: target.version - base - 1)
+        }
+        observer.delay?.wasServed(withCall: call != nil)
+        return call
+    }
+
+    private func run(_ call: Observer.Call, of observer: Observer) {
+        let outer = (current, callRound)
+        let wasInWrite = store.isInWrite
+        current = observer
+        callRound = pendingRound
+        let start = ContinuousClock.now
+        do {
+            try call()
+        } catch {
+            // A write that the handler began and did not end would never end.
+            if !isClosed, !wasInWrite, store.isInWrite {
+                do { try store.cancelWrite() } catch { report(error, observer) }
+            }
+            report(error, observer)
+        }
+        let (seconds, attoseconds) = start.duration(to: .now).components
+        observer.statistics.add(
+            microseconds: Double(seconds) * 1e6 + Double(attoseconds) / 1e12)
+        (current, callRound) = outer
+    }
+
+    /// Nested calls are swallowed: a handler that writes is not told of its own write.
+    func callStoreObservers(_ notification: StoreNotification, except silenced: [Observer]) {
+        guard !isCallingStoreObservers, !storeObservers.isEmpty, !isClosed else { return }
+        isCallingStoreObservers = true
+        // `refresh` is allowed where a refresh is required.
+        let isDelivery = notification == .didChange
+        if isDelivery { depth += 1 }
+        defer {
+            isCallingStoreObservers = false
+            if isDelivery { depth -= 1 }
+            if depth == 0 { settle() }
+        }
+        for observer in storeObservers {
+            guard !isClosed else { return }
+            guard observer.isActive, !silenced.contains(where: { $0 === observer }),
+                let call = observer.call(notification, store)
+            else { continue }
+            run(call, of: observer)
+        }
+    }
+
+    /// After the outermost delivery: nothing more is needed of what it was for.
+    private func settle() {
+        steps = [:]
+        lastRead = nil
+        cleanView = nil
+        // A turn that came meanwhile was not for queued writes.
+        if !store.queue.writes.isEmpty { store.requestTurn() }
+        if !isClosed, !hasWork {
+            pendingRound = 0
+            participants = []
+        }
+    }
+}

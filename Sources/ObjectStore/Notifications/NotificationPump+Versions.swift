@@ -1,0 +1,135 @@
+import ColumnStorage
+
+// Observers and the versions they have seen.
+extension NotificationPump {
+    /// Adds an observer that has seen a version, or none; then its first call is due.
+    func add(_ observer: Observer, seen version: UInt64?) -> NotificationToken {
+        enter(observer, seen: version)
+        let token = NotificationToken(observer)
+        observer.token = token
+        return token
+    }
+
+    /// Adds an observer that has no token.
+    func enter(_ observer: Observer, seen version: UInt64?) {
+        lastNumber += 1
+        observer.register(as: lastNumber)
+        observers[observer.number] = observer
+        file(observer)
+        if let version {
+            observer.rest(at: version)
+        } else {
+            observer.track(from: nil)
+            tracked[observer.number] = observer
+            store.requestTurn()
+        }
+    }
+
+    func add(_ observer: StoreObserver) -> NotificationToken {
+        storeObservers.append(observer)
+        let token = NotificationToken(observer)
+        observer.token = token
+        return token
+    }
+
+    /// Files an observer, anew if it was, under what it depends on.
+    func file(_ observer: Observer) {
+        guard observer.isActive else { return }
+        if let before = filed[observer.number] { index.remove(observer, before) }
+        let interests = observer.interests
+        filed[observer.number] = interests
+        index.add(observer, interests)
+    }
+
+    func didEnd(_ observer: Observer) {
+        if observer is StoreObserver { return storeObservers.removeAll { $0 === observer } }
+        if observer.isTracked { forget(observer) }
+        observers[observer.number] = nil
+        if let before = filed.removeValue(forKey: observer.number) {
+            index.remove(observer, before)
+        }
+    }
+
+    /// Keeps the version that the store has left for the observers that the change concerns.
+    func keep(_ left: StoreView) {
+        forgetSteps()
+        track(leaving: left)
+        if seenBy[left.version] != nil { versions[left.version] = left }
+    }
+
+    /// Forgets what was computed for the version that was present before.
+    func forgetSteps() {
+        steps = [:]
+        cleanView = nil
+    }
+
+    private func track(leaving left: StoreView) {
+        guard !observers.isEmpty else { return }
+        let kept = versions.keys.sorted()
+        func track(_ observer: Observer) {
+            guard !observer.isTracked, observer.isActive else { return }
+            // Nothing has concerned it since it rests, so any version since then will do.
+            let base = kept.first { $0 >= observer.base ?? 0 } ?? left.version
+            observer.track(from: base)
+            tracked[observer.number] = observer
+            seenBy[base, default: 0] += 1
+        }
+        if let changes = recorded(from: left.version), !changes.schemaChanged {
+            index.forEachConcerned(by: changes, track)
+        } else {
+            observers.values.forEach(track)
+        }
+    }
+
+    /// The observer has seen the present version.
+    func move(_ observer: Observer) {
+        if observer.isTracked { forget(observer) }
+        observer.rest(at: store.view.version)
+    }
+
+    private func forget(_ observer: Observer) {
+        tracked[observer.number] = nil
+        guard let base = observer.base, let count = seenBy[base] else { return }
+        if count > 1 {
+            seenBy[base] = count - 1
+        } else {
+            seenBy[base] = nil
+            versions[base] = nil
+            steps[base] = nil
+        }
+    }
+
+    /// The present version, without what an open write has changed in it so far: a delivery starts
+    /// before its write has changed anything, but a handler may have.
+    func presentView() throws -> StoreView {
+        let live = store.view
+        guard store.isInWrite, live.generation != cleanGeneration else { return live }
+        if let cleanView, cleanView.version == live.version { return cleanView }
+        let snapshot = try StoreError.wrapping { () throws(StorageError) in
+            try live.snapshot.frozen()
+        }
+        let view = StoreView(schema: live.schema, snapshot: snapshot, isFrozen: true)
+        cleanView = view
+        return view
+    }
+
+    /// From a version that was seen to the present one; nil if the former is no longer known.
+    func step(from base: UInt64) -> VersionStep? {
+        if let known = steps[base], known.new.version == store.view.version { return known }
+        guard let old = versions[base], let new = try? presentView() else { return nil }
+        let changes = recorded(from: base) ?? VersionComparison.changes(from: old, to: new)
+        let step = VersionStep(from: old, to: new, changes: changes)
+        steps[base] = step
+        return step
+    }
+
+    /// What the history knows since a version; nil if it does not reach back.
+    private func recorded(from base: UInt64) -> ChangeSet? {
+        let version = store.view.version
+        if let lastRead, lastRead.from == base, lastRead.to == version { return lastRead.changes }
+        // because: a history that cannot be read is as good as none, and comparing finds the same.
+        let read = (try? store.view.snapshot.changes(from: base, to: version)) ?? nil
+        lastRead = read.map { (base, version, $0) }
+        return read
+    }
+}

@@ -1,0 +1,94 @@
+import ColumnStorage
+
+/// How often an observer may be called.
+public enum ObserverPace: Hashable, Sendable {
+    /// As soon as nothing has changed for this time.
+    case debounce(Duration)
+    /// At once, but not again before this time has passed since the last call.
+    case throttle(Duration)
+}
+
+/// Holds the calls of one observer back, and says when they may be made.
+///
+/// The observer itself stays at the version that it was last called for, so that its next call tells
+/// exactly what has changed since. A second observer of the same thing, the probe, is served with
+/// every delivery: it finds whether a commit is of interest at all, and what only silent commits
+/// have changed.
+final class ObserverDelay {
+    private let pace: ObserverPace
+    private let timer: any SchedulerTimer
+    private let requestTurn: () -> Void
+    /// Whether a call would come too early.
+    private var isClosed: Bool
+    /// What the commits since the last call have changed that are to be told: rows by key, or
+    /// properties by name.
+    private var told: Set<AnyHashable> = []
+    private var silent: Set<AnyHashable> = []
+    private var isPending = false
+
+    /// Whether the probe is being moved over a silent commit.
+    var isSilencing = false
+    /// The second observer.
+    var probe: Observer?
+
+    init(
+        _ pace: ObserverPace, _ scheduler: any TimingScheduler, requestTurn: @escaping () -> Void
+    ) {
+        self.pace = pace
+        self.requestTurn = requestTurn
+        if case .debounce = pace { isClosed = true } else { isClosed = false }
+        var fire: () -> Void = {}
+        timer = scheduler.makeTimer { fire() }
+        fire = { [weak self] in self?.timerFired() }
+    }
+
+    /// Whether there is something to tell, but not yet.
+    var isHolding: Bool { isClosed && isPending }
+
+    /// Whether a row or property was changed by silent commits only since the last call.
+    func isSilent(_ element: AnyHashable) -> Bool {
+        silent.contains(element) && !told.contains(element)
+    }
+
+    /// Whether anything was changed silently since the last call.
+    var hasSilent: Bool { !silent.isEmpty }
+
+    /// The probe was told of changes.
+    func probeWasTold(of elements: some Sequence<AnyHashable>) {
+        if isSilencing {
+            // What was never to be told is none of the next call's business either.
+            if isPending { silent.formUnion(elements) }
+            return
+        }
+        told.formUnion(elements)
+        isPending = true
+        if case .debounce(let time) = pace { timer.start(after: time) }
+    }
+
+    /// The observer has seen the present version.
+    func wasServed(withCall: Bool) {
+        isPending = false
+        told = []
+        silent = []
+        switch pace {
+        case .debounce:
+            isClosed = true
+            timer.cancel()
+        case .throttle(let time):
+            guard withCall else { return }
+            isClosed = true
+            timer.start(after: time)
+        }
+    }
+
+    func end() {
+        timer.cancel()
+        probe?.end()
+        probe = nil
+    }
+
+    private func timerFired() {
+        isClosed = false
+        if isPending { requestTurn() }
+    }
+}

@@ -1,0 +1,108 @@
+import ColumnStorage
+
+/// Keys in an order that reads values, with the positions that a change of them gives.
+struct OrderedKeys {
+    private(set) var keys: SortedKeys
+
+    init(inOrder keys: [ObjectKey]) {
+        self.keys = SortedKeys(inOrder: keys)
+    }
+
+    /// Moves along a step that did `delta` to the rows; `modified` are told where they are members.
+    mutating func change(
+        _ delta: RowDelta, modified: KeySet, before: SortedKeys.Order, after: SortedKeys.Order
+    ) -> PositionChanges {
+        let oldCount = keys.count
+        var positions = TouchedPositions()
+        for key in delta.left {
+            if let old = keys.position(of: key, by: before) { positions.leaving.append((key, old)) }
+        }
+        for key in delta.stayed {
+            guard let old = keys.position(of: key, by: before) else { continue }
+            positions.staying.append(
+                .init(key: key, old: old, new: 0, isModified: modified.contains(key)))
+        }
+        let moving = positions.staying.map(\.key)
+        let taken = positions.leaving.map(\.old) + positions.staying.map(\.old)
+        // Rows that only changed elsewhere keep their place among the others.
+        let placed = KeySet(unordered: delta.left + delta.stayed + delta.entered)
+        for key in modified where !placed.contains(key) {
+            guard let old = keys.position(of: key, by: before) else { continue }
+            positions.staying.append(.init(key: key, old: old, new: 0, isModified: true))
+        }
+
+        for position in taken.sorted(by: >) { keys.remove(at: position) }
+        for key in moving { keys.insert(key, by: after) }
+        for key in delta.entered { keys.insert(key, by: after) }
+
+        for index in positions.staying.indices {
+            // The rank of a member is known; a missing one would be an order that contradicts itself.
+            positions.staying[index].new =
+                keys.position(of: positions.staying[index].key, by: after)
+                ?? positions.staying[index].old
+        }
+        positions.entering = delta.entered.compactMap { key in
+            keys.position(of: key, by: after).map { (key, $0) }
+        }
+        return positions.changes(oldCount: oldCount, keyAtNew: keys.key)
+    }
+
+    /// Forgets the rows from a position on.
+    mutating func removeAll(from position: Int) {
+        while keys.count > position { keys.remove(at: keys.count - 1) }
+    }
+}
+
+/// The rows of a query that is sorted, or has each value once.
+struct SortedRows: OrderedRows {
+    private let rules: RowRules
+    private var members: KeyBitmap
+    private var distincts: [DistinctRows]
+    private var ordered: OrderedKeys
+
+    init(_ rules: RowRules, in view: StoreView) {
+        self.rules = rules
+        members = KeyBitmap(QueryEvaluator.keys(of: rules.members, in: view))
+        distincts = []
+        var query = rules.members
+        guard !rules.distincts.isEmpty else {
+            ordered = OrderedKeys(
+                inOrder: QueryEvaluator.keys(of: query.adding(.sort(rules.order)), in: view).array)
+            return
+        }
+        if !rules.distincts[0].order.isEmpty {
+            query = query.adding(.sort(rules.distincts[0].order))
+        }
+        var keys = QueryEvaluator.keys(of: query, in: view).array
+        for (index, distinct) in rules.distincts.enumerated() {
+            if index > 0 { keys.sort(by: RowRules.order(distinct.order, in: view)) }
+            let rows = DistinctRows(distinct, inOrder: keys, in: view)
+            keys = rows.first(of: keys, in: view)
+            distincts.append(rows)
+        }
+        keys.sort(by: rules.order(in: view))
+        ordered = OrderedKeys(inOrder: keys)
+    }
+
+    var count: Int { ordered.keys.count }
+
+    static func cost(_ rules: RowRules) -> String {
+        rules.distincts.isEmpty
+            ? "looks only at objects that a commit touches, and searches for their places"
+            : "looks only at objects that a commit touches, and at the next with the same values"
+    }
+    var cost: String { Self.cost(rules) }
+
+    func key(at position: Int) -> ObjectKey { ordered.keys.key(at: position) }
+
+    mutating func advance(along step: VersionStep, modified: KeySet) -> PositionChanges {
+        var delta = rules.delta(along: step, isMember: members.contains)
+        for key in delta.left { members.remove(key) }
+        for key in delta.entered { members.insert(key) }
+        for index in distincts.indices { delta = distincts[index].advance(delta, along: step) }
+        if delta.isEmpty, modified.isEmpty { return PositionChanges() }
+        return ordered.change(
+            delta, modified: modified, before: rules.order(in: step.old),
+            after: rules.order(in: step.new))
+    }
+}

@@ -1,0 +1,177 @@
+import LuaHost
+import ObjectStore
+
+/// What an observer of a collection gets.
+///
+/// Its tables are made when they are asked for.
+final class ChangeHandle {
+    /// The observed collection as the script knows it.
+    enum Collection {
+        case results(ResultsHandle)
+        case collection(any CollectionHandle)
+
+        var handle: StoreHandle {
+            switch self {
+            case .results(let results): results.handle
+            case .collection(let collection): collection.handle
+            }
+        }
+    }
+
+    private let collection: Collection
+    private var handle: StoreHandle { collection.handle }
+    private let kind: CollectionChange.Kind
+    /// Positions counted from 1, or the keys of a map.
+    private let places: [String: [LuaValue]]
+    private var change: CollectionChange?
+    private var tables: [String: LuaTable] = [:]
+    private var space: FrozenSpace?
+
+    init(_ change: CollectionChange, _ collection: Collection) {
+        self.change = change
+        self.collection = collection
+        kind = change.kind
+        func numbers(_ positions: [Int]) -> [LuaValue] { positions.map { .integer(Int64($0 + 1)) } }
+        guard change.isOfMap else {
+            places = [
+                "deletions": numbers(change.deletions), "insertions": numbers(change.insertions),
+                "modifications": numbers(change.modifications),
+                "modifications_new": numbers(change.modificationsNew),
+            ]
+            return
+        }
+        let modified = change.modifiedKeys.map(LuaValue.text)
+        places = [
+            "deletions": change.deletedKeys.map(LuaValue.text),
+            "insertions": change.insertedKeys.map(LuaValue.text), "modifications": modified,
+            "modifications_new": modified,
+        ]
+    }
+
+    /// Calls the observer.
+    func pass(to call: ([LuaValue]) throws -> Void, _ state: LuaState) throws {
+        // What the change can be asked for keeps the version before it in the file.
+        defer {
+            change = nil
+            space = nil
+        }
+        try call([state.userdata(self, ChangeHandle.type)])
+    }
+
+    private func present() throws -> CollectionChange {
+        guard let change else {
+            throw StoreError(
+                .invalidObject,
+                "the objects of a change can be asked for only while its observer runs; keep what you need of them"
+            )
+        }
+        return change
+    }
+
+    private func indices(_ name: String, _ state: LuaState) -> LuaTable {
+        if let known = tables[name] { return known }
+        let made = state.makeTable(places[name] ?? [])
+        tables[name] = made
+        return made
+    }
+
+    private static func indexProperty(_ name: String, _ summary: String) -> LuaProperty<
+        ChangeHandle
+    > {
+        LuaProperty(name, summary) { change, result in
+            result.set(.table(change.indices(name, result.state)))
+        }
+    }
+
+    static let type: LuaClass<ChangeHandle> = LuaClass(
+        name: "change", summary: "What has changed in an observed collection.",
+        methods: [
+            LuaMethod("inserted", "() → array", "The objects, or values, that came.") {
+                change, call in
+                let present = try change.present()
+                return call.answer(
+                    .table(
+                        change.live(present.insertedObjects, present.insertedValues, call.state)))
+            },
+            LuaMethod("modified", "() → array", "The objects, or values, that were modified.") {
+                change, call in
+                let present = try change.present()
+                return call.answer(
+                    .table(
+                        change.live(present.modifiedObjects, present.modifiedValues, call.state)))
+            },
+            LuaMethod("deleted", "() → array", "What left: objects as they last were, or values.") {
+                change, call in
+                let present = try change.present()
+                guard let before = present.versionBefore else {
+                    return call.answer(.table(call.state.makeTable()))
+                }
+                let space = change.space ?? FrozenSpace(change.handle, before)
+                change.space = space
+                let bridge = ValueBridge(change.handle, space)
+                return call.answer(
+                    .table(
+                        call.state.makeTable(
+                            present.deletedObjects.map(space.userdata)
+                                + present.deletedValues.map(bridge.lua))))
+            },
+            LuaMethod("properties", "(i) → array", "What changed in the i-th modified row.") {
+                change, call in
+                let index = try call.integer(2)
+                guard index >= 1 else { throw call.argumentError(2, "rows are counted from 1") }
+                let entries = try change.present().properties(
+                    ofModification: Int(clamping: index) - 1)
+                let tables = ObjectChangeTable(change.handle)
+                return call.answer(.table(tables.properties(entries)))
+            },
+        ],
+        properties: [
+            LuaProperty("type", "\"initial\", \"update\" or \"error\".") { change, result in
+                switch change.kind {
+                case .initial: result.set("initial")
+                case .update: result.set("update")
+                case .error: result.set("error")
+                }
+            },
+            LuaProperty("collection", "The observed collection.") { change, result in
+                switch change.collection {
+                case .results(let results): result.set(results, ResultsHandle.type)
+                case .collection(let list as ListHandle): result.set(list, ListHandle.type)
+                case .collection(let set as SetHandle): result.set(set, SetHandle.type)
+                case .collection(let map as MapHandle): result.set(map, MapHandle.type)
+                case .collection: result.setNil()
+                }
+            },
+            LuaProperty("error", "What ended the observation, or nil.") { change, result in
+                if case .error(let error) = change.kind {
+                    result.set(result.state.value(of: error))
+                } else {
+                    result.setNil()
+                }
+            },
+            indexProperty("deletions", "Positions before the change, or keys of a map."),
+            indexProperty("insertions", "Positions after the change, or keys of a map."),
+            indexProperty("modifications", "Positions before the change, or keys of a map."),
+            indexProperty("modifications_new", "Positions after the change, or keys of a map."),
+        ],
+        metamethods: [
+            LuaMethod("__tostring") { change, call in
+                if case .initial = change.kind { return call.answer("change { initial }") }
+                if case .error(let error) = change.kind {
+                    return call.answer(.text("change { error: \(error.message) }"))
+                }
+                let counts = ["deletions", "insertions", "modifications"].map { name in
+                    "\(name) = \(change.places[name]?.count ?? 0)"
+                }
+                return call.answer(.text("change { \(counts.joined(separator: ", ")) }"))
+            }
+        ])
+
+    /// The objects as they are; of a collection of plain values, those.
+    private func live(
+        _ objects: [ObjectReference], _ values: [Value], _ state: LuaState
+    ) -> LuaTable {
+        let bridge = ValueBridge(handle, nil)
+        return state.makeTable(objects.map { handle.userdata($0) } + values.map(bridge.lua))
+    }
+}

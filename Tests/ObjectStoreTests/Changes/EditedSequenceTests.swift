@@ -1,0 +1,138 @@
+import ColumnStorage
+import Testing
+
+@testable import ObjectStore
+
+/// Edits by position, and what they make of a sequence.
+@Suite struct EditedSequenceTests {
+    @Test(arguments: 1...200)
+    func `edits lead to the sequence that making them gives`(seed: UInt64) throws {
+        var random = SplitMix(seed: seed)
+        let count = Int.random(in: 0...12, using: &random)
+        var next = count
+        var elements = Array(0..<count)
+        var replaced: Set<Int> = []
+        var recorded: [CollectionEdits.Edit] = []
+        for _ in 0..<Int.random(in: 0...10, using: &random) {
+            let length = elements.count
+            switch Int.random(in: 0..<5, using: &random) {
+            case 0, 1:
+                let more = Int.random(in: 1...3, using: &random)
+                let at = Int.random(in: 0...length, using: &random)
+                elements.insert(contentsOf: next..<(next + more), at: at)
+                next += more
+                recorded.append(.insert(at: at, count: more))
+            case 2 where length > 0:
+                let at = Int.random(in: 0..<length, using: &random)
+                let less = Int.random(in: 1...(length - at), using: &random)
+                elements.removeSubrange(at..<(at + less))
+                recorded.append(.remove(at: at, count: less))
+            case 3 where length > 0:
+                let at = Int.random(in: 0..<length, using: &random)
+                replaced.insert(elements[at])
+                recorded.append(.set(at: at))
+            case 4 where length > 0:
+                let from = Int.random(in: 0..<length, using: &random)
+                let to = Int.random(in: 0..<length, using: &random)
+                elements.insert(elements.remove(at: from), at: to)
+                recorded.append(.move(from: from, to: to))
+            default: break
+            }
+        }
+        // Joining neighbours must not change what they do.
+        let sequence = try #require(EditedSequence(count: count, CollectionEdits(recorded)))
+        #expect(sequence.count == elements.count)
+        let changes = sequence.changes()
+        var applied = Array(0..<count)
+        for position in changes.deletions.reversed() { applied.remove(at: position) }
+        for position in changes.insertions { applied.insert(elements[position], at: position) }
+        #expect(applied == elements)
+        #expect(changes.modifications.map { $0 } == changes.modifications.sorted())
+        let kept = Set(0..<count).subtracting(changes.deletions)
+        #expect(Set(changes.modifications) == replaced.intersection(kept))
+        #expect(changes.modificationsNew.map { elements[$0] } == changes.modifications)
+        let back = KeptPositions(sequence.kept())
+        for position in elements.indices {
+            let old = back.old(ofNew: position)
+            #expect(old == (changes.insertions.contains(position) ? nil : elements[position]))
+        }
+    }
+
+    @Test func `edits that do not fit the sequence are refused`() {
+        let wrong: [CollectionEdits.Edit] = [
+            .insert(at: 4, count: 1), .insert(at: -1, count: 1), .insert(at: 0, count: 0),
+            .insert(at: 0, count: .max), .remove(at: 2, count: 2), .remove(at: -1, count: 1),
+            .remove(at: 1, count: -1), .set(at: 3), .set(at: -1), .move(from: 3, to: 0),
+            .move(from: 0, to: 3), .move(from: -1, to: 0),
+        ]
+        for edit in wrong {
+            #expect(EditedSequence(count: 3, CollectionEdits([edit])) == nil, "\(edit)")
+        }
+        var forgotten = CollectionEdits()
+        forgotten.forget()
+        #expect(EditedSequence(count: 3, forgotten) == nil)
+    }
+
+    @Test(arguments: 1...100)
+    func `the first rows of a changed sequence change as the sequence says`(seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        func keys(_ numbers: some Sequence<Int>) -> [ObjectKey] {
+            numbers.map { ObjectKey(rawValue: Int64($0)) }
+        }
+        let old = keys((0..<Int.random(in: 0...12, using: &random)).shuffled(using: &random))
+        var new = old.filter { _ in Int.random(in: 0..<4, using: &random) > 0 }
+        for number in 0..<Int.random(in: 0...4, using: &random) {
+            new.insert(
+                keys([100 + number])[0], at: Int.random(in: 0...new.count, using: &random))
+        }
+        if new.count > 2, Bool.random(using: &random) { new.swapAt(0, new.count - 1) }
+        let touched = Set(old.filter { _ in Bool.random(using: &random) })
+        let all = SequenceDifference.changes(from: old, to: new, isTouched: touched.contains)
+        for limit in 0...14 {
+            let changes = all.limited(
+                to: limit, oldCount: old.count, newCount: new.count, keyAtNew: { new[$0] })
+            var applied = Array(old.prefix(limit))
+            #expect(changes.deletions.map { applied[$0] } == changes.deletedKeys)
+            for position in changes.deletions.reversed() { applied.remove(at: position) }
+            for (position, key) in zip(changes.insertions, changes.insertedKeys) {
+                applied.insert(key, at: position)
+            }
+            #expect(applied == Array(new.prefix(limit)))
+            #expect(changes.modifications.map { old[$0] } == changes.modifiedKeys)
+            #expect(changes.modificationsNew.map { new[$0] } == changes.modifiedKeys)
+            #expect(changes.modificationsNew.allSatisfy { $0 < limit })
+        }
+    }
+
+    @Test(arguments: 1...20)
+    func `listed keys are where an array has them`(seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        func key() -> ObjectKey { ObjectKey(rawValue: .random(in: 0...300, using: &random)) }
+        var array = (0..<Int.random(in: 0...2000, using: &random)).map { _ in key() }
+        var listed = ListedKeys(array)
+        for _ in 0..<1500 {
+            switch Int.random(in: 0..<4, using: &random) {
+            case 0, 1:
+                let position = Int.random(in: 0...array.count, using: &random)
+                let key = key()
+                array.insert(key, at: position)
+                listed.insert(key, at: position)
+            case 2 where !array.isEmpty:
+                let position = Int.random(in: 0..<array.count, using: &random)
+                array.remove(at: position)
+                listed.remove(at: position)
+            case 3 where !array.isEmpty:
+                let position = Int.random(in: 0..<array.count, using: &random)
+                array[position] = key()
+                listed[position] = array[position]
+            default: break
+            }
+        }
+        #expect(listed.keys() == array)
+        #expect(listed.count == array.count)
+        let wanted = KeySet(unordered: (0..<5).map { _ in key() })
+        let places = array.indices.filter { wanted.contains(array[$0]) }
+        #expect(listed.places(of: wanted).map(\.position) == places)
+        #expect(listed.places(of: wanted).map(\.key) == places.map { array[$0] })
+    }
+}

@@ -1,0 +1,299 @@
+import ColumnStorage
+import ObjectStore
+import Testing
+
+/// Group 4 of the catalogue, edits of lists: `g0.array` is `targets` of a holder, t0 … t9 are its objects.
+@Suite struct ListEditObserverTests {
+    private let world: ObservedWorld
+    private let holder: LiveObject
+    private let told = Told()
+
+    init() throws {
+        world = try ObservedWorld()
+        holder = try world.holder()
+        world.stores.settle()
+    }
+
+    private func target(_ number: Int64) throws -> LiveObject {
+        try world.object(number, of: "Target")
+    }
+
+    private func reference(_ number: Int64) throws -> Value {
+        .object(try target(number).reference)
+    }
+
+    /// What each of some writes to the list of objects is told as; the list is as before each time.
+    private func edits(
+        _ cases: [(told: [String], edit: (LiveList) throws -> Void)],
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        for (number, (expected, edit)) in cases.enumerated() {
+            let holder = try world.holder()
+            world.stores.settle()
+            let list = try holder.list("targets")
+            let token = try world.observe(list, told)
+            let heard = try world.told(told) { _ in try edit(list) }
+            #expect(heard == expected, "case \(number)", sourceLocation: sourceLocation)
+            token.invalidate()
+        }
+    }
+
+    @Test func `4.01 the first call shows the list and no changes`() throws {
+        var changes: [CollectionChange] = []
+        let token = try holder.list("targets").observe { changes.append($0) }
+        #expect(changes.isEmpty)
+        world.stores.settle()
+        #expect(changes.count == 1)
+        #expect(changes[0].deletions.isEmpty && changes[0].insertions.isEmpty)
+        token.invalidate()
+    }
+
+    @Test func `4.02 and 4.03 what changes before the first call is part of it`() throws {
+        let token = try holder.list("targets").observe(told.hear)
+        try world.remotely { store in
+            try world.object(0, of: "Holder", in: store).list("targets").remove(at: 5)
+        }
+        world.stores.settle()
+        #expect(told.news() == ["initial"])
+        #expect(try holder.list("targets").count() == 9)
+        token.invalidate()
+    }
+
+    @Test func `4.05 elements at the end are insertions`() throws {
+        try edits([
+            (["ins[10]"], { try $0.append([reference(0)]) }),
+            (
+                ["ins[10, 11]"],
+                {
+                    try $0.append([reference(0)])
+                    try $0.append([reference(1)])
+                }
+            ),
+        ])
+    }
+
+    @Test func `4.06 successive removals are told in old positions`() throws {
+        func removing(_ positions: Int...) -> (LiveList) throws -> Void {
+            { list in for position in positions { try list.remove(at: position) } }
+        }
+        try edits([
+            (["del[5, 6, 7]"], removing(5, 5, 5)), (["del[5, 6, 7]"], removing(7, 6, 5)),
+            (["del[5, 6, 7]"], removing(5, 6, 5)), (["del[3, 5, 7]"], removing(3, 4, 5)),
+            (["del[3, 5, 7]"], removing(7, 5, 3)), (["del[3, 5, 7]"], removing(3, 6, 4)),
+        ])
+    }
+
+    @Test func `4.07 setting an element is a modification, also to the same`() throws {
+        try edits([
+            (["mod[5]"], { try $0.set(reference(1), at: 5) }),
+            (["mod[5]"], { list in for _ in 0..<3 { try list.set(reference(2), at: 5) } }),
+            (["mod[5]"], { try $0.set(reference(5), at: 5) }),
+        ])
+    }
+
+    @Test func `4.08 clearing deletes every element`() throws {
+        try edits([
+            (["del[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]"], { try $0.removeAll() }),
+            (
+                ["del[0, 1, 2, 3, 4, 5, 6, 7, 8, 9] ins[0]"],
+                {
+                    try $0.removeAll()
+                    try $0.append([reference(3)])
+                }
+            ),
+        ])
+    }
+
+    @Test func `4.10 and 4.11 edits that undo each other leave the rest`() throws {
+        try edits([
+            (
+                [],
+                {
+                    try $0.insert(reference(0), at: 5)
+                    try $0.remove(at: 5)
+                }
+            ),
+            (
+                ["ins[0, 1]"],
+                {
+                    try $0.insert(reference(0), at: 0)
+                    try $0.insert(reference(1), at: 0)
+                }
+            ),
+            (
+                ["del[5] ins[5]"],
+                {
+                    try $0.remove(at: 5)
+                    try $0.insert(reference(0), at: 5)
+                }
+            ),
+        ])
+    }
+
+    @Test func `4.12 moves are a deletion and an insertion, and join`() throws {
+        func moving(_ pairs: (Int, Int)...) -> (LiveList) throws -> Void {
+            { list in for (from, to) in pairs { try list.move(from: from, to: to) } }
+        }
+        try edits([
+            (["del[5] ins[3]"], moving((5, 3))), (["del[1] ins[3]"], moving((1, 3))),
+            (["del[1] ins[5]"], moving((1, 3), (3, 5))),
+            (["del[5] ins[1]"], moving((5, 3), (3, 1))),
+            (["del[1, 3] ins[4, 7]"], moving((1, 5), (2, 7))),
+            (["del[1, 7] ins[0, 6]"], moving((1, 5), (7, 0))),
+            ([], moving((5, 5))),
+        ])
+    }
+
+    @Test func `4.13 a swap is two moves, twice it is nothing`() throws {
+        try edits([
+            (["del[3, 5] ins[3, 5]"], { try $0.swap(3, 5) }),
+            (["del[3, 5] ins[3, 5]"], { try $0.swap(5, 3) }),
+            (
+                [],
+                {
+                    try $0.swap(3, 5)
+                    try $0.swap(3, 5)
+                }
+            ),
+        ])
+        // Of two neighbours either may be the one that moved.
+        let list = try holder.list("targets")
+        let token = try world.observe(list, told)
+        let heard = try world.told(told) { _ in try list.swap(3, 4) }
+        #expect(heard == ["del[3] ins[4]"] || heard == ["del[4] ins[3]"])
+        token.invalidate()
+    }
+
+    @Test func `4.14 insertions shift what is set around them`() throws {
+        try edits([
+            (
+                ["ins[5] mod[5] new[6]"],
+                {
+                    try $0.set(reference(0), at: 5)
+                    try $0.insert(reference(0), at: 5)
+                }
+            ),
+            (
+                ["ins[5] mod[4]"],
+                {
+                    try $0.set(reference(0), at: 4)
+                    try $0.insert(reference(0), at: 5)
+                }
+            ),
+            (
+                ["ins[5]"],
+                {
+                    try $0.insert(reference(0), at: 5)
+                    try $0.set(reference(1), at: 5)
+                }
+            ),
+            (
+                ["ins[5] mod[5] new[6]"],
+                {
+                    try $0.insert(reference(0), at: 5)
+                    try $0.set(reference(1), at: 6)
+                }
+            ),
+        ])
+    }
+
+    @Test func `4.15 removals shift what is set around them`() throws {
+        try edits([
+            (
+                ["del[5]"],
+                {
+                    try $0.set(reference(0), at: 5)
+                    try $0.remove(at: 5)
+                }
+            ),
+            (
+                ["del[4] mod[5] new[4]"],
+                {
+                    try $0.set(reference(0), at: 5)
+                    try $0.remove(at: 4)
+                }
+            ),
+            (
+                ["del[5] mod[6] new[5]"],
+                {
+                    try $0.remove(at: 5)
+                    try $0.set(reference(0), at: 5)
+                }
+            ),
+        ])
+    }
+
+    @Test func `4.17 what moved is not modified as well`() throws {
+        try edits([
+            (
+                ["del[5] ins[8]"],
+                {
+                    try world.set(target(5), 99)
+                    try $0.move(from: 5, to: 8)
+                }
+            ),
+            (
+                ["del[5] ins[0]"],
+                {
+                    try $0.set(reference(9), at: 5)
+                    try $0.move(from: 5, to: 0)
+                }
+            ),
+            (
+                ["del[5] ins[0]"],
+                {
+                    try $0.move(from: 5, to: 0)
+                    try $0.set(reference(9), at: 0)
+                }
+            ),
+            (
+                ["del[5]"],
+                {
+                    try $0.move(from: 5, to: 0)
+                    try $0.remove(at: 0)
+                }
+            ),
+            (
+                ["del[2, 6] ins[7]"],
+                {
+                    try $0.move(from: 2, to: 8)
+                    try $0.remove(at: 5)
+                }
+            ),
+            (
+                ["del[2] ins[5, 9]"],
+                {
+                    try $0.move(from: 2, to: 8)
+                    try $0.insert(reference(0), at: 5)
+                }
+            ),
+            (
+                ["del[6] ins[4, 6] mod[5] new[7]"],
+                {
+                    try $0.insert(reference(0), at: 5)
+                    try $0.set(reference(1), at: 6)
+                    try $0.move(from: 7, to: 4)
+                }
+            ),
+        ])
+    }
+
+    @Test func `4.18 what moved and moved back is modified`() throws {
+        let list = try holder.list("targets")
+        let token = try world.observe(list, told)
+        try world.remotely { store in
+            let list = try world.object(0, of: "Holder", in: store).list("targets")
+            try world.set(world.object(5, of: "Target", in: store), 99)
+            try world.set(world.object(1, of: "Target", in: store), 99)
+            try list.move(from: 5, to: 8)
+            try list.move(from: 1, to: 2)
+        }
+        try world.remotely { store in
+            try world.object(0, of: "Holder", in: store).list("targets").move(from: 8, to: 5)
+        }
+        world.stores.settle()
+        let heard = told.news()
+        #expect(heard == ["del[1] ins[2] mod[5]"] || heard == ["del[2] ins[1] mod[5]"])
+        token.invalidate()
+    }
+}

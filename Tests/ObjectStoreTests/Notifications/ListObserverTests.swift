@@ -1,0 +1,205 @@
+import ColumnStorage
+import ObjectStore
+import Testing
+
+/// Group 4 of the catalogue, lists and their elements: `g0.array` is `targets` of a holder, t0 … t9
+/// are its objects.
+@Suite struct ListObserverTests {
+    private let world: ObservedWorld
+    private let holder: LiveObject
+    private let told = Told()
+
+    init() throws {
+        world = try ObservedWorld()
+        holder = try world.holder()
+        world.stores.settle()
+    }
+
+    private func target(_ number: Int64) throws -> LiveObject {
+        try world.object(number, of: "Target")
+    }
+
+    private func reference(_ number: Int64) throws -> Value {
+        .object(try target(number).reference)
+    }
+
+    @Test func `4.19 and 4.20 an object that changes is modified wherever it stands`() throws {
+        let list = try holder.list("targets")
+        try world.store.write { try list.append([reference(5)]) }
+        let token = try world.observe(list, told)
+        #expect(try world.told(told) { _ in try world.set(target(5), 6) } == ["mod[5, 10]"])
+        #expect(try world.told(told) { try $0.delete(target(5)) } == ["del[5, 10]"])
+        token.invalidate()
+    }
+
+    @Test func `4.22 and 4.23 deleted objects leave the list, others do not matter`() throws {
+        let list = try holder.list("targets")
+        let token = try world.observe(list, told)
+        let stranger = try world.store.write { try world.store.create("Target", .dictionary([:])) }
+        world.stores.settle()
+        #expect(told.news() == [])
+        #expect(try world.told(told) { try $0.delete(stranger) } == [])
+        #expect(try world.told(told) { try $0.delete(target(5)) } == ["del[5]"])
+        #expect(
+            try world.told(told) { try $0.deleteAll("Target") } == [
+                "del[0, 1, 2, 3, 4, 5, 6, 7, 8]"
+            ]
+        )
+        token.invalidate()
+    }
+
+    @Test func `4.24 deleting the owner is the last call, with every row`() throws {
+        let list = try holder.list("targets")
+        let token = try world.observe(list, told)
+        #expect(
+            try world.told(told) { try $0.delete(holder) }
+                == ["del[0, 1, 2, 3, 4, 5, 6, 7, 8, 9] gone"])
+        #expect(!list.isValid)
+        #expect(!token.isValid)
+        #expect(try world.told(told) { _ in try world.set(target(5), 6) } == [])
+    }
+
+    @Test func `4.25 and 4.26 an empty list tells the end of its owner, a late observer only that`()
+        throws
+    {
+        let empty = try holder.list("others")
+        let token = try world.observe(empty, told)
+        #expect(try world.told(told) { try $0.delete(holder) } == ["gone"])
+        #expect(!token.isValid)
+
+        let other = try world.holder()
+        world.stores.settle()
+        let late = try other.list("targets").observe(told.hear)
+        try world.remotely { store in
+            try store.delete(world.object(1, of: "Holder", in: store))
+        }
+        world.stores.settle()
+        #expect(told.news() == ["initial, gone"])
+        #expect(!late.isValid)
+    }
+
+    @Test func `4.27 observers that began at different versions hear what is new to each`() throws {
+        let list = try holder.list("others")
+        let first = Told()
+        let second = Told()
+        let tokens = [try list.observe(first.hear)]
+        world.stores.settle()
+        let other = try world.store.write {
+            let other = try world.store.create("Other", .dictionary([:]))
+            try list.append([.object(other.reference)])
+            return other
+        }
+        let more = try list.observe(second.hear)
+        world.stores.settle()
+        #expect(first.news() == ["initial", "ins[0]"])
+        #expect(second.news() == ["initial"])
+        try world.store.write { try list.append([.object(other.reference)]) }
+        world.stores.settle()
+        #expect(first.news() == ["ins[1]"])
+        #expect(second.news() == ["ins[1]"])
+        more.invalidate()
+        tokens.forEach { $0.invalidate() }
+    }
+
+    @Test func `4.28 several lists are told each for itself`() throws {
+        let numbers = Told()
+        let tokens = [
+            try world.observe(holder.list("targets"), told),
+            try world.observe(holder.list("ints"), numbers),
+        ]
+        let heard = try world.told(told) { _ in
+            try holder.list("targets").append([reference(0)])
+            try holder.list("ints").insert(.int(7), at: 1)
+            try holder.list("targets").append([reference(1)])
+        }
+        #expect(heard == ["ins[10, 11]"])
+        #expect(numbers.news() == ["ins[1]"])
+        tokens.forEach { $0.invalidate() }
+    }
+
+    @Test func `4.29 lists of plain values tell the positions of their edits`() throws {
+        let list = try holder.list("ints")
+        let token = try world.observe(list, told)
+        #expect(try world.told(told) { _ in try list.insert(.int(5), at: 0) } == ["ins[0]"])
+        #expect(try world.told(told) { _ in try list.set(.int(5), at: 0) } == ["mod[0]"])
+        let heard = try world.told(told) { _ in
+            try list.remove(at: 0)
+            try list.set(.int(1), at: 0)
+        }
+        #expect(heard == ["del[0] mod[1] new[0]"])
+        #expect(try world.told(told) { _ in try list.removeAll() }.count == 1)
+        #expect(try world.told(told) { try $0.delete(holder) } == ["gone"])
+        token.invalidate()
+    }
+
+    @Test func `4.32 assigning a list to itself keeps its contents`() throws {
+        let list = try holder.list("ints")
+        try world.store.write { try holder.set("ints", .list(list.values())) }
+        #expect(try list.values() == (0..<10).map(Value.int))
+    }
+
+    @Test func `6.30 a filter looks at the properties of the elements`() throws {
+        let token = try world.observe(holder.list("targets"), ["value"], told)
+        #expect(try world.told(told) { _ in try world.set(target(3), 77) } == ["mod[3]"])
+        #expect(try world.told(told) { _ in try world.set(target(3), "value2", 77) } == [])
+        #expect(
+            try world.told(told) { _ in try holder.list("targets").append([reference(0)]) }
+                == ["ins[10]"])
+        #expect(
+            try world.told(told) { _ in try holder.list("targets").remove(at: 0) } == ["del[0]"])
+        token.invalidate()
+    }
+
+    @Test func `6.34 filters of lists are exact for each token`() throws {
+        let all = Told()
+        let tokens = [
+            try world.observe(holder.list("targets"), ["value"], told),
+            try world.observe(holder.list("targets"), all),
+        ]
+        #expect(try world.told(told) { _ in try world.set(target(3), "value2", 1) } == [])
+        #expect(all.news() == ["mod[3]"])
+        tokens.forEach { $0.invalidate() }
+    }
+
+    @Test func `8.12 a list's observer is spared by a silent write`() throws {
+        let list = try holder.list("targets")
+        let other = Told()
+        let token = try world.observe(list, told)
+        let loud = try world.observe(list, other)
+        try world.store.write(withoutNotifying: [token]) { try list.append([reference(0)]) }
+        world.stores.settle()
+        #expect(told.news() == [])
+        #expect(other.news() == ["ins[10]"])
+        try world.store.write { try list.append([reference(1)]) }
+        world.stores.settle()
+        #expect(told.news() == ["ins[11]"])
+        token.invalidate()
+        loud.invalidate()
+    }
+
+    @Test func `a list that cannot be observed says so`() throws {
+        let ints = try holder.list("ints")
+        let error = storeError(.invalidQuery) { _ = try ints.observe(keyPaths: ["value"]) { _ in } }
+        #expect(error?.message.contains("plain values") == true)
+        let list = try holder.list("targets")
+        _ = storeError(.invalidQuery) { _ = try list.observe(keyPaths: ["vlaue"]) { _ in } }
+        try world.store.write {
+            _ = storeError(.alreadyInWrite) { _ = try list.observe { _ in } }
+        }
+        try world.store.write { try world.store.delete(holder) }
+        _ = storeError(.invalidObject) { _ = try list.observe { _ in } }
+    }
+
+    @Test func `more edits than are kept are found by comparing`() throws {
+        let list = try holder.list("ints")
+        let token = try world.observe(list, told)
+        let heard = try world.told(told) { _ in
+            for number in 0..<3000 {
+                try list.insert(.int(100), at: number % 2 == 0 ? 0 : list.count())
+            }
+        }
+        let places = Array(0..<1500) + Array(1510..<3010)
+        #expect(heard == ["ins\(places)"])
+        token.invalidate()
+    }
+}

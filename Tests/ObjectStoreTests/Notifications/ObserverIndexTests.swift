@@ -1,0 +1,101 @@
+import ColumnStorage
+import Testing
+
+@testable import ObjectStore
+
+/// Whom a commit reaches: those that depend on what it changed, and nobody else.
+@Suite struct ObserverIndexTests {
+    private let world: ObservedWorld
+    private var pump: NotificationPump { world.store.notifications }
+
+    init() throws {
+        world = try ObservedWorld()
+    }
+
+    /// The observers that a write makes the pump ask.
+    private func concerned(_ body: () throws -> Void) throws -> [String] {
+        try world.store.write(body)
+        defer { world.stores.settle() }
+        return pump.tracked.values.map(\.name).sorted()
+    }
+
+    @Test func `of ten thousand observers only the concerned one is asked`() throws {
+        try world.store.write {
+            for number in 0..<10_000 {
+                try world.store.create("Keyed", .dictionary(["id": .int(Int64(number))]))
+            }
+        }
+        var calls = 0
+        var tokens: [NotificationToken] = []
+        let keyed = try world.store.schema.require("Keyed")
+        for number in 0..<10_000 {
+            let object = LiveObject(.store(world.store), keyed, ObjectKey(rawValue: Int64(number)))
+            tokens.append(try object.observe(name: "\(number)") { _ in calls += 1 })
+        }
+        #expect(try concerned { try world.object(7, of: "Keyed").set("value", .int(1)) } == ["7"])
+        #expect(calls == 1)
+        #expect(try concerned { try world.set(world.object(1), 3) } == [])
+        #expect(try concerned { try world.store.delete(world.object(8, of: "Keyed")) } == ["8"])
+        #expect(calls == 2)
+        #expect(!tokens[8].isValid)
+        tokens.removeAll()
+        #expect(pump.observers.isEmpty && pump.index.isEmpty && pump.filed.isEmpty)
+    }
+
+    @Test func `each kind of observer is asked for what it depends on`() throws {
+        let holder = try world.holder()
+        world.stores.settle()
+        let target = try world.object(3, of: "Target")
+        let tokens = [
+            try world.store.observe(
+                world.query("Obj", "value > 3"), keyPaths: ["text"], name: "query", { _ in }),
+            try world.store.observe(
+                world.query("Obj"), keyPaths: ["link.value"], name: "path", { _ in }),
+            try holder.list("ints").observe(name: "ints", { _ in }),
+            try holder.list("targets").observe(keyPaths: ["value"], name: "targets", { _ in }),
+            try world.object(1).observe(name: "object", { _ in }),
+            try world.object(1).observe(keyPaths: ["linkings.value"], name: "linkings", { _ in }),
+            try Results(
+                backlinks: target.classSchema.requireProperty("origin"), of: target
+            ).observe(keyPaths: ["text"], name: "origin", { _ in }),
+        ]
+        world.stores.settle()
+        let object = try world.object(1)
+        #expect(
+            try concerned { try object.set("value", .int(5)) } == ["linkings", "object", "query"])
+        #expect(
+            try concerned { try object.set("text", .null) }
+                == ["linkings", "object", "origin", "query"])
+        #expect(
+            try concerned { try object.set("link", .object(target.reference)) }
+                == ["linkings", "object", "origin", "path"])
+        #expect(
+            try concerned { try target.set("value", .int(5)) } == ["origin", "path", "targets"])
+        #expect(try concerned { try target.set("value2", .int(5)) } == ["origin"])
+        #expect(try concerned { try holder.list("ints").append([.int(4)]) } == ["ints", "targets"])
+        #expect(
+            try concerned { try world.store.create("Obj", .dictionary([:])) }
+                == ["origin", "path", "query"])
+        #expect(
+            try concerned { try world.store.create("Linking", .dictionary([:])) } == ["linkings"])
+        #expect(tokens[0].dependencies == ["Obj", "Obj.text", "Obj.value"])
+        #expect(
+            tokens[5].dependencies == ["Linking", "Linking.link", "Linking.value", "a Obj"])
+        #expect(tokens[2].dependencies == ["a Holder"])
+        #expect(tokens[0].cost == "looks only at objects that a commit touches")
+    }
+
+    @Test func `a version is kept only for observers that have still to leave it`() throws {
+        let token = try world.store.observe(world.query("Obj"), { _ in })
+        world.stores.settle()
+        for _ in 0..<10 {
+            try world.store.write { try world.store.create("Other", .dictionary([:])) }
+        }
+        #expect(pump.versions.isEmpty && pump.tracked.isEmpty)
+        try world.store.write { try world.set(world.object(1), 3) }
+        #expect(pump.versions.count == 1)
+        world.stores.settle()
+        #expect(pump.versions.isEmpty && pump.seenBy.isEmpty)
+        token.invalidate()
+    }
+}

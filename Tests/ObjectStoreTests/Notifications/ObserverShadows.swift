@@ -1,0 +1,344 @@
+import ColumnStorage
+import Testing
+
+@testable import ObjectStore
+
+/// An observer, and what it must have been told.
+protocol Shadow: AnyObject {
+    /// Whether it is told only after some time.
+    var isDelayed: Bool { get }
+
+    /// Compares what was told since the last time with what a comparison finds.
+    func check(_ now: StoreView, _ store: Store) throws
+}
+
+private let paces: [ObserverPace?] = [
+    nil, nil, nil, .debounce(.seconds(1)), .throttle(.seconds(2)),
+]
+
+/// An observer of a query of any kind.
+final class QueryShadow: Shadow {
+    private static let predicates = [
+        "", "value > 3 and value < 15", "link.value > 4", "link == nil or value < 9",
+        "link.link.value < 5", "any targets.value > 6", "targets.@count > 1", "text beginswith 'a'",
+        "linkings.@count > 0", "second.value == link.value", "targets.@sum.value > 10",
+        "all targets.value > 2", "subquery(targets, $t, $t.value > 5).@count > 1",
+        "@links.Linking.link.value > 5",
+    ]
+    private static let sorts: [[(path: String, ascending: Bool)]] = [
+        [], [("value", true)], [("value", false), ("text", true)], [("link.value", true)],
+        [("link.link.value", false), ("value", true)],
+    ]
+    private static let keyPaths = [
+        "value", "text", "link", "link.value", "link.link.value", "targets", "targets.value",
+        "targets.link.value", "linkings", "linkings.value", "link.origin", "link.origin.text",
+        "link.holders.value", "*", "link.*", "*.value",
+    ]
+
+    private let description: String
+    private let query: Query
+    private let paths: [PropertyPath]
+    private let isLimited: Bool
+    private let pace: ObserverPace?
+    private var keys: [ObjectKey] = []
+    private var seen: StoreView
+    private var told: [CollectionChange] = []
+    private var calls = 0
+    private var isOver = false
+    private var token: NotificationToken?
+
+    var isDelayed: Bool { pace != nil }
+
+    init(_ world: ObservedWorld, using random: inout SplitMix) throws {
+        let store = world.store
+        let schema = store.schema
+        let obj = try schema.require("Obj")
+        let text = Self.predicates.randomElement(using: &random)!
+        let targets = QueryEvaluator.keys(
+            of: Query(all: try schema.require("Target")), in: store.view
+        ).array
+        var query = Query(all: obj)
+        var description = ""
+        // A list, or backlinks through a link or a list, of whatever object there is.
+        if let target = targets.randomElement(using: &random) {
+            let link = obj.property(named: "link")!.column
+            let list = obj.property(named: "targets")!.column
+            switch Int.random(in: 0..<8, using: &random) {
+            case 0:
+                query = Query(.backlinks(obj.table, link, target), of: obj.table)
+                description = "linking to \(target) "
+            case 1:
+                query = Query(.backlinks(obj.table, list, target), of: obj.table)
+                description = "holding \(target) "
+            default: break
+            }
+        }
+        if !text.isEmpty { query = try query.filtered(text, [], schema: schema) }
+        description += text
+        func sort() throws {
+            let sort = Self.sorts.randomElement(using: &random)!
+            if !sort.isEmpty { query = try query.sorted(sort, schema: schema) }
+            description += " sorted \(sort.map(\.path))"
+        }
+        try sort()
+        switch Int.random(in: 0..<6, using: &random) {
+        case 0: query = try query.distinct(["value"], schema: schema)
+        case 1: query = try query.distinct(["link.value", "text"], schema: schema)
+        default: break
+        }
+        if Int.random(in: 0..<4, using: &random) == 0 { try sort() }
+        let limits = [0, 1, 3, 7, 100]
+        var isLimited = false
+        if Int.random(in: 0..<3, using: &random) == 0 {
+            query = try query.limited(to: limits.randomElement(using: &random)!)
+            isLimited = true
+            if Int.random(in: 0..<5, using: &random) == 0 { try sort() }
+        }
+        self.isLimited = isLimited
+        self.query = query
+        let texts = (0..<Int.random(in: 0...2, using: &random)).map { _ in
+            Self.keyPaths.randomElement(using: &random)!
+        }
+        pace = paces.randomElement(using: &random)!
+        self.description =
+            description + " \(query.steps.count) steps, \(texts), \(String(describing: pace))"
+        // The names that the stars stand for, spelled out by hand.
+        paths = try texts.flatMap { text -> [String] in
+            switch text {
+            case "*": obj.properties.map(\.name)
+            case "link.*": try schema.require("Target").properties.map { "link." + $0.name }
+            case "*.value": ["link", "second", "targets", "linkings"].map { $0 + ".value" }
+            default: [text]
+            }
+        }.map { try PropertyPath.parse($0, class: obj, schema: schema) }
+        seen = try frozen(store)
+        token = try store.observe(query, keyPaths: texts, pace: pace) { [unowned self] change in
+            calls += 1
+            if case .initial = change.kind {
+                #expect(calls == 1)
+                keys = QueryEvaluator.keys(of: query, in: store.view).array
+                seen = try frozen(store)
+                isOver = !change.isCollectionValid
+            } else {
+                told.append(change)
+            }
+        }
+    }
+
+    func check(_ now: StoreView, _ store: Store) throws {
+        #expect(calls > 0)
+        guard !isOver else { return #expect(told.isEmpty, "\(description) was told after its end") }
+        defer {
+            seen = now
+            told = []
+        }
+        let new = QueryEvaluator.keys(of: query, in: now).array
+        if let last = told.last, !last.isCollectionValid {
+            isOver = true
+            return #expect(new.isEmpty)
+        }
+        // A throttled observer may be told twice, at the beginning of its pause and at its end.
+        guard told.count < 2 else {
+            keys = told.reduce(keys) { Self.keys(after: $1, $0) }
+            return #expect(keys == new, "\(description)")
+        }
+        let changes = try #require(
+            try store.view.snapshot.changes(from: seen.version, to: now.version))
+        let oracle = Oracle(before: seen, now: now, changes: changes, paths: paths)
+        let obj = try now.schema.require("Obj")
+        let both = Set(keys).intersection(new)
+        let touched = both.filter { oracle.isTouched(obj, $0) }
+        let expected = SequenceDifference.changes(from: keys, to: new, isTouched: touched.contains)
+        guard let told = told.first else {
+            return #expect(expected.isEmpty, "\(description) was told nothing")
+        }
+        var applied = keys
+        for position in told.deletions.reversed() { applied.remove(at: position) }
+        for position in told.insertions { applied.insert(new[position], at: position) }
+        #expect(applied == new, "\(description)")
+        #expect(!told.positions.isEmpty)
+        if isLimited {
+            // The rows that blame the least in all are not always the least among the first.
+            #expect(told.deletions.count >= expected.deletions.count, "\(description)")
+        } else {
+            #expect(told.deletions.count == expected.deletions.count, "\(description)")
+            #expect(told.insertions.count == expected.insertions.count, "\(description)")
+        }
+        #expect(told.deletions.map { keys[$0] } == told.positions.deletedKeys)
+        #expect(told.insertions.map { new[$0] } == told.positions.insertedKeys)
+        let moved = Set(told.positions.deletedKeys).intersection(told.positions.insertedKeys)
+        let modified = Set(told.positions.modifiedKeys)
+        #expect(modified.union(moved) == touched.union(moved), "\(description)")
+        #expect(told.modifications.map { keys[$0] } == told.positions.modifiedKeys)
+        #expect(told.modificationsNew.map { new[$0] } == told.positions.modifiedKeys)
+        #expect(told.modificationsNew == told.modificationsNew.sorted())
+        keys = new
+    }
+
+    /// What a change makes of keys.
+    private static func keys(
+        after change: CollectionChange, _ keys: [ObjectKey]
+    ) -> [ObjectKey] {
+        var keys = keys
+        for position in change.deletions.reversed() { keys.remove(at: position) }
+        for (position, key) in zip(change.insertions, change.positions.insertedKeys) {
+            keys.insert(key, at: position)
+        }
+        return keys
+    }
+}
+
+/// An observer of a list, set or map, of objects or of plain values.
+final class ListShadow: Shadow {
+    private let list: any LiveCollection
+    private let read: () throws -> [Value]
+    private let pace: ObserverPace?
+    private var values: [Value] = []
+    private var seen: StoreView
+    private var told: [CollectionChange] = []
+    private var isOver = false
+    private var token: NotificationToken?
+
+    var isDelayed: Bool { pace != nil }
+
+    init?(_ world: ObservedWorld, using random: inout SplitMix) throws {
+        let store = world.store
+        let name = ["Holder", "Bag"].randomElement(using: &random)!
+        let classSchema = try store.schema.require(name)
+        let keys = QueryEvaluator.keys(of: Query(all: classSchema), in: store.view).array
+        guard let key = keys.randomElement(using: &random) else { return nil }
+        let owner = LiveObject(.store(store), classSchema, key)
+        let isOfObjects = Bool.random(using: &random)
+        if name == "Holder" {
+            let observed = try owner.list(isOfObjects ? "targets" : "ints")
+            (list, read) = (observed, observed.values)
+        } else if Bool.random(using: &random) {
+            let observed = try owner.set(isOfObjects ? "links" : "ints")
+            (list, read) = (observed, observed.values)
+        } else {
+            let observed = try owner.map(isOfObjects ? "things" : "names")
+            (list, read) = (observed, observed.values)
+        }
+        pace = paces.randomElement(using: &random)!
+        seen = try frozen(store)
+        token = try list.observe(pace: pace) { [unowned self] change in
+            if case .initial = change.kind {
+                if change.isCollectionValid { values = try read() } else { isOver = true }
+                seen = try frozen(store)
+            } else {
+                told.append(change)
+                if change.isCollectionValid { apply(change, try read()) }
+            }
+        }
+    }
+
+    /// Applies a change to what was known: whatever is not named must be as it was.
+    private func apply(_ change: CollectionChange, _ new: [Value]) {
+        for position in change.deletions.reversed() { values.remove(at: position) }
+        for position in change.insertions { values.insert(new[position], at: position) }
+        for position in change.modificationsNew { values[position] = new[position] }
+        #expect(values == new)
+        #expect(change.modifications == change.modifications.sorted())
+        #expect(change.modificationsNew == change.modificationsNew.sorted())
+        if change.isOfValues {
+            #expect(change.insertedValues == change.insertions.map { new[$0] })
+        } else {
+            #expect(change.insertedObjects.map(Value.object) == change.insertions.map { new[$0] })
+            #expect(
+                change.modifiedObjects.map(Value.object) == change.modificationsNew.map { new[$0] })
+        }
+    }
+
+    func check(_ now: StoreView, _ store: Store) throws {
+        guard !isOver else { return #expect(told.isEmpty) }
+        defer {
+            seen = now
+            told = []
+        }
+        if let last = told.last, !last.isCollectionValid {
+            isOver = true
+            return #expect(!list.isValid)
+        }
+        let new = try read()
+        #expect(values == new, "\(list.property.name) was told nothing")
+        guard told.count < 2, list.property.type == .object else { return }
+        let changes = try #require(
+            try store.view.snapshot.changes(from: seen.version, to: now.version))
+        let oracle = Oracle(before: seen, now: now, changes: changes, paths: [])
+        let target = try now.schema.require("Target")
+        let named = Set(told.first?.modificationsNew ?? []).union(told.first?.insertions ?? [])
+        for (position, value) in new.enumerated() {
+            guard case .object(let object) = value, seen.isPresent(object) else { continue }
+            if oracle.isTouched(target, object.key) {
+                #expect(named.contains(position), "a modified element was not told")
+            }
+        }
+    }
+}
+
+/// An observer of one object.
+final class ObjectShadow: Shadow {
+    private static let keyPaths = [
+        "value", "text", "link", "link.value", "link.link.value", "targets", "targets.value",
+        "linkings", "linkings.value", "link.origin.text",
+    ]
+
+    private let object: LiveObject
+    private let paths: [PropertyPath]
+    private let pace: ObserverPace?
+    private var seen: StoreView
+    private var told: [ObjectChange] = []
+    private var isOver = false
+    private var token: NotificationToken?
+
+    var isDelayed: Bool { pace != nil }
+
+    init?(_ world: ObservedWorld, using random: inout SplitMix) throws {
+        let store = world.store
+        let obj = try store.schema.require("Obj")
+        let keys = QueryEvaluator.keys(of: Query(all: obj), in: store.view).array
+        guard let key = keys.randomElement(using: &random) else { return nil }
+        object = LiveObject(.store(store), obj, key)
+        let texts = (0..<Int.random(in: 0...2, using: &random)).map { _ in
+            Self.keyPaths.randomElement(using: &random)!
+        }
+        paths = try texts.map { try PropertyPath.parse($0, class: obj, schema: store.schema) }
+        pace = paces.randomElement(using: &random)!
+        seen = try frozen(store)
+        token = try object.observe(keyPaths: texts, pace: pace) { [unowned self] in told.append($0)
+        }
+    }
+
+    func check(_ now: StoreView, _ store: Store) throws {
+        guard !isOver else { return #expect(told.isEmpty) }
+        defer {
+            seen = now
+            told = []
+        }
+        guard now.isPresent(object.reference) else {
+            isOver = true
+            if case .deleted? = told.last?.kind { return }
+            Issue.record("the deletion was not told")
+            return
+        }
+        let changes = try #require(
+            try store.view.snapshot.changes(from: seen.version, to: now.version))
+        let oracle = Oracle(before: seen, now: now, changes: changes, paths: paths)
+        let modified = changes.tables[object.classSchema.table]?.modified ?? [:]
+        var expected: Set<String> = []
+        if paths.isEmpty {
+            for property in object.classSchema.properties where !property.isBacklinks {
+                if modified[property.column]?.contains(object.key) == true {
+                    expected.insert(property.name)
+                }
+            }
+        } else {
+            for path in paths where oracle.isTouched(path.components[...], object.key) {
+                expected.insert(path.components[0].property.name)
+            }
+        }
+        let names = told.flatMap(\.properties).map(\.name)
+        #expect(Set(names) == expected, "\(paths.map(\.description))")
+        if told.count == 1 { #expect(names.count == expected.count) }
+    }
+}

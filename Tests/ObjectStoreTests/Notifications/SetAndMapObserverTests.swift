@@ -1,0 +1,169 @@
+import ColumnStorage
+import ObjectStore
+import Testing
+
+/// Group 4 of the catalogue, sets and maps.
+@Suite struct SetAndMapObserverTests {
+    private let world: ObservedWorld
+    private let owner: LiveObject
+    private let told = Told()
+
+    init() throws {
+        world = try ObservedWorld()
+        let world = world
+        owner = try world.store.write {
+            try world.store.create(
+                "Bag",
+                .dictionary([
+                    "ints": .list([.int(1), .int(3), .int(5)]),
+                    "links": .list(
+                        try [2, 4, 6].map { .object(try world.object($0, of: "Target").reference) }),
+                    "names": .dictionary(["key0": .int(0), "key1": .int(1), "key3": .int(3)]),
+                    "things": .dictionary([
+                        "a": .object(try world.object(1, of: "Target").reference),
+                        "b": .object(try world.object(2, of: "Target").reference),
+                    ]),
+                ]))
+        }
+        world.stores.settle()
+    }
+
+    private func observe(
+        _ collection: some LiveCollection, _ told: Told, _ keyPaths: [String] = []
+    ) throws -> NotificationToken {
+        let token = try collection.observe(keyPaths: keyPaths, told.hear)
+        world.stores.settle()
+        #expect(told.news() == ["initial"])
+        return token
+    }
+
+    private func hear(_ body: () throws -> Void) throws -> [String] {
+        try world.told(told) { _ in try body() }
+    }
+
+    @Test func `4.40 and 4.42 elements enter a set at their place, equal ones do not`() throws {
+        let set = try owner.set("ints")
+        let token = try observe(set, told)
+        #expect(try hear { try set.insert(.int(4)) } == ["ins[2]"])
+        #expect(try hear { try set.insert(.int(4)) } == [])
+        #expect(try hear { try set.remove(.int(3)) } == ["del[1]"])
+        #expect(try hear { try set.remove(.int(3)) } == [])
+        token.invalidate()
+    }
+
+    @Test func `4.43 clearing a set deletes every element`() throws {
+        let set = try owner.set("links")
+        let token = try observe(set, told)
+        let heard = try hear {
+            try set.removeAll()
+            try set.insert(.object(world.object(4, of: "Target").reference))
+        }
+        #expect(heard == ["del[0, 1, 2] ins[0]"])
+        #expect(try hear { try set.removeAll() } == ["del[0]"])
+        token.invalidate()
+    }
+
+    @Test func `4.44 to 4.46 other sets do not matter, members and the owner do`() throws {
+        let set = try owner.set("links")
+        let token = try observe(set, told)
+        #expect(try hear { try owner.set("ints").insert(.int(9)) } == [])
+        #expect(try hear { try world.set(world.object(4, of: "Target"), 99) } == ["mod[1]"])
+        #expect(try hear { try world.store.delete(world.object(4, of: "Target")) } == ["del[1]"])
+        #expect(try hear { try world.store.delete(owner) } == ["del[0, 1] gone"])
+        #expect(!token.isValid)
+    }
+
+    @Test func `4.47 set algebra is told by element`() throws {
+        let set = try owner.set("ints")
+        let token = try observe(set, told)
+        #expect(try hear { try set.formUnion([.int(0), .int(3), .int(7)]) } == ["ins[0, 4]"])
+        #expect(try hear { try set.formIntersection([.int(0), .int(7)]) } == ["del[1, 2, 3]"])
+        token.invalidate()
+    }
+
+    @Test func `6.31 a filter of a set looks at its objects`() throws {
+        let token = try observe(owner.set("links"), told, ["value"])
+        #expect(try hear { try world.set(world.object(2, of: "Target"), 5) } == ["mod[0]"])
+        #expect(try hear { try world.set(world.object(2, of: "Target"), "value2", 5) } == [])
+        token.invalidate()
+    }
+
+    /// Observes a map and tells its keys.
+    private func keys(_ map: LiveMap, _ keyPaths: [String] = []) throws -> NotificationToken {
+        let told = told
+        let token = try map.observe(keyPaths: keyPaths) { change in
+            if case .initial = change.kind { return }
+            let parts = [
+                ("del", change.deletedKeys), ("ins", change.insertedKeys),
+                ("mod", change.modifiedKeys),
+            ].filter { !$0.1.isEmpty }.map { "\($0.0) \($0.1.joined(separator: ","))" }
+            told.calls.append(
+                parts.joined(separator: " ") + (change.isCollectionValid ? "" : " gone"))
+        }
+        world.stores.settle()
+        return token
+    }
+
+    @Test func `4.51 to 4.55 a map tells its keys`() throws {
+        let map = try owner.map("names")
+        let token = try keys(map)
+        #expect(try hear { try map.set(.int(2), forKey: "key2") } == ["ins key2"])
+        #expect(try hear { try map.set(.int(7), forKey: "key1") } == ["mod key1"])
+        #expect(try hear { try map.set(.int(7), forKey: "key1") } == ["mod key1"])
+        #expect(try hear { try map.removeValue(forKey: "key3") } == ["del key3"])
+        let heard = try hear {
+            try map.set(.int(5), forKey: "key1")
+            try map.removeValue(forKey: "key0")
+            try map.set(.int(5), forKey: "a")
+        }
+        #expect(heard == ["del key0 ins a mod key1"])
+        #expect(try hear { try map.removeAll() } == ["del a,key1,key2"])
+        token.invalidate()
+    }
+
+    @Test func `4.56 and 4.57 deleting the owner is the last call of a map`() throws {
+        let token = try keys(owner.map("names"))
+        #expect(try hear { try world.store.delete(owner) } == ["del key0,key1,key3 gone"])
+        #expect(!token.isValid)
+    }
+
+    @Test func `4.58 and 4.59 objects of a map are modified, also when they go`() throws {
+        let map = try owner.map("things")
+        let token = try keys(map)
+        #expect(try hear { try world.set(world.object(1, of: "Target"), 99) } == ["mod a"])
+        #expect(try hear { try world.store.delete(world.object(2, of: "Target")) } == ["mod b"])
+        #expect(try map.count() == 2)
+        #expect(try hear { try map.removeValue(forKey: "a") } == ["del a"])
+        token.invalidate()
+    }
+
+    @Test func `4.61 keys stand in byte order`() throws {
+        let token = try observe(owner.map("names"), told)
+        let map = try owner.map("names")
+        #expect(try hear { try map.set(.int(1), forKey: "key") } == ["ins[0]"])
+        #expect(try hear { try map.set(.int(1), forKey: "key2") } == ["ins[3]"])
+        token.invalidate()
+    }
+
+    @Test func `6.32 a filter of a map looks at its objects`() throws {
+        let map = try owner.map("things")
+        let token = try keys(map, ["value"])
+        #expect(try hear { try world.set(world.object(1, of: "Target"), 5) } == ["mod a"])
+        #expect(try hear { try world.set(world.object(1, of: "Target"), "value2", 5) } == [])
+        let linker = try world.object(3)
+        #expect(try hear { try world.store.delete(linker) } == [])
+        token.invalidate()
+        let back = try keys(map, ["origin.text"])
+        #expect(try hear { try world.object(1).set("text", .string("x")) } == ["mod a"])
+        back.invalidate()
+    }
+
+    @Test func `key paths of plain values are refused`() throws {
+        _ = storeError(.invalidQuery) {
+            _ = try owner.map("names").observe(keyPaths: ["x"]) { _ in }
+        }
+        _ = storeError(.invalidQuery) {
+            _ = try owner.set("ints").observe(keyPaths: ["x"]) { _ in }
+        }
+    }
+}

@@ -1,0 +1,204 @@
+import LuaHost
+import ObjectStore
+import StoreBindings
+import Testing
+
+/// Observers of lists and single values, delays, and what tokens tell, as scripts see them.
+@Suite struct CollectionObserverTests {
+    let session: Session
+    init() throws { session = try Session() }
+
+    @Test func `a list of objects tells positions and objects`() {
+        session.expect(
+            """
+            local ann = store:write(function() return store:create("Person", { name = "Ann" }) end)
+            local rex, log = dog { id = 1, name = "Rex" }, {}
+            local max = dog { id = 2, name = "Max" }
+            local token = ann.dogs:observe(function(change)
+                if not ann:is_valid() then assert(not change.collection:is_valid()) return end
+                assert(change.collection == ann.dogs)
+                if change.type == "initial" then log[#log + 1] = "initial" return end
+                for i, d in ipairs(change:inserted()) do log[#log + 1] = "+" .. d.name .. change.insertions[i] end
+                for i, d in ipairs(change:deleted()) do log[#log + 1] = "-" .. d.name .. change.deletions[i] assert(d:is_frozen()) end
+                for i, d in ipairs(change:modified()) do
+                    log[#log + 1] = "~" .. d.name .. change.modifications_new[i]
+                    for _, p in ipairs(change:properties(i)) do log[#log + 1] = p.name end
+                end
+            end)
+            turn()
+            store:write(function() ann.dogs:append(rex, max) end) turn()
+            store:write(function() max.age = 3 ann.dogs:remove(1) end) turn()
+            store:write(function() store:delete(max) end) turn()
+            local text = table.concat(log, " ")
+            assert(text == "initial +Rex1 +Max2 -Rex1 ~Max1 age -Max1", text)
+            store:write(function() store:delete(ann) end) turn()
+            assert(not token.is_valid)
+            """)
+        #expect(session.holds == 0)
+    }
+
+    @Test func `a list of plain values tells positions and values`() {
+        session.expect(
+            """
+            local rex, log = dog(), {}
+            store:write(function() rex.marks = { 1, 2, 3 } end)
+            local token = rex.marks:observe(function(change)
+                log = { type = change.type, ins = change:inserted(), del = change:deleted(), mod = change:modified(),
+                        at = change.insertions, from = change.deletions, where = change.modifications,
+                        valid = change.collection:is_valid() }
+            end)
+            turn()
+            assert(log.type == "initial" and #log.ins == 0)
+            store:write(function() rex.marks[2] = 20 rex.marks:remove(1) rex.marks:append(4, 5) end)
+            turn()
+            assert(same(log.ins, { 4, 5 }) and same(log.at, { 3, 4 }))
+            assert(same(log.del, { 1 }) and same(log.from, { 1 }))
+            assert(same(log.mod, { 20 }) and same(log.where, { 2 }))
+            assert(code(function() rex.marks:observe(print, { keypaths = { "x" } }) end) == "invalid_query")
+            store:write(function() store:delete(rex) end) turn()
+            assert(log.valid == false and same(log.from, { 1, 2, 3, 4 }) and not token.is_valid)
+            """)
+    }
+
+    @Test func `a set tells values and a map tells keys`() throws {
+        let session = try Session(
+            """
+            Bag = { id = "int primary", tags = "string<>", ages = "int{}", friends = "Bag{}" }
+            """)
+        session.expect(
+            """
+            local bag, other = store:write(function()
+                local other = store:create("Bag", { id = 2 })
+                return store:create("Bag", { id = 1, tags = { "b", "d" }, ages = { Ann = 3, Bob = 4 }, friends = { x = other } }), other
+            end)
+            local function listen(collection)
+                local seen = {}
+                seen.token = collection:observe(function(change)
+                    if change.type == "initial" then return end
+                    seen.ins, seen.del, seen.mod = change.insertions, change.deletions, change.modifications
+                    seen.new, seen.came, seen.went = change.modifications_new, change:inserted(), change:deleted()
+                    seen.changed, seen.collection = change:modified(), change.collection
+                    if #seen.mod > 0 then seen.properties = change:properties(1) end
+                end)
+                turn()
+                return seen
+            end
+            local tags, ages, friends = listen(bag.tags), listen(bag.ages), listen(bag.friends)
+            store:write(function() bag.tags:add("c") bag.tags:remove("b") bag.ages.Cleo = 1 bag.ages.Ann = nil bag.ages.Bob = 5 end) turn()
+            assert(same(tags.ins, { 1 }) and same(tags.came, { "c" }) and same(tags.del, { 1 }) and same(tags.went, { "b" }))
+            assert(tags.collection == bag.tags)
+            assert(same(ages.ins, { "Cleo" }) and same(ages.del, { "Ann" }) and same(ages.mod, { "Bob" }) and same(ages.new, { "Bob" }))
+            assert(same(ages.came, { 1 }) and same(ages.went, { 3 }) and same(ages.changed, { 5 }) and ages.collection == bag.ages)
+            store:write(function() other.tags:add("z") end) turn()
+            assert(same(friends.mod, { "x" }) and friends.changed[1] == other and friends.properties[1].name == "tags")
+            store:write(function() bag.friends.x = nil store:delete(other) end) turn()
+            assert(same(friends.del, { "x" }) and friends.went[1]:is_frozen() and friends.went[1].id == 2)
+            local whole = bag:observe_value("ages", function(new, old) count = #new assert(old == nil) end)
+            store:write(function() bag.ages:clear() end) turn()
+            assert(count == 0 and same(ages.del, { "Bob", "Cleo" }))
+            """)
+    }
+
+    @Test func `single values are told one by one, collections as a whole`() {
+        session.expect(
+            """
+            local rex, log = dog { age = 1 }, {}
+            local a = rex:observe_value("age", function(new, old) log[#log + 1] = tostring(old) .. ">" .. tostring(new) end)
+            local b = rex:observe_value("toys", function(new, old) log[#log + 1] = #new .. " toys" assert(old == nil) end, { name = "toys" })
+            store:write(function() rex.name = "New" end) turn()
+            assert(#log == 0 and a:stats().calls == 0)
+            store:write(function() rex.age = 2 end) turn()
+            store:write(function() rex.age = nil rex.toys:append { label = "ball", price = 2 } end) turn()
+            local text = table.concat(log, " ")
+            assert(text == "1>2 2>nil 1 toys", text)
+            assert(b.name == "toys")
+            store:write(function() store:delete(rex) end) turn()
+            assert(#log == 3 and not a.is_valid and not b.is_valid)
+            """)
+    }
+
+    @Test func `why and stats tell what happened, what it depends on and what it costs`() {
+        session.expect(
+            """
+            local rex = dog { owner = { name = "Ann" } }
+            local token = store:objects("Dog"):where("age > 3"):observe(function() end, { keypaths = { "name", "owner.name" }, name = "adults" })
+            turn()
+            assert(token:why() == nil)
+            store:write(function() rex.age = 7 end) turn()
+            store:write(function() rex.owner.dogs:append(rex) rex.name = "Max" end) turn()
+            local why = token:why()
+            assert(why.version == store.version and why.transaction == why.version and why.previous_version < why.version)
+            assert(why.count == 1 and why.objects[1] == rex and why.keypath == "name")
+            assert(same(why.properties, { "name" }))
+            local stats = token:stats()
+            assert(stats.calls == 3 and stats.name == "adults" and stats.last_us >= 0 and stats.where:find("^test.lua:"))
+            assert(same(stats.depends_on, { "Dog", "Dog.age", "Dog.name", "Dog.owner", "Person.name" }), table.concat(stats.depends_on, " "))
+            assert(stats.cost == "looks only at objects that a commit touches", stats.cost)
+            local text = store:objects("Dog"):sorted("age"):limit(3):explain()
+            assert(text:find("an observer looks only at objects that a commit touches; runs the query again when", 1, true), text)
+            assert(rex.toys:where("price > 1"):explain():find("an observer runs the query again after", 1, true))
+            """)
+    }
+
+    @Test func `wrong options say what is right`() {
+        session.expect(
+            """
+            local dogs = store:objects "Dog"
+            assert(message(dogs.observe, dogs, print, { debounce = -1 }):find("number of seconds"))
+            assert(message(dogs.observe, dogs, print, { debounce = 0 / 0 }):find("number of seconds"))
+            assert(message(dogs.observe, dogs, print, { throttle = "soon" }):find("number of seconds"))
+            assert(message(dogs.observe, dogs, print, { throttle = 1, debounce = 1 }):find("either"))
+            assert(code(store.observe, store, print, { throttle = 1 }) == "invalid_argument")
+            """)
+    }
+
+    @Test func `a token that is collected is explained once`() {
+        session.expect(
+            """
+            store:objects("Dog"):observe(function() end, { name = "lost" })
+            store:objects("Dog"):observe(function() end)
+            collectgarbage() collectgarbage()
+            local token = store:objects("Dog"):observe(function() end)
+            token:invalidate()
+            token = nil
+            collectgarbage() collectgarbage()
+            """)
+        #expect(session.hints.count == 1)
+        #expect(session.hints.first?.contains("nothing holds its token") == true)
+        #expect(session.holds == 0)
+    }
+
+    @Test func `queued writes run one in a turn, in order, and wait for an open write`() {
+        session.expect(
+            """
+            local order = {}
+            store:begin_write()
+            for i = 1, 3 do
+                store:write_async(function()
+                    order[#order + 1] = i
+                    if i == 2 then error("second") end
+                    store:create("Toy", { "toy" .. i, i })
+                end, function(err) order[#order + 1] = "failed" end)
+            end
+            turn()
+            assert(#order == 0)
+            store:cancel_write()
+            turn()
+            assert(same(order, { 1, 2, "failed", 3 }), table.concat(order, " "))
+            assert(#store:objects("Toy") == 2 and not store.is_in_write)
+            """)
+        #expect(session.holds == 0)
+    }
+
+    @Test func `a queued write whose store is closed first is told so`() {
+        session.expect(
+            """
+            local other = moonpool.open { in_memory = "queued-and-closed", schema = { Toy = { label = "string" } } }
+            other:write_async(function() ran = true end, function(err) why = err.code end)
+            other:close()
+            turn()
+            assert(not ran and why == "closed")
+            """)
+        #expect(session.holds == 0)
+    }
+}
