@@ -68,7 +68,7 @@ let package = Package(
         .executableTarget(
             name: "moonpool",
             dependencies: [
-                "REPL", "ScriptHost", "LuaHost", "EventLoops",
+                "REPL", "ScriptHost", "ObjectStore", "LuaHost", "EventLoops",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: safe),

@@ -11,7 +11,12 @@ final class StoreConnection: BindingHost {
     /// Gets the errors of observers and queued writes.
     var onError: (_ error: any Error, _ source: String, _ token: LuaValue) -> Void = { _, _, _ in }
 
-    init(loop: EventLoop) { self.loop = loop }
+    let scriptName: String
+
+    init(loop: EventLoop, scriptName: String) {
+        self.loop = loop
+        self.scriptName = scriptName
+    }
 
     /// Gives the state its module.
     func connect(_ state: LuaState) -> StoreModule {

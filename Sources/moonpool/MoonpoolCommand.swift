@@ -11,7 +11,9 @@ struct MoonpoolCommand: ParsableCommand {
             """,
         discussion: Texts.discussion,
         version: Texts.versionLine,
-        subcommands: [RunScripts.self, CheckCommand.self])
+        subcommands: [
+            RunScripts.self, BackupCommand.self, CheckCommand.self, CompactCommand.self,
+        ])
 
     /// Whether a command line with this first word is one for the commands, and not for `lua`'s reading of it.
     static func takes(_ word: String) -> Bool {
