@@ -10,8 +10,8 @@ import Testing
                 Property("id", .int, isPrimary: true),
                 Property("age", .int, isOptional: true, defaultValue: .int(7)),
                 Property("name", .string, defaultValue: .string("Rex")),
-                Property("marks", .int, isList: true),
-                Property("friends", .object, isList: true, target: "Dog"),
+                Property("marks", .int, collection: .list),
+                Property("friends", .object, collection: .list, target: "Dog"),
                 Property("best", .object, target: "Dog"),
             ])
     ]

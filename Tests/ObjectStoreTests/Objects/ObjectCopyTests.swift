@@ -10,9 +10,9 @@ import Testing
                 Property("name", .string, isPrimary: true),
                 Property("age", .int, isOptional: true),
                 Property("friend", .object, target: "Person"),
-                Property("pets", .object, isList: true, target: "Pet"),
+                Property("pets", .object, collection: .list, target: "Pet"),
                 Property("home", .object, target: "Home"),
-                Property("tags", .string, isList: true),
+                Property("tags", .string, collection: .list),
             ]),
         ClassSchema(
             "Pet", [Property("kind", .string), Property("owner", .object, target: "Person")]),

@@ -14,8 +14,8 @@ import Testing
             [
                 Property("id", .int, isPrimary: true),
                 Property("age", .int, defaultValue: .int(0)),
-                Property("friends", .object, isList: true, target: "Dog"),
-                Property("marks", .int, isList: true),
+                Property("friends", .object, collection: .list, target: "Dog"),
+                Property("marks", .int, collection: .list),
             ])
     ]
 
