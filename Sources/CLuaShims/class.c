@@ -53,6 +53,17 @@ static int collect_box(lua_State *L) {
     return 0;
 }
 
+bool shim_box_becomes_object(lua_State *L, int32_t i, shim_class *c, int64_t key) {
+    object *o = check(L, i);
+    if (!o || o->magic != box_magic || c->kind != SHIM_CLASS_LIVE) return false;
+    lua_pushvalue(L, i);
+    empty(L, o);
+    *o = (object){ live_magic, key, c };
+    set_metatable(L, c->metatable);
+    lua_pop(L, 1);
+    return true;
+}
+
 // ---- values
 
 void shim_take(lua_State *L, int32_t i, shim_value *v) { take_value(L, i, v); }

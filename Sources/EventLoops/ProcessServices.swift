@@ -52,6 +52,15 @@ public enum ProcessServices {
         return bytes
     }
 
+    /// How many bytes a file has; nil if there is none.
+    public static func size(of path: String) -> Int? {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : nil
+    }
+
+    /// Makes a write past the system's limit of file sizes an error of that write instead of the process's end.
+    public static func ignoreFileSizeSignal() { signal(SIGXFSZ, SIG_IGN) }
+
     private static func readSome(_ file: Int32, _ buffer: inout [UInt8]) -> Int {
         systemRead(file, &buffer, buffer.count)
     }

@@ -126,6 +126,11 @@ public final class Environment: Sendable {
                 var flags = UInt32(MDB_NOSUBDIR | MDB_NOTLS)
                 if options.readOnly { flags |= UInt32(MDB_RDONLY) }
                 code = mdb_env_open(pointer, path, flags, 0o644)
+                if code == EACCES, options.readOnly, FileLock.isFree(of: path) {
+                    // A folder where this process can write no lock file. LMDB wants a new handle to try again.
+                    mdb_env_close(pointer)
+                    return try RawEnvironment(path, named: path, tableCount: tableCount).pointer
+                }
             }
             if code == 0 { return pointer }
             mdb_env_close(pointer)
@@ -202,6 +207,9 @@ public final class Environment: Sendable {
     /// The oldest version that a read transaction of this process holds; nil when there is none.
     package func oldestVersion() -> UInt64? { readers.withLock { $0.oldest } }
 
+    /// The versions that read transactions of this process hold.
+    package func heldVersions() -> [UInt64] { readers.withLock { $0.versions } }
+
     /// Frees the slots of readers whose process is gone.
     ///
     /// Returns how many.
@@ -212,10 +220,24 @@ public final class Environment: Sendable {
         return Int(dead)
     }
 
-    /// Writes a compact copy of the newest version to `destination`, which must not exist.
-    public func copyCompacted(to destination: String) throws(StorageError) {
-        let code = mdb_env_copy2(pointer, destination, UInt32(MDB_CP_COMPACT))
-        try check(code, "mdb_env_copy2", destination)
+    /// Writes a compact copy of the newest version to `destination`; `isReplacing` allows it to take the place of
+    /// another file, which nobody may have open.
+    ///
+    /// The copy appears when it is whole. Throws `exists`, `inUse`, `diskFull`, `permission`, `notFound`.
+    package func copyCompacted(
+        to destination: String, versionTable: TableName, isReplacing: Bool = false
+    ) throws(StorageError) {
+        let copy = FileCopy(destination: destination, versionTable: versionTable)
+        guard isReplacing, access(destination, F_OK) == 0 else {
+            return try copy.make(of: pointer, isReplacing: isReplacing)
+        }
+        try EnvironmentRegistry.excluding(destination) { () throws(StorageError) in
+            let hasLock = access(destination + "-lock", F_OK) == 0
+            let lock = hasLock ? try FileLock(of: destination) : nil
+            defer { lock?.release() }
+            try copy.make(of: pointer, isReplacing: true)
+            if hasLock { try FileCompaction.announce(destination) }
+        }
     }
 
     /// Closes the file.

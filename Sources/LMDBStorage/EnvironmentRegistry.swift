@@ -49,7 +49,7 @@ public enum EnvironmentRegistry {
         let exists = access(path, F_OK) == 0
         // A writable file is opened writable even for a reader, so that a writer can join later.
         if options.readOnly && exists && access(path, W_OK) == 0
-            && access(folder(of: path), W_OK) == 0
+            && access(Platform.folder(of: path), W_OK) == 0
         {
             options.readOnly = false
         }
@@ -81,6 +81,11 @@ public enum EnvironmentRegistry {
         do throws(StorageError) {
             try FileHeader.check(descriptor, path: path)
             let environment = try Environment(path: path, options: options, tables: tables)
+            // A compaction may have put another file in this one's place before LMDB had it.
+            guard unlinkAtOnce || Self.identity(of: path) == identity else {
+                environment.close()
+                return try open(path, options, tables, unlinkAtOnce, &entries)
+            }
             entries[identity] = Entry(environment: environment, leases: 1)
             if unlinkAtOnce {
                 unlink(path)
@@ -96,9 +101,29 @@ public enum EnvironmentRegistry {
         }
     }
 
-    private static func folder(of path: String) -> String {
-        guard let slash = path.lastIndex(of: "/") else { return "." }
-        return slash == path.startIndex ? "/" : String(path[..<slash])
+    /// Runs something that must not happen while the file is open in this process.
+    ///
+    /// Nobody here opens a file meanwhile. Throws `inUse` if it is open.
+    static func excluding<Result>(
+        _ path: String, _ body: () throws(StorageError) -> Result
+    ) throws(StorageError) -> Result {
+        let result = entries.withLock { entries -> Swift.Result<Result, StorageError> in
+            if let identity = identity(of: path), entries[identity] != nil {
+                return .failure(StorageError(.inUse, call: "this process", file: path))
+            }
+            do throws(StorageError) {
+                return .success(try body())
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    private static func identity(of path: String) -> Identity? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        return Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
     }
 
     fileprivate static func release(_ identity: Identity) {
@@ -123,6 +148,11 @@ public final class EnvironmentLease: Sendable {
     /// The shared environment; valid while the lease lives.
     public let environment: Environment
     private let identity: EnvironmentRegistry.Identity
+
+    /// Whether nobody else in this process has the file open.
+    package var isOnlyOne: Bool {
+        EnvironmentRegistry.entries.withLock { $0[identity]?.leases == 1 }
+    }
 
     init(_ environment: Environment, _ identity: EnvironmentRegistry.Identity) {
         self.environment = environment

@@ -30,6 +30,8 @@ struct ReaderBook: Sendable {
         if held[place].count == 0 { held.remove(at: place) }
     }
 
+    var versions: [UInt64] { held.map(\.version) }
+
     var oldest: UInt64? { held.lazy.map(\.version).min() }
 }
 

@@ -43,6 +43,10 @@ public struct StorageError: Error, Equatable, Sendable {
         public static let mapResized = Code(rawValue: "map_resized")
         /// The environment or snapshot is closed.
         public static let closed = Code(rawValue: "closed")
+        /// There is a file already where one was to be made.
+        public static let exists = Code(rawValue: "exists")
+        /// Somebody else has the file open.
+        public static let inUse = Code(rawValue: "in_use")
         /// Anything else the system reports.
         public static let system = Code(rawValue: "system")
     }
@@ -76,6 +80,7 @@ public struct StorageError: Error, Equatable, Sendable {
     public var message: String {
         switch code {
         case .mapFull: "'\(file)' has reached its maximum size"
+        case .diskFull where rawCode == EFBIG: "the system allows '\(file)' to grow no larger"
         case .diskFull: "no space left on the device of '\(file)'"
         case .readersFull: "too many readers of '\(file)'"
         case .notAStore: "'\(file)' is not a store"
@@ -87,6 +92,8 @@ public struct StorageError: Error, Equatable, Sendable {
         case .writeInProgress: "this thread is already writing to '\(file)'"
         case .mapResized: "another process has made '\(file)' larger than this one has mapped"
         case .closed: "'\(file)' is closed"
+        case .exists: "'\(file)' exists already"
+        case .inUse: "'\(file)' is open in \(call)"
         default: "\(call) failed for '\(file)': \(String(cString: mdb_strerror(rawCode)))"
         }
     }
@@ -99,7 +106,7 @@ public struct StorageError: Error, Equatable, Sendable {
         case MDB_VERSION_MISMATCH: .newerFormat
         case MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_BAD_VALSIZE, MDB_INCOMPATIBLE: .damaged
         case MDB_MAP_RESIZED: .mapResized
-        case ENOSPC, EDQUOT: .diskFull
+        case ENOSPC, EDQUOT, EFBIG: .diskFull
         case EACCES, EPERM, EROFS: .permission
         case ENOENT, ENOTDIR: .notFound
         default: .system

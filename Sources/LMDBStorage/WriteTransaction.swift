@@ -73,7 +73,10 @@ package final class WriteTransaction {
         let lease = lease.take()
         defer { withExtendedLifetime(lease) {} }
         environment.writerThread.store(0, ordering: .relaxed)
-        try check(mdb_txn_commit(ended), "mdb_txn_commit", environment.path)
+        var code = mdb_txn_commit(ended)
+        // LMDB calls a write that was cut short an input/output error.
+        if code == EIO, Platform.hasNoRoom(environment.path) { code = ENOSPC }
+        try check(code, "mdb_txn_commit", environment.path)
         if durability == .async { environment.flusher.request(environment.pointer) }
     }
 

@@ -24,6 +24,20 @@ public struct LuaUserdata: Hashable, Sendable {
         return state.liveObject(at: -1, on: L)
     }
 
+    /// Makes the userdata of a Swift object one of a live object, for everybody who holds it; the Swift object is let
+    /// go of.
+    ///
+    /// False, and nothing has happened, if it is no such userdata or the live object's class is frozen.
+    @discardableResult  // because who has looked knows the answer
+    public func become(_ object: LuaLiveObject) -> Bool {
+        guard let state = reference.home.state else { return false }
+        let L = state.stack
+        _ = shim_reserve(L, 8)
+        state.push(reference, on: L)
+        defer { shim_settop(L, shim_top(L) - 1) }
+        return shim_box_becomes_object(L, shim_top(L), object.type.pointer, object.key)
+    }
+
     /// Whether both are the same userdata.
     public static func == (a: LuaUserdata, b: LuaUserdata) -> Bool {
         a.reference.isSame(as: b.reference)

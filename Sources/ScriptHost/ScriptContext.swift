@@ -47,7 +47,7 @@ public final class ScriptContext {
             ?? state.makeFunction("loadfile") { call in
                 call.answer(.nil, "this script may not load files")
             }
-        stores = StoreConnection(loop: loop)
+        stores = StoreConnection(loop: loop, scriptName: configuration.name)
         storeModule = stores.connect(state)
         let report = configuration.report
         state.onWarning = { report(ScriptReport(warning: $0)) }

@@ -14,7 +14,12 @@ final class StoreConnection: BindingHost {
     /// Gets hints for whoever wrote the script.
     var onHint: (_ text: String) -> Void = { _ in }
 
-    init(loop: EventLoop) { self.loop = loop }
+    let scriptName: String
+
+    init(loop: EventLoop, scriptName: String) {
+        self.loop = loop
+        self.scriptName = scriptName
+    }
 
     /// Gives the state its module.
     func connect(_ state: LuaState) -> StoreModule {

@@ -9,8 +9,10 @@ protocol CollectionHandle: AnyObject, SendableMetatype {
     var handle: StoreHandle { get }
     /// The version that is shown; nil for the live store.
     var frozen: FrozenSpace? { get }
-    /// The same collection of an object of another version.
-    static func of(_ owner: LiveObject, _ property: String, _ space: FrozenSpace) throws -> Self
+    /// The same collection of an object of another version; without a space of the live store.
+    static func of(
+        _ owner: LiveObject, _ property: String, _ handle: StoreHandle, _ space: FrozenSpace?
+    ) throws -> Self
     static var type: LuaClass<Self> { get }
 }
 
@@ -61,12 +63,22 @@ extension CollectionHandle {
                 handle, call in
                 if handle.frozen != nil { return call.answerArgument(1) }
                 let collection = handle.collection
-                // A collection without an owner has no version to show.
-                _ = try collection.count()
-                let space = FrozenSpace(handle.handle, try handle.handle.store.frozenView())
-                let owner = ObjectSource.frozen(space.view).object(
-                    collection.classSchema, collection.owner)
-                return call.answer(try Self.of(owner, collection.property.name, space), type)
+                let space = try handle.handle.frozenSpace()
+                let owner = try handle.handle.store.freeze(
+                    collection.source.object(collection.classSchema, collection.owner))
+                return call.answer(
+                    try Self.of(owner, collection.property.name, handle.handle, space), type)
+            },
+            LuaMethod(
+                "thaw", "() → collection", "The live collection, or nil if its object was deleted."
+            ) { handle, call in
+                let collection = handle.collection
+                if handle.frozen == nil, collection.isValid { return call.answerArgument(1) }
+                let owner = try handle.handle.store.thaw(
+                    collection.source.object(collection.classSchema, collection.owner))
+                guard let owner else { return call.answer(.nil) }
+                return call.answer(
+                    try Self.of(owner, collection.property.name, handle.handle, nil), type)
             },
         ]
     }

@@ -1,12 +1,6 @@
 import LuaHost
 import ObjectStore
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// Dates in Lua: a moment in microseconds that costs no finalizer, with calendar fields in UTC.
 final class DateClass: LuaLiveClass {
     static let names: [(name: String, slot: Int)] = [
@@ -112,7 +106,7 @@ final class DateClass: LuaLiveClass {
     func make(_ call: borrowing LuaCall) throws -> LuaAnswer {
         let moment: Timestamp?
         switch call[1] {
-        case .nil: moment = Self.now
+        case .nil: moment = .now
         case .integer(let seconds): moment = Timestamp(seconds: Double(seconds))
         case .number(let seconds): moment = Timestamp(seconds: seconds)
         case .string(let text):
@@ -150,9 +144,4 @@ final class DateClass: LuaLiveClass {
             microsecond: try field(["microsecond"], 0))
     }
 
-    static var now: Timestamp {
-        var time = timespec()
-        unsafe clock_gettime(CLOCK_REALTIME, &time)
-        return Timestamp(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
-    }
 }

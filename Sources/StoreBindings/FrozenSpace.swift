@@ -38,6 +38,11 @@ final class FrozenSpace {
         return (made, anchor)
     }
 
+    /// The object as it was in this version, or the error that says why it is not in it.
+    func userdata(of object: LiveObject) throws -> LuaValue {
+        userdata(try handle.store.freeze(object).reference)
+    }
+
     func userdata(_ reference: ObjectReference) -> LuaValue {
         guard let classSchema = view.schema.find(table: reference.table) else { return .nil }
         let (type, anchor) = objectClass(classSchema)

@@ -68,7 +68,7 @@ final class ObjectIDBox {
     /// `moonpool.object_id([text])`.
     static func make(_ call: borrowing LuaCall) throws -> LuaAnswer {
         if call.isNil(1) {
-            let seconds = UInt32(truncatingIfNeeded: DateClass.now.microseconds / 1_000_000)
+            let seconds = UInt32(truncatingIfNeeded: Timestamp.now.microseconds / 1_000_000)
             return call.answer(ObjectIDBox(.generate(seconds: seconds)), type)
         }
         let text = try call.text(1)

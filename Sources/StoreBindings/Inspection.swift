@@ -53,6 +53,7 @@ extension StoreModule {
         }
         if let box = userdata.object(as: DecimalBox.type) { return .text(box.number.description) }
         if let box = userdata.object(as: DataBox.type) { return .text("\(box.bytes.count) bytes") }
+        if let frozen = userdata.object(as: FrozenSpace.type) { return .text(frozen.summary) }
         return userdata.object(as: NullMarker.type) != nil ? .text("null") : nil
     }
 
@@ -75,6 +76,7 @@ extension StoreModule {
         if userdata.object(as: MapHandle.type) != nil { return MapHandle.type.members }
         if userdata.object(as: ValuesHandle.type) != nil { return ValuesHandle.type.members }
         if userdata.object(as: StoreHandle.type) != nil { return StoreHandle.type.members }
+        if userdata.object(as: FrozenSpace.type) != nil { return FrozenSpace.type.members }
         if userdata.object(as: TokenHandle.type) != nil { return TokenHandle.type.members }
         if userdata.object(as: NestedHandle.list) != nil { return NestedHandle.list.members }
         if userdata.object(as: NestedHandle.map) != nil { return NestedHandle.map.members }

@@ -14,10 +14,10 @@ final class ListHandle: CollectionHandle {
         self.frozen = frozen
     }
 
-    static func of(_ owner: LiveObject, _ property: String, _ space: FrozenSpace) throws
-        -> ListHandle
-    {
-        ListHandle(try owner.list(property), space.handle, space)
+    static func of(
+        _ owner: LiveObject, _ property: String, _ handle: StoreHandle, _ space: FrozenSpace?
+    ) throws -> ListHandle {
+        ListHandle(try owner.list(property), handle, space)
     }
 
     /// The list's objects as results.
@@ -101,8 +101,18 @@ final class ListHandle: CollectionHandle {
             list, call in
             call.answer(.boolean(try list.position(of: call[2]) != nil))
         },
-        LuaMethod("to_table", "() → array", "A plain array of the elements.") { list, call in
-            call.answer(.table(call.state.makeTable(try list.collection.values().map(list.lua))))
+        LuaMethod(
+            "to_table", "([depth]) → array",
+            "A plain array of the elements; with a depth, objects are copied as their to_table does."
+        ) { list, call in
+            let values = try list.collection.values()
+            guard !call.isNil(2) else {
+                return call.answer(.table(call.state.makeTable(values.map(list.lua))))
+            }
+            var copy = TableCopy(list.handle, list.frozen)
+            let depth = Int(clamping: try call.integer(2))
+            return call.answer(
+                .table(try copy.array(values, list.collection.source, max(depth, 1))))
         },
     ]
 

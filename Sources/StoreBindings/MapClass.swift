@@ -16,10 +16,10 @@ final class MapHandle: CollectionHandle {
         self.frozen = frozen
     }
 
-    static func of(_ owner: LiveObject, _ property: String, _ space: FrozenSpace) throws
-        -> MapHandle
-    {
-        MapHandle(try owner.map(property), space.handle, space)
+    static func of(
+        _ owner: LiveObject, _ property: String, _ handle: StoreHandle, _ space: FrozenSpace?
+    ) throws -> MapHandle {
+        MapHandle(try owner.map(property), handle, space)
     }
 
     /// The map's objects as results.

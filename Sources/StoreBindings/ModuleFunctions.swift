@@ -30,7 +30,9 @@ struct ModuleFunctions {
             table[name] = .function(state.makeFunction(name, body))
         }
         add("open") { call in
-            let handle = try weak.module().open(OpenOptions.configuration(call, dates))
+            let handle = try weak.module().open(
+                OpenOptions.configuration(call, dates),
+                shouldCompact: OpenOptions.shouldCompact(call))
             if case .table(let options) = call[1], let schema = options["schema"].table {
                 try handle.functionDefaults.take(schema, for: handle)
             }
@@ -53,25 +55,32 @@ struct ModuleFunctions {
         }
         add("store_of") { call in
             if let (type, _) = call.liveObject(1)?.stored {
-                return call.answer(type.handle, StoreHandle.type)
+                return Self.store(type.handle, type.frozen, call)
             }
             if let results = call.optionalObject(1, ResultsHandle.type) {
-                return call.answer(results.handle, StoreHandle.type)
+                return Self.store(results.handle, results.frozen, call)
             }
             if let list = call.optionalObject(1, ListHandle.type) {
-                return call.answer(list.handle, StoreHandle.type)
+                return Self.store(list.handle, list.frozen, call)
             }
             if let set = call.optionalObject(1, SetHandle.type) {
-                return call.answer(set.handle, StoreHandle.type)
+                return Self.store(set.handle, set.frozen, call)
             }
             if let map = call.optionalObject(1, MapHandle.type) {
-                return call.answer(map.handle, StoreHandle.type)
+                return Self.store(map.handle, map.frozen, call)
             }
             throw call.typeError(1, "object, Results or collection")
         }
         table["null"] = module.null
         TransferModule(state: state, null: module.null).install(in: table)
         addMethodsAsFunctions(add)
+    }
+
+    private static func store(
+        _ handle: StoreHandle, _ frozen: FrozenSpace?, _ call: borrowing LuaCall
+    ) -> LuaAnswer {
+        if let frozen { return call.answer(frozen, FrozenSpace.type) }
+        return call.answer(handle, StoreHandle.type)
     }
 
     /// `moonpool.observe(dog, …)`: each method as a function, for receivers with a property of that name.
@@ -112,6 +121,9 @@ struct ModuleFunctions {
         }
         if call.optionalObject(1, StoreHandle.type) != nil {
             return state.function(name, of: StoreHandle.type)
+        }
+        if call.optionalObject(1, FrozenSpace.type) != nil {
+            return state.function(name, of: FrozenSpace.type)
         }
         if call.optionalObject(1, UnmanagedObject.type) != nil {
             return state.function(name, of: UnmanagedObject.type)

@@ -228,6 +228,9 @@ extension ValueBridge {
             {
                 return try nested.nested.value()
             }
+            if let unmanaged = userdata.object(as: UnmanagedObject.type) {
+                return try linked(unmanaged, userdata)
+            }
             return try plain(value, "a mixed value")
         default: return try plain(value, "a mixed value")
         }

@@ -127,7 +127,7 @@ final class ObjectClass: LuaLiveClass {
 
     /// An error that says what to do, unless the object exists.
     func checkPresent(_ key: ObjectKey) throws {
-        if case .store(let store) = source { try store.check() }
+        _ = try source.openView()
         guard rows.isPresent(key) else {
             throw StoreError(
                 .invalidObject,
@@ -153,7 +153,12 @@ final class ObjectClass: LuaLiveClass {
 
     private func getSlowly(_ key: Int64, _ slot: Int, _ result: borrowing LuaResult) throws {
         switch slot & 15 {
-        case Kind.store: result.set(handle, StoreHandle.type)
+        case Kind.store:
+            if let frozen {
+                result.set(frozen, FrozenSpace.type)
+            } else {
+                result.set(handle, StoreHandle.type)
+            }
         case Kind.className: result.set(classSchema.name)
         default:
             try checkPresent(ObjectKey(rawValue: key))
@@ -274,6 +279,7 @@ final class ObjectClass: LuaLiveClass {
             guard slot & 15 < Kind.store else { return nil }
             let position = (slot >> 4) & 0xFFF
             let property = classSchema.properties[position]
+            if fields.field(i).box(UnmanagedObject.type) != nil { return nil }
             // Collections given as other collections go the general way.
             if fields.field(i).kind == .box, !property.isSingle { return nil }
             values[position] = try bridge.value(fields.field(i), for: property, of: classSchema)

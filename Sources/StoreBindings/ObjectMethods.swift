@@ -27,17 +27,16 @@ extension ObjectClass {
                 let (type, live) = try stored(object, call)
                 if type.frozen != nil { return call.answerArgument(1) }
                 try type.checkPresent(live.key)
-                let space = FrozenSpace(type.handle, try type.handle.store.frozenView())
-                return call.answer(space.userdata(live.reference))
+                return call.answer(try type.handle.frozenSpace().userdata(of: live))
             },
             LuaMethod("thaw", "() → object", "The live object, or nil if it was deleted.") {
                 object, call in
                 let (type, live) = try stored(object, call)
-                try type.handle.store.check()
-                guard type.handle.store.view.isPresent(live.reference) else {
+                if type.frozen == nil, live.isValid { return call.answerArgument(1) }
+                guard let thawed = try type.handle.store.thaw(live) else {
                     return call.answer(.nil)
                 }
-                return call.answer(type.handle.userdata(live.reference))
+                return call.answer(type.handle.userdata(thawed.reference))
             },
             LuaMethod(
                 "to_table", "([depth]) → table", "A plain copy; links down to a depth (default 1)."
@@ -46,8 +45,9 @@ extension ObjectClass {
                 let (type, live) = try stored(object, call)
                 let depth = call.isNil(2) ? 1 : Int(clamping: try call.integer(2))
                 try type.checkPresent(live.key)
+                var copy = TableCopy(type.handle, type.frozen)
                 return call.answer(
-                    .table(try TableCopy(type.handle, type.frozen).table(live, depth)))
+                    .table(try copy.table(live, depth)))
             },
             LuaMethod(
                 "observe", "(function(change) … end [, options]) → token",
@@ -96,16 +96,12 @@ extension ObjectClass {
     /// `Dog { id = 1, name = "Rex", … }`, on one line, without following links.
     func describe(_ object: LiveObject) -> String {
         let name = classSchema.name
-        if store(of: object)?.isClosed == true { return "\(name) (of a closed store)" }
+        if !object.source.isOpen { return "\(name) (of a closed store)" }
         guard object.isValid else { return "\(name) (deleted)" }
         let parts = classSchema.properties.filter { !$0.isBacklinks }.map { property in
             "\(property.name) = \(describe(property, of: object))"
         }
         return parts.isEmpty ? "\(name) {}" : "\(name) { \(parts.joined(separator: ", ")) }"
-    }
-
-    private func store(of object: LiveObject) -> Store? {
-        if case .store(let store) = object.source { store } else { nil }
     }
 
     private func describe(_ property: Property, of object: LiveObject) -> String {
@@ -121,42 +117,5 @@ extension ObjectClass {
             let key = try? source.view.value(primary, of: reference.key, in: target)
         else { return target.name }
         return "\(target.name)(\(key.summary))"
-    }
-}
-
-/// Copies objects into plain tables.
-struct TableCopy {
-    private let handle: StoreHandle
-    private let frozen: FrozenSpace?
-
-    init(_ handle: StoreHandle, _ frozen: FrozenSpace?) {
-        self.handle = handle
-        self.frozen = frozen
-    }
-
-    /// An object's properties; linked objects become tables as long as depth is left, then live objects.
-    func table(_ object: LiveObject, _ depth: Int) throws -> LuaTable {
-        let table = handle.state.makeTable(fields: object.classSchema.properties.count)
-        for property in object.classSchema.properties where !property.isBacklinks {
-            let value = try object.value(property.name)
-            table[property.name] = try copy(value, object.source, depth)
-        }
-        return table
-    }
-
-    private func copy(_ value: Value, _ source: ObjectSource, _ depth: Int) throws -> LuaValue {
-        switch value {
-        case .object(let reference) where depth > 1:
-            guard let linked = source.object(reference) else { return .nil }
-            return .table(try table(linked, depth - 1))
-        case .list(let elements):
-            return .table(
-                handle.state.makeTable(try elements.map { try copy($0, source, depth) }))
-        case .dictionary(let entries):
-            let table = handle.state.makeTable(fields: entries.count)
-            for (key, element) in entries { table[key] = try copy(element, source, depth) }
-            return .table(table)
-        default: return ValueBridge(handle, frozen).lua(value)
-        }
     }
 }

@@ -18,9 +18,7 @@ struct OpenOptions {
         guard let options = try call.options(1, known) else {
             throw call.typeError(1, "path or table of options")
         }
-        for name in [
-            "migration", "delete_if_migration_needed", "max_live_versions", "should_compact",
-        ]
+        for name in ["migration", "delete_if_migration_needed"]
         where options[name].isTruthy {
             throw call.argumentError(1, "option '\(name)' is not available in this version")
         }
@@ -35,6 +33,7 @@ struct OpenOptions {
         configuration.isReadOnly = try boolean("read_only", options, call) ?? false
         configuration.history = try integer("history", options, call) ?? configuration.history
         configuration.maximumSize = try integer("max_size", options, call)
+        configuration.maximumLiveVersions = try integer("max_live_versions", options, call)
         if !options["durability"].isNil {
             guard let text = options["durability"].text,
                 let durability = StoreConfiguration.Durability(rawValue: text)
@@ -45,6 +44,20 @@ struct OpenOptions {
             configuration.durability = durability
         }
         return configuration
+    }
+
+    /// The function that decides whether a file is compacted before it is opened.
+    static func shouldCompact(_ call: borrowing LuaCall) throws -> ((Int, Int) throws -> Bool)? {
+        guard case .table(let options) = call[1] else { return nil }
+        let value = options["should_compact"]
+        if value.isNil { return nil }
+        guard let function = value.function else {
+            throw call.argumentError(1, "option 'should_compact' must be a function")
+        }
+        return { total, used in
+            try function.call([.integer(Int64(total)), .integer(Int64(used))])
+                .first?.isTruthy == true
+        }
     }
 
     private static func location(

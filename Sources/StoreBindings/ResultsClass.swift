@@ -85,6 +85,14 @@ final class ResultsHandle {
                 let name = try results.results.classSchema().name
                 return call.answer(.text("Results of \(name) (\(try results.results.count()))"))
             },
+            LuaMethod(
+                "__eq",
+                anyReceiver: { call in
+                    guard let left = call.optionalObject(1, type)?.results,
+                        let right = call.optionalObject(2, type)?.results
+                    else { return call.answer(false) }
+                    return call.answer(.boolean(left.isSame(as: right)))
+                }),
             LuaMethod("__pairs") { results, call in
                 // Positions and objects, as ipairs gives them: what people expect of a list.
                 try call.answer(call.state.call(call.state.globals["ipairs"], [call[1]]))
@@ -110,13 +118,29 @@ final class ResultsHandle {
         LuaMethod("freeze", "() → Results", "The results as they are now, for ever.") {
             results, call in
             if results.frozen != nil { return call.answerArgument(1) }
-            let space = FrozenSpace(results.handle, try results.handle.store.frozenView())
+            let space = try results.handle.frozenSpace()
             let frozen = results.results.moved(to: .frozen(space.view))
             return call.answer(ResultsHandle(frozen, results.handle, space), ResultsHandle.type)
         },
         LuaMethod("thaw", "() → Results", "The live results.") { results, call in
+            if results.frozen == nil { return call.answerArgument(1) }
+            try results.handle.store.check()
             let live = results.results.moved(to: .store(results.handle.store))
             return call.answer(ResultsHandle(live, results.handle, nil), ResultsHandle.type)
+        },
+        LuaMethod(
+            "to_table", "([depth]) → array",
+            "A plain array of the objects; with a depth, they are copied as their to_table does."
+        ) { results, call in
+            let values = try results.references().map(Value.object)
+            guard !call.isNil(2) else {
+                let bridge = ValueBridge(results.handle, results.frozen)
+                return call.answer(.table(call.state.makeTable(values.map(bridge.lua))))
+            }
+            var copy = TableCopy(results.handle, results.frozen)
+            let depth = Int(clamping: try call.integer(2))
+            return call.answer(
+                .table(try copy.array(values, results.results.source, max(depth, 1))))
         },
         LuaMethod("is_frozen", "() → boolean", "Whether they show one version for ever.") {
             results, call in call.answer(.boolean(results.frozen != nil))

@@ -199,8 +199,11 @@ struct SchemaText {
     init(_ handle: StoreHandle) { self.handle = handle }
 
     /// All classes.
-    func table() -> LuaTable {
-        let classes = handle.store.schema.classes
+    func table() -> LuaTable { table(of: handle.store.schema) }
+
+    /// All classes of a schema.
+    func table(of schema: Schema) -> LuaTable {
+        let classes = schema.classes
         let result = handle.state.makeTable(fields: classes.count)
         for classSchema in classes { result[classSchema.name] = .table(table(classSchema)) }
         return result

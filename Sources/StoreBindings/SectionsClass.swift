@@ -69,7 +69,7 @@ final class SectionsHandle {
                 sections, call in
                 let results = sections.results
                 if results.frozen != nil { return call.answerArgument(1) }
-                let space = FrozenSpace(results.handle, try results.handle.store.frozenView())
+                let space = try results.handle.frozenSpace()
                 let frozen = sections.sections.moved(to: .frozen(space.view))
                 return call.answer(
                     SectionsHandle(

@@ -14,10 +14,10 @@ final class SetHandle: CollectionHandle {
         self.frozen = frozen
     }
 
-    static func of(_ owner: LiveObject, _ property: String, _ space: FrozenSpace) throws
-        -> SetHandle
-    {
-        SetHandle(try owner.set(property), space.handle, space)
+    static func of(
+        _ owner: LiveObject, _ property: String, _ handle: StoreHandle, _ space: FrozenSpace?
+    ) throws -> SetHandle {
+        SetHandle(try owner.set(property), handle, space)
     }
 
     /// The set's objects as results.

@@ -5,7 +5,7 @@ extension StoreHandle {
     /// `store` in Lua.
     static let type: LuaClass<StoreHandle> = LuaClass(
         name: "store", summary: "A live object store.",
-        methods: readingMethods + writingMethods + TransferMethods.store,
+        methods: readingMethods + versionMethods + writingMethods + TransferMethods.store,
         properties: [
             LuaProperty("path", "The file's path; nil in memory.") { handle, result in
                 if let path = handle.store.path { result.set(path) } else { result.setNil() }
@@ -134,26 +134,42 @@ extension StoreHandle {
         ) { handle, call in
             let type = try handle.requireClass(call, 2)
             let mode = try call.updateMode(4)
+            handle.nestedMode = mode
+            defer { handle.nestedMode = .error }
             let values: Value
             if call.isNil(3) {
                 values = .dictionary([:])
             } else if let unmanaged = call.optionalObject(3, UnmanagedObject.type) {
                 values = try ValueBridge(handle, nil).values(unmanaged.values, of: type.classSchema)
+            } else if let (_, object) = call.liveObject(3)?.stored {
+                let made = try handle.store.create(
+                    type.classSchema.name, copying: object, mode: mode)
+                return call.answer(LuaLiveObject(type: type, key: made.key.rawValue))
             } else {
                 values = try ValueBridge(handle, nil).values(call.table(3), of: type.classSchema)
             }
             let made = try handle.store.create(type.classSchema.name, values, mode: mode)
             return call.answer(LuaLiveObject(type: type, key: made.key.rawValue))
         },
-        LuaMethod("add", "(unmanaged [, mode]) → object", "Stores an object made by moonpool.new.")
-        {
-            handle, call in
-            let unmanaged = try call.object(2, UnmanagedObject.type)
-            let type = try handle.objectClass(named: unmanaged.className)
-            let values = try ValueBridge(handle, nil).values(unmanaged.values, of: type.classSchema)
-            let made = try handle.store.create(
-                unmanaged.className, values, mode: try call.updateMode(3))
-            return call.answer(LuaLiveObject(type: type, key: made.key.rawValue))
+        LuaMethod(
+            "add", "(unmanaged [, mode]) → object",
+            "Stores an object made by moonpool.new, and those it leads to; they are the stored objects from then on."
+        ) { handle, call in
+            if let (type, object) = call.liveObject(2)?.stored {
+                try handle.store.check()
+                guard type.handle === handle, type.frozen == nil else {
+                    throw StoreError(
+                        .invalidArgument,
+                        "this '\(type.classSchema.name)' belongs to another store or version; copy it "
+                            + "with store:create(\"\(type.classSchema.name)\", object)")
+                }
+                try type.checkPresent(object.key)
+                return call.answerArgument(2)
+            }
+            _ = try call.object(2, UnmanagedObject.type)
+            guard let userdata = call[2].userdata else { throw call.typeError(2, "object") }
+            _ = try UnmanagedGraph.add(userdata, to: handle, mode: try call.updateMode(3))
+            return call.answerArgument(2)
         },
         LuaMethod("delete", "(object | Results | collection)", "Deletes objects.") { handle, call in
             if let (type, object) = call.liveObject(2)?.stored {
@@ -174,6 +190,10 @@ extension StoreHandle {
             } else if let map = call.optionalObject(2, MapHandle.type) {
                 results = try Results(map.collection)
             } else {
+                if call.optionalObject(2, UnmanagedObject.type) != nil {
+                    throw StoreError(
+                        .invalidObject, "this object is in no store, so it cannot be deleted")
+                }
                 throw call.typeError(2, "object, Results or collection")
             }
             guard case .store(let owner) = results.source else {

@@ -12,6 +12,11 @@ public final class StoreHandle {
     /// The functions that give new objects their values.
     let functionDefaults = FunctionDefaults()
     private let options: StoreConfiguration
+    private weak var latestFrozen: FrozenSpace?
+    /// The unmanaged objects that are being stored, while they are.
+    var additions: UnmanagedGraph?
+    /// How objects are stored that stand among the values of the object that is being created.
+    var nestedMode = UpdateMode.error
     private var knownSchema: Schema?
     private var classesByTable: [TableID: ObjectClass] = [:]
     private var classesByName: [UInt: ObjectClass] = [:]
@@ -49,7 +54,8 @@ public final class StoreHandle {
 
     func checkSameOptions(_ other: StoreConfiguration) throws {
         guard other.isReadOnly == options.isReadOnly, other.durability == options.durability,
-            other.history == options.history
+            other.history == options.history,
+            other.maximumLiveVersions == options.maximumLiveVersions
         else {
             throw StoreError(
                 .invalidArgument,
@@ -92,6 +98,15 @@ public final class StoreHandle {
             classesByTable[classSchema.table] = made
             classesByName[made.internedName] = made
         }
+    }
+
+    /// The store's present version for ever: the same one each time while a script holds it.
+    func frozenSpace() throws -> FrozenSpace {
+        let view = try store.frozenView(for: try module.holder)
+        if let latestFrozen, latestFrozen.view === view { return latestFrozen }
+        let space = FrozenSpace(self, view)
+        latestFrozen = space
+        return space
     }
 
     func objectClass(_ table: TableID) -> ObjectClass? {

@@ -27,6 +27,13 @@ public protocol BindingHost: AnyObject {
     func didClose(_ store: Store)
     /// Something that surprises people has happened for the first time; the text explains it.
     func hint(_ text: String)
+    /// What the script is called in reports.
+    var scriptName: String { get }
+}
+
+extension BindingHost {
+    /// None.
+    public var scriptName: String { "" }
 }
 
 /// Keeps a script running until it is released or dropped.
@@ -130,12 +137,18 @@ public final class StoreModule {
     }
 
     /// Opens a store for the script, or gives the one that is already open at the same place.
-    public func open(_ configuration: StoreConfiguration) throws -> StoreHandle {
+    ///
+    /// `shouldCompact` is asked as ``Store/init(_:scheduler:shouldCompact:)`` says.
+    public func open(
+        _ configuration: StoreConfiguration, shouldCompact: ((Int, Int) throws -> Bool)? = nil
+    ) throws -> StoreHandle {
         if let known = handles.first(where: { $0.isAt(configuration.location) }) {
             try known.checkSameOptions(configuration)
             return known
         }
-        let store = try Store(configuration, scheduler: scheduler)
+        var configuration = configuration
+        configuration.holder = holder
+        let store = try Store(configuration, scheduler: scheduler, shouldCompact: shouldCompact)
         let handle = StoreHandle(self, store)
         store.notifications.errorHandler = { [weak self] error, token in
             self?.report(error, self?.handle(of: token))
@@ -190,6 +203,11 @@ extension StoreModule {
         callbacksByToken.setRaw(value, .function(callback))
         tokens[number] = WeakToken(handle)
         return value
+    }
+
+    /// The script and its line that is calling, for reports of who holds a version.
+    var holder: VersionHolder {
+        VersionHolder(script: host?.scriptName ?? "", place: callPlace)
     }
 
     /// The line of the script that is calling, for reports.

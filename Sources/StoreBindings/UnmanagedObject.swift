@@ -2,6 +2,9 @@ import LuaHost
 import ObjectStore
 
 /// An object that is in no store yet: a class name and values, made by `moonpool.new` and stored by `store:add`.
+///
+/// Its class is known by name only: whether the values fit is found when it is stored. Then its userdata becomes that
+/// of the stored object, see ``UnmanagedGraph``.
 final class UnmanagedObject {
     let className: String
     let values: LuaTable
@@ -16,6 +19,16 @@ final class UnmanagedObject {
         methods: [
             LuaMethod("is_valid", "() → boolean", "Always true.") { $1.answer(true) },
             LuaMethod("is_frozen", "() → boolean", "Always false.") { $1.answer(false) },
+            LuaMethod("update", "{ name = value, … } → self", "Sets several values.") {
+                object, call in
+                for (key, value) in try call.table(2).pairs { object.values.setRaw(key, value) }
+                return call.answerArgument(1)
+            },
+            LuaMethod("freeze", "()", "Not possible before it is in a store.") { _, _ in
+                throw StoreError(
+                    .invalidArgument,
+                    "an unmanaged object cannot be frozen; store it with store:add first")
+            },
             LuaMethod("to_table", "() → table", "A copy of the values.") { object, call in
                 let copy = call.state.makeTable()
                 for (key, value) in object.values.pairs { copy.setRaw(key, value) }
@@ -43,10 +56,16 @@ final class UnmanagedObject {
             },
         ],
         other: { object, key, result in
-            result.set(object.values.raw(key))
+            let value = object.values.raw(key)
+            result.set(value.isNil && key == .text("class") ? .text(object.className) : value)
             return true
         },
         setOther: { object, key, field in
+            guard key.text != nil else {
+                throw StoreError(
+                    .invalidArgument, "values of an object are named, got a \(key.typeName) as name"
+                )
+            }
             object.values.setRaw(key, field.luaValue)
             return true
         })

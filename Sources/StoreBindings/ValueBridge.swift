@@ -120,6 +120,11 @@ struct ValueBridge {
             case nil: break
             }
             return try nested(table, property, classSchema, depth)
+        case .userdata(let userdata) where property.type != .mixed:
+            if let unmanaged = userdata.object(as: UnmanagedObject.type) {
+                return try stored(unmanaged, userdata, property, classSchema, depth)
+            }
+            return try plain(value, "property '\(property.name)' of '\(classSchema.name)'")
         default: return try plain(value, "property '\(property.name)' of '\(classSchema.name)'")
         }
     }
@@ -184,6 +189,41 @@ struct ValueBridge {
             )
         }
         return try values(table, of: target, depth: depth + 1)
+    }
+
+    /// An unmanaged object that is given to a property: it is stored, or where the property owns embedded objects its
+    /// values are.
+    private func stored(
+        _ unmanaged: UnmanagedObject, _ userdata: LuaUserdata, _ property: Property,
+        _ classSchema: ClassSchema, _ depth: Int
+    ) throws -> Value {
+        guard depth < Self.deepest else {
+            throw StoreError(
+                .invalidArgument,
+                "objects are embedded in each other more than \(Self.deepest) deep, or in themselves"
+            )
+        }
+        let named = try handle.store.view.schema.require(unmanaged.className)
+        guard let target = handle.store.view.schema.target(of: property), target === named else {
+            throw StoreError(
+                .typeMismatch,
+                "property '\(property.name)' of '\(classSchema.name)' expects \(property.typeName), "
+                    + "got a '\(named.name)'")
+        }
+        if named.isEmbedded { return try values(unmanaged.values, of: named, depth: depth + 1) }
+        return .object(try UnmanagedGraph.add(userdata, to: handle, mode: handle.nestedMode))
+    }
+
+    /// An unmanaged object that stands in a mixed value: it is stored.
+    func linked(_ unmanaged: UnmanagedObject, _ userdata: LuaUserdata) throws -> Value {
+        let classSchema = try handle.store.view.schema.require(unmanaged.className)
+        guard !classSchema.isEmbedded else {
+            throw StoreError(
+                .typeMismatch,
+                "a mixed value cannot hold a '\(classSchema.name)': an embedded object belongs to one "
+                    + "parent")
+        }
+        return .object(try UnmanagedGraph.add(userdata, to: handle, mode: handle.nestedMode))
     }
 
     /// The values of an object that a table describes: by name, or in schema order.
@@ -254,8 +294,10 @@ struct ValueBridge {
                 return .list(try results.references().map(Value.object))
             }
             if let unmanaged = userdata.object(as: UnmanagedObject.type) {
+                // Equal to no object that is in the store.
                 let classSchema = try handle.store.view.schema.require(unmanaged.className)
-                return try values(unmanaged.values, of: classSchema)
+                return .object(
+                    ObjectReference(table: classSchema.table, key: ObjectKey(rawValue: -1)))
             }
         case .table(let table):
             return .list(try table.array.map { try plain($0, place()) })
@@ -274,7 +316,9 @@ struct ValueBridge {
         }
         guard type.handle === handle else {
             throw StoreError(
-                .invalidObject, "this '\(type.classSchema.name)' belongs to another store")
+                .invalidObject,
+                "this '\(type.classSchema.name)' belongs to another store; copy it with "
+                    + "store:create(\"\(type.classSchema.name)\", object)")
         }
         return .object(type.reference(live.key))
     }

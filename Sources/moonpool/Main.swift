@@ -4,11 +4,13 @@ import ScriptHost
 // The program `moonpool`: what `lua` does with the same words, plus stores, a prompt, and commands.
 //
 // A first word that is a command's name, `--help` or `--version` goes to the commands; anything else is read as `lua`
-// reads it. The main thread runs no script: it waits for the scripts' ends and for Ctrl-C.
+// reads it. A script that bears a command's name is run as `./backup` or `-- backup`. The main thread runs no script: it waits for the scripts' ends and for Ctrl-C.
 
 @main
 enum Main {
     static func main() {
+        // A file that may not grow any larger is an error to report, not a reason to die.
+        ProcessServices.ignoreFileSizeSignal()
         let words = CommandLine.arguments
         if words.count > 1, MoonpoolCommand.takes(words[1]) {
             MoonpoolCommand.main(Array(words.dropFirst()))

@@ -12,7 +12,8 @@ struct MoonpoolCommand: ParsableCommand {
         discussion: Texts.discussion,
         version: Texts.versionLine,
         subcommands: [
-            RunScripts.self, ImportCommand.self, ExportCommand.self, CheckCommand.self,
+            RunScripts.self, ImportCommand.self, ExportCommand.self, BackupCommand.self,
+            CheckCommand.self, CompactCommand.self,
         ])
 
     /// Whether a command line with this first word is one for the commands, and not for `lua`'s reading of it.

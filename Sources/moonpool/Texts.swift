@@ -21,7 +21,7 @@ enum Texts {
           --no-rc   do not run init.lua before the prompt
           --        stop handling options
           -         stop handling options and execute stdin
-        Commands: run, check; see moonpool --help
+        Commands: run, backup, check, compact; see moonpool --help
 
         """
 

@@ -79,7 +79,7 @@ import Testing
             local bob = store:write(function() return store:add(person) end)
             assert(bob.dogs[1] == rex and moonpool.class_of(bob) == "Person" and moonpool.class_of(person) == "Person")
             assert(code(function() store:write(function() store:create("Dog", { id = 2 }, "wild") end) end) == "invalid_argument")
-            assert(code(moonpool.observe, person, print) == "invalid_argument")
+            assert(code(moonpool.observe, moonpool.new("Person"), print) == "invalid_argument")
             """)
     }
 

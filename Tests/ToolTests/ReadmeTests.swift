@@ -1,12 +1,12 @@
 import Testing
 
-/// The Lua in README.md runs.
+/// The Lua in README.md, and in the articles of the documentation, runs.
 @Suite struct ReadmeTests {
     /// The text of each block that is fenced as this language.
-    static func blocks(_ language: String) throws -> [String] {
+    static func blocks(_ language: String, in page: String) throws -> [String] {
         var blocks: [String] = []
         var current: [Substring]?
-        let text = try contents(of: Tool.root + "/README.md")
+        let text = try contents(of: "\(Tool.root)/\(page)")
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
             if let lines = current {
                 if line == "```" {
@@ -22,9 +22,22 @@ import Testing
         return blocks
     }
 
-    @Test func `every Lua block runs as a script`() throws {
-        let blocks = try Self.blocks("lua")
-        #expect(!blocks.isEmpty)
+    /// README.md and the pages of every documentation catalogue.
+    static let pages =
+        ["README.md"]
+        + TemporaryFolder.names(in: Tool.root + "/Sources").flatMap { module in
+            let catalogue = "Sources/\(module)/\(module).docc"
+            return TemporaryFolder.names(in: "\(Tool.root)/\(catalogue)")
+                .filter { $0.hasSuffix(".md") }.map { "\(catalogue)/\($0)" }
+        }
+
+    @Test func `the pages are found`() throws {
+        #expect(Self.pages.contains("Sources/ObjectStore/ObjectStore.docc/DataModel.md"))
+        #expect(try !Self.blocks("lua", in: "README.md").isEmpty)
+    }
+
+    @Test(arguments: pages) func `every Lua block runs as a script`(page: String) throws {
+        let blocks = try Self.blocks("lua", in: page)
         for block in blocks {
             let outcome = try Tool.run(script: block)
             #expect(outcome.error == "", "\(block)")

@@ -155,6 +155,8 @@ void shim_push_object(lua_State *L, shim_class *c, int64_t key);
 void shim_push_box(lua_State *L, shim_class *c, const void *object);   // takes over one reference to object
 bool shim_to_object(lua_State *L, int32_t index, shim_class **c, int64_t *key);
 const void *shim_to_box(lua_State *L, int32_t index, shim_class **c);  // NULL: not one, or already collected
+// From now on every reference to the box is one to the object. [-0, +0] false: not a box, or the class is frozen
+bool shim_box_becomes_object(lua_State *L, int32_t index, shim_class *c, int64_t key);
 void shim_empty_box(lua_State *L, int32_t index);                      // releases the Swift object now
 void shim_take(lua_State *L, int32_t index, shim_value *out);          // cannot raise
 void shim_put(lua_State *L, const shim_value *v);                      // [-0, +1]

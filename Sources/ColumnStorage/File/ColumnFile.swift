@@ -151,9 +151,51 @@ public final class ColumnFile: Sendable {
     /// Waits until every commit so far is on the device.
     public func sync() throws(StorageError) { try lease().environment.sync() }
 
-    /// Writes a compact copy of the newest version to a path where nothing is yet.
-    public func copyCompacted(to destination: String) throws(StorageError) {
-        try lease().environment.copyCompacted(to: destination)
+    /// Writes a compact copy of the newest version, also while others write; it appears when it is whole.
+    ///
+    /// `isReplacing` allows it to take the place of another file that nobody has open. Throws `exists`, `inUse`,
+    /// `diskFull`, `permission`, `notFound`.
+    public func copyCompacted(
+        to destination: String, isReplacing: Bool = false
+    ) throws(StorageError) {
+        try lease().environment.copyCompacted(
+            to: destination, versionTable: FileTables.history, isReplacing: isReplacing)
+    }
+
+    /// Puts a compact copy in a file's place; its size in bytes before and after.
+    ///
+    /// Throws `inUse` if anybody has it open, `diskFull`, `permission`, `notFound`, `notAStore`; the
+    /// file is as it was then.
+    public static func compact(path: String) throws(StorageError) -> (before: Int, after: Int) {
+        try FileCompaction.compact(path: path, versionTable: FileTables.history)
+    }
+
+    /// How many bytes the file has, and how many of them its newest version uses.
+    ///
+    /// Costs a look at the list of free pages.
+    public func space() throws(StorageError) -> (total: Int, used: Int) {
+        try lease().environment.space()
+    }
+
+    /// Whether nobody else in this process has the file open.
+    public var isOnlyUse: Bool { held.withLock { $0?.isOnlyOne ?? false } }
+
+    /// The versions that are held: by this process, and by others with the number of the process.
+    public func heldVersions() throws(StorageError) -> (
+        own: [UInt64], foreign: [(process: Int32, version: UInt64)]
+    ) {
+        let environment = try lease().environment
+        return (
+            environment.heldVersions(),
+            try environment.foreignReaders().map { ($0.process, $0.version) }
+        )
+    }
+
+    /// For each version: the bytes of the file that cannot be used again while somebody reads that version.
+    ///
+    /// Costs a look at the list of free pages.
+    public func bytesKept(by versions: [UInt64]) throws(StorageError) -> [Int] {
+        try lease().environment.freedBytes(after: versions)
     }
 
     /// The oldest version that a snapshot of this process reads.

@@ -42,9 +42,12 @@ package struct FileTables: Sendable {
 
     package static func shard(of table: TableID) -> Int { Int(table.rawValue) % shards }
 
+    /// The table whose greatest key is the newest version.
+    static let history = TableName("history", .integers)
+
     static var names: [TableName] {
         [
-            TableName("meta", .bytes), TableName("history", .integers),
+            TableName("meta", .bytes), history,
             TableName("tail", .integers), TableName("lists", .bytes), TableName("values", .bytes),
             TableName("keys", .bytes),
         ] + (0..<shards).map { TableName("t\($0)", .integers) }

@@ -17,7 +17,7 @@ public enum ObjectSource {
     public var isOpen: Bool {
         switch self {
         case .store(let store): !store.isClosed
-        case .frozen: true
+        case .frozen(let view): !view.isClosed
         }
     }
 
@@ -25,7 +25,14 @@ public enum ObjectSource {
     ///
     /// Throws `closed` and `wrong_thread`.
     public func openView() throws -> StoreView {
-        if case .store(let store) = self { try store.check() }
+        switch self {
+        case .store(let store): try store.check()
+        case .frozen(let view):
+            guard !view.isClosed else {
+                throw StoreError(
+                    .closed, "this frozen version was closed; freeze the live store again")
+            }
+        }
         return view
     }
 

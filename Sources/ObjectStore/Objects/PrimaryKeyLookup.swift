@@ -32,6 +32,25 @@ extension StoreView {
     }
 }
 
+extension StoreView {
+    /// The class of a name and the key of its object with a primary key; nil if there is none.
+    ///
+    /// Throws as ``Store/object(_:primaryKey:)``.
+    public func find(
+        _ className: String, primaryKey value: Value
+    ) throws -> (classSchema: ClassSchema, key: ObjectKey)? {
+        let classSchema = try schema.require(className)
+        guard let property = classSchema.primaryKey else {
+            throw StoreError(
+                .invalidArgument,
+                "'\(className)' has no primary key to look up; query it with objects(\"\(className)\")"
+            )
+        }
+        let key = try ValueConversion.stored(value, property, classSchema)
+        return find(key, in: property, of: classSchema).map { (classSchema, $0) }
+    }
+}
+
 extension Store {
     /// The object with a primary key, or nil.
     ///
@@ -41,16 +60,8 @@ extension Store {
     /// class has no primary key, `closed`, `wrong_thread`.
     public func object(_ className: String, primaryKey value: Value) throws -> LiveObject? {
         try check()
-        let classSchema = try view.schema.require(className)
-        guard let property = classSchema.primaryKey else {
-            throw StoreError(
-                .invalidArgument,
-                "'\(className)' has no primary key to look up; query it with objects(\"\(className)\")"
-            )
-        }
-        let key = try ValueConversion.stored(value, property, classSchema)
-        return view.find(key, in: property, of: classSchema).map {
-            LiveObject(.store(self), classSchema, $0)
+        return try view.find(className, primaryKey: value).map {
+            LiveObject(.store(self), $0.classSchema, $0.key)
         }
     }
 }

@@ -39,8 +39,13 @@ extension Store {
 
     /// Sets several properties of an object; all values are checked before the first is set.
     ///
+    /// With the mode `modified` those that are equal stay untouched; the mode is also that of nested
+    /// values.
+    ///
     /// Errors as for ``LiveObject/set(_:_:)``.
-    public func update(_ object: LiveObject, _ values: [String: Value]) throws {
+    public func update(
+        _ object: LiveObject, _ values: [String: Value], mode: UpdateMode = .all
+    ) throws {
         let writer = try ObjectWriter(self, changing: "'\(object.classSchema.name)'")
         try checkOwn(object)
         let classSchema = view.schema.find(table: object.classSchema.table) ?? object.classSchema
@@ -50,7 +55,7 @@ extension Store {
             try writer.checkAssignable(property, classSchema)
             if let position = classSchema.position(of: name) { given[position] = value }
         }
-        try ObjectCreation(writer, mode: .all).update(object.key, classSchema, given)
+        try ObjectCreation(writer, mode: mode).update(object.key, classSchema, given)
     }
 
     /// Deletes an object.

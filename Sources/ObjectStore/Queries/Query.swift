@@ -47,6 +47,15 @@ public struct Query: Sendable {
     public let table: TableID
     /// What is done to it, from left to right.
     public private(set) var steps: [Step]
+    /// The same in the caller's words, to tell whether two queries ask the same.
+    private var words: [Word] = []
+
+    private enum Word: Hashable, Sendable {
+        case filter(String, [Value])
+        case sort([SortKey])
+        case distinct([PropertyPath])
+        case limit(Int)
+    }
 
     /// Describes all objects of a class.
     public init(all classSchema: ClassSchema) {
@@ -66,6 +75,14 @@ public struct Query: Sendable {
     public func adding(_ step: Step) -> Query {
         var query = self
         query.steps.append(step)
+        let word: Word =
+            switch step {
+            case .filter(let predicate): .filter(predicate.text, [])
+            case .sort(let keys): .sort(keys)
+            case .distinct(let paths): .distinct(paths)
+            case .limit(let count): .limit(count)
+            }
+        query.words.append(word)
         return query
     }
 
@@ -79,6 +96,7 @@ public struct Query: Sendable {
             text, arguments: arguments, class: try elementClass(schema), schema: schema)
         var query = self
         query.steps += added
+        query.words.append(.filter(text, arguments))
         return query
     }
 
@@ -133,6 +151,11 @@ public struct Query: Sendable {
         steps.flatMap { step -> [TextSearch] in
             if case .filter(let predicate) = step { predicate.searches } else { [] }
         }
+    }
+
+    /// Whether both ask the same in the same words.
+    public func isSame(as other: Query) -> Bool {
+        base == other.base && table == other.table && words == other.words
     }
 
     /// Every key path that the collection's membership or order depends on.

@@ -186,6 +186,11 @@ public final class Results {
         Results(source, try query.limited(to: count))
     }
 
+    /// Whether both ask the same, in the same words, of the same store or frozen version.
+    public func isSame(as other: Results) -> Bool {
+        source.isSame(as: other.source) && query.isSame(as: other.query)
+    }
+
     /// The same query on another view or store of the file, such as a frozen one.
     public func moved(to source: ObjectSource) -> Results {
         Results(source, query)

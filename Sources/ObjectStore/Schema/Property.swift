@@ -85,6 +85,9 @@ extension Property {
     /// Whether the property holds one value (or link), not a collection.
     public var isSingle: Bool { collection == nil && !isBacklinks }
 
+    /// Whether the property stores links, alone or among other values.
+    public var canHoldLinks: Bool { type == .object || type == .mixed }
+
     /// Whether the property leads to other objects: links, collections of links and backlinks.
     public var leadsToObjects: Bool { type == .object || type == .backlinks }
 

@@ -2,7 +2,28 @@ import ColumnStorage
 
 /// Opens the file behind a store.
 enum FileOpening {
-    static func open(_ configuration: StoreConfiguration) throws -> ColumnFile {
+    /// Opens the file; compacts it before if `shouldCompact` says so and nobody else has it open.
+    static func open(
+        _ configuration: StoreConfiguration, _ shouldCompact: ((Int, Int) throws -> Bool)?
+    ) throws -> ColumnFile {
+        let file = try open(configuration)
+        guard let shouldCompact, case .file(let path) = configuration.location, !file.isReadOnly,
+            file.isOnlyUse
+        else { return file }
+        let space = try StoreError.wrapping { () throws(StorageError) in try file.space() }
+        guard try shouldCompact(space.total, space.used) else { return file }
+        file.close()
+        do {
+            _ = try ColumnFile.compact(path: path)
+        } catch  where error.code == .inUse {
+            // Compacting is good, but opening is what was asked for.
+        } catch {
+            throw StoreError(error)
+        }
+        return try open(configuration)
+    }
+
+    private static func open(_ configuration: StoreConfiguration) throws -> ColumnFile {
         try StoreError.wrapping { () throws(StorageError) in
             var options = FileOptions()
             options.isReadOnly = configuration.isReadOnly

@@ -3,19 +3,73 @@ import ColumnStorage
 extension Store {
     /// The present version, which can be read for as long as somebody holds it.
     ///
-    /// Cheap; keeps the version's pages in the file.
+    /// The same view each time while the version is the same and somebody holds it. Cheap; keeps the
+    /// version's pages in the file. Inside a write transaction it is the version before the write.
+    /// The holder is named in ``pins()``.
     ///
-    /// Throws `already_in_write` inside a write transaction, `closed`, `wrong_thread`.
-    public func frozenView() throws -> StoreView {
+    /// Throws `closed`, `wrong_thread`.
+    public func frozenView(for holder: VersionHolder = VersionHolder()) throws -> StoreView {
         try check()
-        guard !isInWrite else {
-            throw StoreError(
-                .alreadyInWrite,
-                "a version cannot be frozen inside a write transaction; commit it first")
-        }
+        if let known = latestFrozen, known.version == view.version, !known.isClosed { return known }
         let snapshot = try StoreError.wrapping { () throws(StorageError) in
             try view.snapshot.frozen()
         }
-        return StoreView(schema: view.schema, snapshot: snapshot, isFrozen: true)
+        let pin = coordinator.pins.add(.frozen, holder, version: snapshot.version)
+        let frozen = StoreView(
+            schema: view.schema, snapshot: snapshot, isFrozen: true, pin: pin)
+        latestFrozen = frozen
+        return frozen
+    }
+
+    /// The object as it is now, for ever; inside a write transaction as it was before.
+    ///
+    /// A frozen object is its own frozen form. Throws `invalid_object` for a deleted object,
+    /// `already_in_write` for one that the open write has made, `closed`, `wrong_thread`.
+    public func freeze(
+        _ object: LiveObject, for holder: VersionHolder = VersionHolder()
+    ) throws -> LiveObject {
+        guard case .store = object.source else { return object }
+        guard object.isValid else {
+            try check()
+            throw StoreView.deleted(object.classSchema, object.key)
+        }
+        let frozen = try frozenView(for: holder)
+        guard frozen.isPresent(object.reference) else {
+            throw StoreError(
+                .alreadyInWrite,
+                "this '\(object.classSchema.name)' was created in the open write and can be frozen "
+                    + "when that is committed")
+        }
+        return LiveObject(.frozen(frozen), object.classSchema, object.key)
+    }
+
+    /// The live form of an object of this store's file: in the version that the store shows, which
+    /// may be older or newer; nil if the object does not exist there.
+    ///
+    /// Throws `closed`, `wrong_thread`.
+    public func thaw(_ object: LiveObject) throws -> LiveObject? {
+        try check()
+        guard view.isPresent(object.reference) else { return nil }
+        return LiveObject(.store(self), object.classSchema, object.key)
+    }
+
+    /// The list as it is now, for ever; inside a write transaction as it was before.
+    ///
+    /// Throws as ``freeze(_:for:)-(LiveObject,_)``.
+    public func freeze(
+        _ list: LiveList, for holder: VersionHolder = VersionHolder()
+    ) throws -> LiveList {
+        let owner = try freeze(
+            LiveObject(list.source, list.classSchema, list.owner), for: holder)
+        return LiveList(owner.source, list.classSchema, list.property, list.owner)
+    }
+
+    /// The live form of a list; nil if the object that owns it does not exist in the store's version.
+    ///
+    /// Throws `closed`, `wrong_thread`.
+    public func thaw(_ list: LiveList) throws -> LiveList? {
+        try thaw(LiveObject(list.source, list.classSchema, list.owner)).map {
+            LiveList($0.source, list.classSchema, list.property, list.owner)
+        }
     }
 }

@@ -27,7 +27,8 @@ extension Store {
     /// Waits while another thread or process writes.
     ///
     /// Throws `already_in_write`, `read_only`, `closed`, `wrong_thread`, `disk_full`, `limit_exceeded`
-    /// (observers keep setting each other off).
+    /// (observers keep setting each other off), `too_many_versions` (more are kept alive than the
+    /// store allows).
     public func beginWrite() throws {
         try check()
         guard !isReadOnly else {
@@ -40,6 +41,18 @@ extension Store {
                 "a write transaction is open already; commit or cancel it first")
         }
         try notifications.checkRounds()
+        try openWrite()
+        notifications.deliver()
+        guard configuration.maximumLiveVersions != nil, !isClosed, isInWrite else { return }
+        do {
+            try checkLiveVersions()
+        } catch {
+            try cancelWrite()
+            throw error
+        }
+    }
+
+    private func openWrite() throws {
         let left = try StoreError.wrapping { () throws(StorageError) in
             try view.snapshot.beginWrite()
         }
@@ -49,7 +62,6 @@ extension Store {
             view.snapshot.cancelWrite()
             throw error
         }
-        notifications.deliver()
     }
 
     /// Commits the open write transaction; the silenced tokens do not hear of it.

@@ -30,7 +30,10 @@ public final class Store {
     /// The observers, and what they are still to hear.
     public private(set) lazy var notifications = NotificationPump(self)
 
-    private let coordinator: StoreCoordinator
+    let coordinator: StoreCoordinator
+    private let pin: PinBoard.Pin
+    /// The version that was frozen last, while somebody holds it.
+    weak var latestFrozen: StoreView?
     private var membership: UInt64 = 0
     private var wakeup: (any Wakeup)?
     private var announcedVersion: UInt64
@@ -51,11 +54,18 @@ public final class Store {
     /// millisecond, whatever the number of objects. Throws `invalid_schema`, `migration_needed`,
     /// `version_too_low`, `file_corrupt`, `file_format_too_new`, `read_only`, `disk_full`,
     /// `invalid_argument` (cannot be opened or created).
-    public init(_ configuration: StoreConfiguration, scheduler: any Scheduler) throws {
+    ///
+    /// `shouldCompact` is asked with the file's bytes and those of them that are in use, when this
+    /// is the first store of the file in the process; if it says so the file is compacted, unless
+    /// another process has it open. Its errors are thrown.
+    public init(
+        _ configuration: StoreConfiguration, scheduler: any Scheduler,
+        shouldCompact: ((_ total: Int, _ used: Int) throws -> Bool)? = nil
+    ) throws {
         self.configuration = configuration
         self.scheduler = scheduler
         if let schema = configuration.schema { try SchemaValidation.check(schema) }
-        let file = try FileOpening.open(configuration)
+        let file = try FileOpening.open(configuration, shouldCompact)
         let snapshot = try StoreError.wrapping { () throws(StorageError) in
             try Snapshot(file)
         }
@@ -63,6 +73,7 @@ public final class Store {
         snapshot.configure(schema.tableDefinitions)
         view = StoreView(schema: schema, snapshot: snapshot, isFrozen: false)
         coordinator = StoreCoordinator.of(file)
+        pin = coordinator.pins.add(.store, configuration.holder, version: snapshot.version)
         announcedVersion = snapshot.version
         do {
             try SchemaOpening(self).prepare()
@@ -70,6 +81,7 @@ public final class Store {
             snapshot.close()
             throw error
         }
+        pin.move(to: view.version)
         let wakeup = scheduler.makeWakeup { [weak self] in self?.takeTurn() }
         self.wakeup = wakeup
         membership = coordinator.join(wakeup)
@@ -95,6 +107,7 @@ public final class Store {
         coordinator.leave(membership)
         wakeup?.cancel()
         wakeup = nil
+        pin.move(to: .max)
         view.snapshot.close()
         view.snapshot.file.close()
         coordinator.didReleaseLock()
@@ -208,6 +221,7 @@ extension Store {
     func didLeave(_ snapshot: Snapshot) throws {
         let left = StoreView(schema: view.schema, snapshot: snapshot, isFrozen: true)
         view.generation &+= 1
+        pin.move(to: view.version)
         try reloadSchema()
         notifications.didAdvance(leaving: left)
     }
@@ -222,6 +236,7 @@ extension Store {
 
     /// Wakes the other stores of the file.
     func wakeOthers() {
+        pin.move(to: view.version)
         coordinator.didCommit(membership)
     }
 }

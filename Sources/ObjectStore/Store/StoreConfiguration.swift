@@ -33,11 +33,18 @@ public struct StoreConfiguration: Sendable {
     /// The largest size of the file in bytes; nil for one that no disk of today reaches.
     public var maximumSize: Int?
 
+    /// How many versions may be kept alive at once; nil for any number.
+    ///
+    /// From the oldest that somebody reads to the newest. A write beyond it is refused.
+    public var maximumLiveVersions: Int?
+    /// Who opens the store, for reports.
+    public var holder = VersionHolder()
+
     /// Makes a configuration with the usual settings.
     public init(
         _ location: Location, schema: [ClassSchema]? = nil, schemaVersion: UInt64 = 0,
         isReadOnly: Bool = false, durability: Durability = .full, history: Int = 100,
-        maximumSize: Int? = nil
+        maximumSize: Int? = nil, maximumLiveVersions: Int? = nil
     ) {
         self.location = location
         self.schema = schema
@@ -46,5 +53,6 @@ public struct StoreConfiguration: Sendable {
         self.durability = durability
         self.history = history
         self.maximumSize = maximumSize
+        self.maximumLiveVersions = maximumLiveVersions
     }
 }

@@ -6,6 +6,8 @@ import Synchronization
 /// There is one for each open file, found through a registry; stores of any thread join and leave.
 final class StoreCoordinator: Sendable {
     private let file: ObjectIdentifier
+    /// Who of this process holds which version.
+    let pins = PinBoard()
 
     private struct Members {
         var next: UInt64 = 0

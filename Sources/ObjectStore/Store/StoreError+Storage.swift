@@ -34,6 +34,12 @@ extension StoreError {
         case .readOnly: code = .readOnly
         case .writeInProgress: code = .alreadyInWrite
         case .closed: code = .closed
+        case .exists:
+            code = .invalidArgument
+            advice = "; choose another name, or say that it may be replaced"
+        case .inUse:
+            code = .invalidArgument
+            advice = "; close it there first"
         default: code = .invalidArgument
         }
         self.init(code, error.message + advice)

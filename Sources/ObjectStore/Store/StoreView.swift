@@ -18,10 +18,26 @@ public final class StoreView {
     /// view can tell that it is out of date; 0 for a frozen view.
     public internal(set) var generation: UInt64 = 0
 
-    init(schema: Schema, snapshot: Snapshot, isFrozen: Bool) {
+    /// Whether a frozen view was closed: nothing can be read any more.
+    public private(set) var isClosed = false
+    /// What names the holder of a frozen view.
+    private var pin: PinBoard.Pin?
+
+    init(schema: Schema, snapshot: Snapshot, isFrozen: Bool, pin: PinBoard.Pin? = nil) {
         self.schema = schema
         self.snapshot = snapshot
         self.isFrozen = isFrozen
+        self.pin = pin
+    }
+
+    /// Lets a frozen version go now, instead of with the last reference to anything of it.
+    ///
+    /// A live view is closed with its store.
+    public func close() {
+        guard isFrozen, !isClosed else { return }
+        isClosed = true
+        pin = nil
+        snapshot.close()
     }
 
     /// The version that the view shows; an open write transaction adds to it.

@@ -1,3 +1,9 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// A moment in time, in microseconds since 1970-01-01T00:00:00Z, without a time zone.
 ///
 /// The range is about 292,000 years to either side, the resolution a microsecond; leap seconds do
@@ -16,6 +22,13 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     public init?(seconds: Double) {
         guard let value = Int64(exactly: (seconds * 1_000_000).rounded()) else { return nil }
         microseconds = value
+    }
+
+    /// The present moment by the system's clock.
+    public static var now: Timestamp {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
     }
 
     /// Seconds since the epoch; exact to the microsecond for the next 200 years.

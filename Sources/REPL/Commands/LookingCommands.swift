@@ -53,6 +53,18 @@ extension MetaCommand {
         MetaCommand("stats", "", "The store and the session in numbers.") { session, _ in
             try session.writeStatistics()
         },
+        MetaCommand("pins", "", "Who holds old versions, and the room that they keep.") {
+            session, _ in
+            let pins = try session.requireStore().store.pins()
+            guard !pins.isEmpty else { return session.write("nobody holds an old version\n") }
+            let rows = pins.map { pin in
+                [
+                    "\(pin.version)", pin.summary, pin.since?.description ?? "-",
+                    ValueText.count(pin.bytes >> 10, "KiB", "KiB"),
+                ]
+            }
+            session.writeTable([["version", "held by", "since", "keeps"]] + rows, numeric: [0, 3])
+        },
         MetaCommand("versions", "", "The store's version and how far back its history goes.") {
             session, _ in
             let store = try session.requireStore().store

@@ -1,0 +1,89 @@
+import CLMDB
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A version that another process holds.
+package struct ForeignReader: Hashable, Sendable {
+    package let process: Int32
+    package let version: UInt64
+}
+
+// Room in the file, and who keeps it.
+extension Environment {
+    /// How many bytes the file has, and how many of them the newest version uses.
+    ///
+    /// Costs a look at the list of free pages.
+    public func space() throws(StorageError) -> (total: Int, used: Int) {
+        let free = try freedBytes(after: [0])[0]
+        var descriptor: mdb_filehandle_t = -1
+        try check(mdb_env_get_fd(pointer, &descriptor), "mdb_env_get_fd", path)
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else {
+            throw StorageError(rawCode: errno, call: "fstat", file: path)
+        }
+        return (Int(status.st_size), max(0, size().used - free))
+    }
+
+    /// For each version: the bytes that commits after it have let go of, which cannot be used again while somebody
+    /// reads that version.
+    package func freedBytes(after versions: [UInt64]) throws(StorageError) -> [Int] {
+        var transaction: OpaquePointer?
+        try check(
+            mdb_txn_begin(pointer, nil, UInt32(MDB_RDONLY), &transaction), "mdb_txn_begin", path)
+        defer { mdb_txn_abort(transaction) }
+        var opened: OpaquePointer?
+        // The list of free pages is the table with the number 0: under each version the pages that it let go.
+        try check(mdb_cursor_open(transaction, 0, &opened), "mdb_cursor_open", path)
+        // because: mdb_cursor_open succeeded.
+        let cursor = Cursor(opened!, Unmanaged.passUnretained(self))
+        var pages = [Int](repeating: 0, count: versions.count)
+        var entry = try cursor.first()
+        while let found = entry {
+            if found.value.count >= 8 {
+                let count = Int(clamping: found.value.loadUnaligned(as: UInt64.self))
+                for (place, version) in versions.enumerated() where found.integerKey > version {
+                    pages[place] = pages[place].addingReportingOverflow(count).partialValue
+                }
+            }
+            entry = try cursor.next()
+        }
+        var statistics = MDB_stat()
+        mdb_env_stat(pointer, &statistics)
+        return pages.map {
+            $0.multipliedReportingOverflow(by: Int(statistics.ms_psize)).partialValue
+        }
+    }
+
+    /// The versions that other processes hold.
+    package func foreignReaders() throws(StorageError) -> [ForeignReader] {
+        try clearStaleReaders()
+        let text = TextBox()
+        let code = mdb_reader_list(
+            pointer,
+            { line, context in
+                if let line, let context {
+                    Unmanaged<TextBox>.fromOpaque(context)._withUnsafeGuaranteedRef {
+                        $0.text += String(cString: line)
+                    }
+                }
+                return 0
+            }, Unmanaged.passUnretained(text).toOpaque())
+        if code < 0 { throw StorageError(rawCode: code, call: "mdb_reader_list", file: path) }
+        // A line is the process, the thread and the version, or `-` for a slot that is not reading.
+        return text.text.split(separator: "\n").compactMap { line in
+            let words = line.split(separator: " ")
+            guard words.count == 3, let process = Int32(words[0]), let version = UInt64(words[2]),
+                process != getpid()
+            else { return nil }
+            return ForeignReader(process: process, version: version)
+        }
+    }
+}
+
+private final class TextBox {
+    var text = ""
+}

@@ -1,0 +1,122 @@
+import CLMDB
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Puts a compact copy of a file in the file's place.
+///
+/// Nobody may have the file open: whoever had would go on with the old one. LMDB marks an open file by a lock on
+/// the first byte of its lock file; holding that lock for writing keeps everybody out, and those who come meanwhile
+/// wait.
+package enum FileCompaction {
+    /// Compacts the file; its size before and after.
+    ///
+    /// Throws `inUse`, `diskFull`, `permission`, `notFound`, `notAStore`; the file is as it was then.
+    package static func compact(
+        path: String, versionTable: TableName
+    ) throws(StorageError) -> (before: Int, after: Int) {
+        try EnvironmentRegistry.excluding(path) { () throws(StorageError) in
+            try replace(path, versionTable)
+        }
+    }
+
+    private static func replace(
+        _ path: String, _ versionTable: TableName
+    ) throws(StorageError) -> (before: Int, after: Int) {
+        let lock = try FileLock(of: path)
+        defer { lock.release() }
+        let descriptor = Platform.openDescriptor(path, O_RDWR | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw StorageError(rawCode: errno, call: "open", file: path)
+        }
+        defer { close(descriptor) }
+        try FileHeader.check(descriptor, path: path)
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else {
+            throw StorageError(rawCode: errno, call: "fstat", file: path)
+        }
+        let before = Int(status.st_size)
+        guard before > 0 else { return (0, 0) }
+        let environment = try RawEnvironment(path, named: path)
+        do throws(StorageError) {
+            try FileCopy(destination: path, versionTable: versionTable)
+                .make(of: environment.pointer, mode: status.st_mode & 0o7777, isReplacing: true)
+        } catch {
+            environment.close()
+            throw error
+        }
+        environment.close()
+        try announce(path)
+        guard stat(path, &status) == 0 else {
+            throw StorageError(rawCode: errno, call: "stat", file: path)
+        }
+        return (before, Int(status.st_size))
+    }
+
+    /// Lets LMDB set up the lock file anew for those who wait to open the file.
+    static func announce(_ path: String) throws(StorageError) {
+        var created: OpaquePointer?
+        try check(mdb_env_create(&created), "mdb_env_create", path)
+        // because: mdb_env_create succeeded.
+        let environment = created!
+        defer { mdb_env_close(environment) }
+        try check(
+            mdb_env_set_maxreaders(environment, UInt32(EnvironmentOptions().maxReaders)),
+            "mdb_env_set_maxreaders", path)
+        try check(
+            mdb_env_open(environment, path, UInt32(MDB_NOSUBDIR | MDB_NOTLS), 0o644),
+            "mdb_env_open", path)
+    }
+}
+
+/// LMDB's lock on an open file, taken for writing: no other process has the file open while it is held.
+///
+/// Only while no environment of this process has it open, whose own lock would be lost.
+struct FileLock {
+    private let descriptor: Int32
+
+    /// Throws `inUse`, naming the process.
+    init(of path: String) throws(StorageError) {
+        guard access(path, F_OK) == 0 else {
+            throw StorageError(rawCode: errno, call: "open", file: path)
+        }
+        descriptor = Platform.openDescriptor(path + "-lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else {
+            throw StorageError(rawCode: errno, call: "open", file: path + "-lock")
+        }
+        var range = Self.firstByte
+        if Platform.controlLock(descriptor, F_SETLK, &range) == 0 { return }
+        let code = errno
+        range = Self.firstByte
+        let isKnown = Platform.controlLock(descriptor, F_GETLK, &range) == 0
+        close(descriptor)
+        guard code == EAGAIN || code == EACCES else {
+            throw StorageError(rawCode: code, call: "fcntl", file: path + "-lock")
+        }
+        let owner = isKnown && range.l_type != F_UNLCK ? "process \(range.l_pid)" : "a process"
+        throw StorageError(.inUse, call: owner, file: path)
+    }
+
+    /// Whether no process has the file open, as far as this one may look.
+    static func isFree(of path: String) -> Bool {
+        let descriptor = Platform.openDescriptor(path + "-lock", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return errno == ENOENT }
+        defer { close(descriptor) }
+        var range = firstByte
+        return Platform.controlLock(descriptor, F_GETLK, &range) == 0 && range.l_type == F_UNLCK
+    }
+
+    private static var firstByte: flock {
+        var range = flock()
+        range.l_type = Int16(F_WRLCK)
+        range.l_whence = Int16(SEEK_SET)
+        range.l_start = 0
+        range.l_len = 1
+        return range
+    }
+
+    func release() { close(descriptor) }
+}

@@ -1,0 +1,164 @@
+import CLMDB
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Makes compact copies of files that appear under their names only when they are whole and on the device.
+///
+/// A copy is another file with the same content: its version, too, is that of the original, which LMDB alone would
+/// number 1 again.
+struct FileCopy {
+    /// The path that the copy gets in the end.
+    let destination: String
+    /// A table whose greatest key is the newest version.
+    let versionTable: TableName
+
+    private static let metaOffset = FileHeader.pageHeaderSize
+
+    /// Copies an open environment; `isReplacing` allows it to take the place of another file.
+    ///
+    /// Readers and writers of any process go on meanwhile. Throws `exists`, `diskFull`, `permission`, `notFound`.
+    func make(
+        of environment: OpaquePointer, mode: mode_t = 0o644, isReplacing: Bool
+    ) throws(StorageError) {
+        if !isReplacing && access(destination, F_OK) == 0 {
+            throw StorageError(.exists, call: "copy", file: destination)
+        }
+        let temporary = "\(destination).copy-\(getpid())"
+        let descriptor = Platform.openDescriptor(
+            temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw failure("open") }
+        do throws(StorageError) {
+            defer { close(descriptor) }
+            try write(environment, descriptor, temporary)
+            guard fchmod(descriptor, mode) == 0, fsync(descriptor) == 0 else {
+                throw failure("fsync")
+            }
+        } catch {
+            unlink(temporary)
+            throw error
+        }
+        do throws(StorageError) {
+            try publish(temporary, isReplacing)
+        } catch {
+            unlink(temporary)
+            throw error
+        }
+        Self.flushFolder(of: destination)
+    }
+
+    private func write(
+        _ environment: OpaquePointer, _ descriptor: Int32, _ temporary: String
+    ) throws(StorageError) {
+        var code = mdb_env_copyfd2(environment, descriptor, UInt32(MDB_CP_COMPACT))
+        // LMDB calls a write that was cut short an input/output error.
+        if code == EIO, Platform.hasNoRoom(temporary) { code = ENOSPC }
+        try check(code, "mdb_env_copyfd2", destination)
+        try FileHeader.check(descriptor, path: destination)
+        if let version = try newestVersion(temporary) { try number(descriptor, version) }
+    }
+
+    /// The greatest key of the version table in the copy.
+    private func newestVersion(_ path: String) throws(StorageError) -> UInt64? {
+        let environment = try RawEnvironment(path, named: destination)
+        defer { environment.close() }
+        var transaction: OpaquePointer?
+        try check(
+            mdb_txn_begin(environment.pointer, nil, UInt32(MDB_RDONLY), &transaction),
+            "mdb_txn_begin", destination)
+        defer { mdb_txn_abort(transaction) }
+        var table: UInt32 = 0
+        let code = mdb_dbi_open(
+            transaction, versionTable.name, UInt32(MDB_INTEGERKEY), &table)
+        if code == MDB_NOTFOUND { return nil }
+        try check(code, "mdb_dbi_open", destination)
+        var cursor: OpaquePointer?
+        try check(mdb_cursor_open(transaction, table, &cursor), "mdb_cursor_open", destination)
+        defer { mdb_cursor_close(cursor) }
+        var key = MDB_val()
+        var value = MDB_val()
+        guard mdb_cursor_get(cursor, &key, &value, MDB_LAST) == 0, key.mv_size == 8 else {
+            return nil
+        }
+        return key.mv_data.loadUnaligned(as: UInt64.self)
+    }
+
+    /// Gives the copy its version: the meta page that the version's parity names describes it, the other one the
+    /// version before, with the same content.
+    private func number(_ descriptor: Int32, _ version: UInt64) throws(StorageError) {
+        guard version > 1, let meta = FileHeader.meta(descriptor, at: 0) else { return }
+        let page = meta.pageSize
+        var content = [UInt8](repeating: 0, count: FileHeader.metaSize)
+        // The copy's content is described by its second meta page.
+        guard
+            pread(descriptor, &content, content.count, off_t(page + Self.metaOffset))
+                == content.count
+        else { throw failure("pread") }
+        for parity in 0...1 {
+            let number = version & 1 == UInt64(parity) ? version : version - 1
+            content.withUnsafeMutableBytes { bytes in
+                bytes.storeBytes(of: number, toByteOffset: FileHeader.metaSize - 8, as: UInt64.self)
+            }
+            let offset = off_t(parity * page + Self.metaOffset)
+            guard pwrite(descriptor, content, content.count, offset) == content.count else {
+                throw failure("pwrite")
+            }
+        }
+    }
+
+    private func publish(_ temporary: String, _ isReplacing: Bool) throws(StorageError) {
+        if !isReplacing {
+            // A link, unlike a rename, never takes the place of a file that has appeared meanwhile.
+            if link(temporary, destination) == 0 {
+                unlink(temporary)
+                return
+            }
+            if errno == EEXIST { throw StorageError(.exists, call: "copy", file: destination) }
+        }
+        guard rename(temporary, destination) == 0 else { throw failure("rename") }
+    }
+
+    private func failure(_ call: String) -> StorageError {
+        StorageError(rawCode: errno, call: call, file: destination)
+    }
+
+    /// Makes a new name in a folder survive a power failure, as far as the system lets us.
+    static func flushFolder(of path: String) {
+        let descriptor = Platform.openDescriptor(Platform.folder(of: path), O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        fsync(descriptor)
+        close(descriptor)
+    }
+}
+
+/// A file opened by LMDB without its locks, for reading: only for files that nobody changes meanwhile.
+struct RawEnvironment {
+    let pointer: OpaquePointer
+
+    /// `name`: what errors call the file.
+    init(_ path: String, named name: String, tableCount: Int = 4) throws(StorageError) {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            throw StorageError(rawCode: errno, call: "stat", file: name)
+        }
+        var created: OpaquePointer?
+        try check(mdb_env_create(&created), "mdb_env_create", name)
+        // because: mdb_env_create succeeded.
+        pointer = created!
+        var code = mdb_env_set_mapsize(pointer, Int(status.st_size))
+        if code == 0 { code = mdb_env_set_maxdbs(pointer, UInt32(max(tableCount, 1))) }
+        if code == 0 {
+            code = mdb_env_open(
+                pointer, path, UInt32(MDB_NOSUBDIR | MDB_RDONLY | MDB_NOLOCK | MDB_NOTLS), 0)
+        }
+        if code != 0 {
+            mdb_env_close(pointer)
+            throw StorageError(rawCode: code, call: "mdb_env_open", file: name)
+        }
+    }
+
+    func close() { mdb_env_close(pointer) }
+}

@@ -1,0 +1,161 @@
+import ColumnStorage
+
+extension Store {
+    /// Creates an object from another one.
+    ///
+    /// An object of another store, or of a frozen version, is copied with everything that it leads
+    /// to, however far and in circles; what exists here by its primary key is treated as the mode
+    /// says. Of an object of this store only the values are copied, and the objects that are embedded
+    /// in it; links stay what they are, and with a mode that updates it is returned as it is.
+    ///
+    /// Errors as for ``create(_:_:mode:)``; `unknown_class` and `unknown_property` where this store
+    /// lacks what the other one has.
+    @discardableResult  // because most objects are made to be found again by a query
+    public func create(
+        _ className: String, copying object: LiveObject, mode: UpdateMode = .error
+    ) throws -> LiveObject {
+        let writer = try ObjectWriter(self, changing: "'\(className)'")
+        let classSchema = try view.schema.require(className)
+        _ = try object.source.openView()
+        guard object.isValid else { throw StoreView.deleted(object.classSchema, object.key) }
+        if case .store(let owner) = object.source, owner === self {
+            if mode != .error, object.classSchema.table == classSchema.table { return object }
+            let reader = ObjectReading(object.source)
+            return try create(
+                className,
+                .dictionary(reader.values(of: object.reference, where: { _ in true }) { $0 }),
+                mode: mode)
+        }
+        try checkTopLevel(classSchema)
+        var copy = ObjectCopy(writer, object.source, mode)
+        return LiveObject(.store(self), classSchema, try copy.copy(object, as: classSchema))
+    }
+}
+
+/// Copies objects of another store, with all that they lead to.
+///
+/// In two rounds, so that circles need no special care: first the objects with their plain values, then what leads from
+/// one to another.
+private struct ObjectCopy {
+    private struct Made {
+        let original: ObjectReference
+        let classSchema: ClassSchema
+        let key: ObjectKey
+    }
+
+    private let writer: ObjectWriter
+    private let reader: ObjectReading
+    private let mode: UpdateMode
+    private var made: [Made] = []
+    private var copies: [ObjectReference: ObjectReference] = [:]
+
+    init(_ writer: ObjectWriter, _ source: ObjectSource, _ mode: UpdateMode) {
+        self.writer = writer
+        reader = ObjectReading(source)
+        self.mode = mode
+    }
+
+    mutating func copy(_ root: LiveObject, as classSchema: ClassSchema) throws -> ObjectKey {
+        let key = try make(root.reference, classSchema)
+        // Those found on the way are added at the end.
+        var next = 0
+        while next < made.count {
+            let original = made[next].original
+            next += 1
+            for linked in try reader.links(of: original) where copies[linked] == nil {
+                let name = try reader.classSchema(linked).name
+                _ = try make(linked, try writer.store.view.schema.require(name))
+            }
+        }
+        let creation = ObjectCreation(writer, mode: mode == .modified ? .modified : .all)
+        for object in made {
+            let values = try reader.values(
+                of: object.original, where: \.canHoldLinks
+            ) { copies[$0] ?? $0 }
+            guard !values.isEmpty else { continue }
+            try creation.update(object.key, object.classSchema, with: .dictionary(values))
+        }
+        return key
+    }
+
+    private mutating func make(
+        _ original: ObjectReference, _ classSchema: ClassSchema
+    ) throws -> ObjectKey {
+        let values = try reader.values(of: original, where: { !$0.canHoldLinks }) { $0 }
+        let key = try ObjectCreation(writer, mode: Self.mode(mode, made.isEmpty, classSchema))
+            .create(classSchema, .dictionary(values))
+        made.append(Made(original: original, classSchema: classSchema, key: key))
+        copies[original] = ObjectReference(table: classSchema.table, key: key)
+        return key
+    }
+
+    /// What is found on the way may have no key to update it by: it is made anew then.
+    private static func mode(
+        _ mode: UpdateMode, _ isRoot: Bool, _ classSchema: ClassSchema
+    ) -> UpdateMode {
+        isRoot || classSchema.primaryKey != nil ? mode : .error
+    }
+}
+
+/// Reads objects as the values that would make them; embedded objects are part of their owner.
+struct ObjectReading {
+    private let source: ObjectSource
+    private let view: StoreView
+    private static let deepest = 100
+
+    init(_ source: ObjectSource) {
+        self.source = source
+        view = source.view
+    }
+
+    func classSchema(_ reference: ObjectReference) throws -> ClassSchema {
+        guard let found = view.schema.find(table: reference.table) else {
+            throw StoreError(.unknownClass, "the class of an object was removed")
+        }
+        return found
+    }
+
+    /// The values of those properties that are wanted, by name; `replace` says what links become.
+    func values(
+        of reference: ObjectReference, where isWanted: (Property) -> Bool, depth: Int = 0,
+        _ replace: (ObjectReference) -> ObjectReference
+    ) throws -> [String: Value] {
+        guard depth <= Self.deepest else {
+            throw StoreError(
+                .invalidArgument, "more than \(Self.deepest) objects are embedded in each other")
+        }
+        let classSchema = try classSchema(reference)
+        var values: [String: Value] = [:]
+        for property in classSchema.properties where !property.isBacklinks && isWanted(property) {
+            let value = try view.value(property, of: reference.key, in: classSchema)
+            values[property.name] = try replaced(value, depth, replace)
+        }
+        return values
+    }
+
+    private func replaced(
+        _ value: Value, _ depth: Int, _ replace: (ObjectReference) -> ObjectReference
+    ) throws -> Value {
+        switch value {
+        case .object(let reference):
+            guard try classSchema(reference).isEmbedded else { return .object(replace(reference)) }
+            return .dictionary(
+                try values(of: reference, where: { _ in true }, depth: depth + 1, replace))
+        case .list(let elements):
+            return .list(try elements.map { try replaced($0, depth, replace) })
+        case .dictionary(let entries):
+            return .dictionary(try entries.mapValues { try replaced($0, depth, replace) })
+        default: return value
+        }
+    }
+
+    /// The objects that an object leads to, itself or through what is embedded in it.
+    func links(of reference: ObjectReference) throws -> [ObjectReference] {
+        var found: [ObjectReference] = []
+        _ = try values(of: reference, where: \.canHoldLinks) { linked in
+            found.append(linked)
+            return linked
+        }
+        return found
+    }
+}

@@ -1,0 +1,68 @@
+import Synchronization
+
+/// Who of this process holds which version of one file.
+final class PinBoard: Sendable {
+    /// One holder; it is on the board while it lives.
+    final class Pin: Sendable {
+        let kind: VersionPin.Kind
+        let holder: VersionHolder
+        private let board: PinBoard
+        private let number: UInt64
+        private let held: Atomic<UInt64>
+        private let moved: Atomic<Int64>
+
+        fileprivate init(
+            _ board: PinBoard, _ number: UInt64, _ kind: VersionPin.Kind, _ holder: VersionHolder,
+            _ version: UInt64
+        ) {
+            self.board = board
+            self.number = number
+            self.kind = kind
+            self.holder = holder
+            held = Atomic(version)
+            moved = Atomic(Timestamp.now.microseconds)
+        }
+
+        deinit { board.remove(number) }
+
+        var version: UInt64 { held.load(ordering: .relaxed) }
+        var since: Timestamp { Timestamp(microseconds: moved.load(ordering: .relaxed)) }
+
+        /// Notes that the holder has moved on.
+        func move(to version: UInt64) {
+            held.store(version, ordering: .relaxed)
+            moved.store(Timestamp.now.microseconds, ordering: .relaxed)
+        }
+    }
+
+    private struct Entries {
+        var next: UInt64 = 0
+        var pins: [UInt64: WeakPin] = [:]
+    }
+
+    private struct WeakPin: Sendable {
+        weak let pin: Pin?
+    }
+
+    private let entries = Mutex(Entries())
+
+    /// Puts a holder on the board.
+    func add(_ kind: VersionPin.Kind, _ holder: VersionHolder, version: UInt64) -> Pin {
+        entries.withLock { entries in
+            entries.next += 1
+            let pin = Pin(self, entries.next, kind, holder, version)
+            entries.pins[entries.next] = WeakPin(pin: pin)
+            return pin
+        }
+    }
+
+    /// Everybody on the board.
+    var pins: [Pin] {
+        // Let go outside the lock: the last reference of a pin takes it again.
+        entries.withLock { $0.pins.values.map { $0.pin } }.compactMap { $0 }
+    }
+
+    private func remove(_ number: UInt64) {
+        entries.withLock { _ = $0.pins.removeValue(forKey: number) }
+    }
+}

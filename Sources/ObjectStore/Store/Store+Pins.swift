@@ -1,0 +1,69 @@
+import ColumnStorage
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+extension Store {
+    /// Who holds an old version of the file, in this process and in others; the oldest first.
+    ///
+    /// A store that shows the newest version holds nothing. Costs a look at the file's list of free
+    /// pages.
+    ///
+    /// Throws `closed`, `wrong_thread`, and what reading the file may throw.
+    public func pins() throws -> [VersionPin] {
+        try check()
+        let file = view.snapshot.file
+        let newest = file.latestVersion()
+        let held = try StoreError.wrapping { () throws(StorageError) in try file.heldVersions() }
+        var found: [(VersionPin.Kind, VersionHolder, Timestamp?, Int32, UInt64)] = []
+        var known: Set<UInt64> = [newest]
+        for pin in coordinator.pins.pins {
+            let version = pin.version
+            known.insert(version)
+            if pin.kind == .store, version >= newest { continue }
+            found.append((pin.kind, pin.holder, pin.since, getpid(), version))
+        }
+        for version in held.own where !known.contains(version) {
+            found.append((.observers, VersionHolder(), nil, getpid(), version))
+        }
+        var seen: Set<[UInt64]> = []
+        for reader in held.foreign where reader.version < newest {
+            guard seen.insert([UInt64(reader.process), reader.version]).inserted else { continue }
+            found.append((.process, VersionHolder(), nil, reader.process, reader.version))
+        }
+        let bytes = try StoreError.wrapping { () throws(StorageError) in
+            try file.bytesKept(by: found.map(\.4))
+        }
+        return zip(found, bytes).map { pin, bytes in
+            VersionPin(
+                version: pin.4, kind: pin.0, holder: pin.1, since: pin.2, process: pin.3,
+                bytes: bytes)
+        }.sorted {
+            ($0.version, $0.kind.rawValue, $0.holder.place, $0.process)
+                < ($1.version, $1.kind.rawValue, $1.holder.place, $1.process)
+        }
+    }
+
+    /// Throws `too_many_versions` if more versions are kept alive than the store allows.
+    ///
+    /// Pages of the file can only be used again when the oldest version that somebody reads is newer
+    /// than what let them go: so all versions since the oldest count.
+    func checkLiveVersions() throws {
+        guard let limit = configuration.maximumLiveVersions else { return }
+        let file = view.snapshot.file
+        let held = try StoreError.wrapping { () throws(StorageError) in try file.heldVersions() }
+        let newest = view.version
+        let oldest = min(held.own.min() ?? newest, held.foreign.map(\.version).min() ?? newest)
+        let count = newest - min(oldest, newest) + 1
+        guard count > UInt64(max(limit, 0)) else { return }
+        let holders = try pins().filter { $0.version == oldest }.map(\.summary)
+        let who = holders.isEmpty ? "somebody" : holders.joined(separator: ", ")
+        throw StoreError(
+            .tooManyVersions,
+            "\(count) versions are kept alive and \(limit) are allowed: version \(oldest), the oldest, "
+                + "is held by \(who); let it go, or allow more with max_live_versions")
+    }
+}

@@ -1,0 +1,51 @@
+import ColumnStorage
+
+/// Work on whole files, without a store.
+public enum StoreFiles {
+    /// Writes a compact copy of a file's newest version, also while other processes write.
+    ///
+    /// The copy appears under its name when it is whole and on the device; `isReplacing` allows it to
+    /// take the place of a file that nobody has open. Throws `invalid_argument` (no such file, it cannot be
+    /// read, the copy exists or cannot be made), `file_corrupt`, `file_format_too_new`, `disk_full`.
+    public static func backup(
+        _ path: String, to destination: String, isReplacing: Bool = false
+    ) throws {
+        let file = try open(path)
+        defer { file.close() }
+        try StoreError.wrapping { () throws(StorageError) in
+            try file.copyCompacted(to: destination, isReplacing: isReplacing)
+        }
+    }
+
+    /// Gives the room in a file that nothing uses back to the device; the size in bytes before and
+    /// after.
+    ///
+    /// Nobody may have the file open. On an error the file is as it was. Throws `invalid_argument`
+    /// (no such file, somebody has it open, it may not be written), `file_corrupt`,
+    /// `file_format_too_new`, `disk_full`.
+    public static func compact(_ path: String) throws -> (before: Int, after: Int) {
+        try open(path).close()
+        return try StoreError.wrapping { () throws(StorageError) in
+            try ColumnFile.compact(path: path)
+        }
+    }
+
+    /// For reading, which tells whether it is a store.
+    private static func open(_ path: String) throws -> ColumnFile {
+        try StoreError.wrapping { () throws(StorageError) in
+            try ColumnFile.open(path: path, options: FileOptions(isReadOnly: true))
+        }
+    }
+}
+
+extension Store {
+    /// Writes a compact copy of the newest version to a file, also while others write.
+    ///
+    /// Errors: as for ``StoreFiles/backup(_:to:isReplacing:)``, `closed`, `wrong_thread`.
+    public func backup(to destination: String, isReplacing: Bool = false) throws {
+        try check()
+        try StoreError.wrapping { () throws(StorageError) in
+            try view.snapshot.file.copyCompacted(to: destination, isReplacing: isReplacing)
+        }
+    }
+}

@@ -1,0 +1,57 @@
+/// Who opened a store or froze a version, for reports.
+public struct VersionHolder: Hashable, Sendable {
+    /// The script's name; empty where no script is involved.
+    public var script: String
+    /// File and line, as in `zoo.lua:12`; empty if unknown.
+    public var place: String
+
+    /// Makes a holder.
+    public init(script: String = "", place: String = "") {
+        self.script = script
+        self.place = place
+    }
+}
+
+/// Somebody who keeps an old version of a file readable, and with it room that newer versions could use.
+public struct VersionPin: Hashable, Sendable {
+    /// What holds the version.
+    public enum Kind: String, Hashable, Sendable {
+        /// A store of this process that has not moved on.
+        case store
+        /// A frozen version that this process still refers to.
+        case frozen
+        /// Observers of this process that are still to hear of newer versions, or results that they were handed.
+        case observers
+        /// Another process.
+        case process
+    }
+
+    /// The version that is held.
+    public let version: UInt64
+    /// What holds it.
+    public let kind: Kind
+    /// Who made that.
+    public let holder: VersionHolder
+    /// Since when it is held, if this process knows.
+    public let since: Timestamp?
+    /// The number of the process.
+    public let process: Int32
+    /// The bytes of the file that cannot be used again while the version is held.
+    ///
+    /// Several who hold old versions may keep the same bytes.
+    public let bytes: Int
+}
+
+extension VersionPin {
+    /// The holder in words: `a frozen version of zoo.lua:12`.
+    public var summary: String {
+        let place = holder.place.isEmpty ? holder.script : holder.place
+        let end = place.isEmpty ? "" : " of \(place)"
+        return switch kind {
+        case .store: "the store\(end)"
+        case .frozen: "a frozen version\(end)"
+        case .observers: "observers that are still to be called"
+        case .process: "process \(process)"
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import LuaHost
+import ObjectStore
+
+extension StoreHandle {
+    /// The methods about versions and the file as a whole.
+    static let versionMethods: [LuaMethod<StoreHandle>] = [
+        LuaMethod("freeze", "() → store", "The store as it is now, for ever.") { handle, call in
+            call.answer(try handle.frozenSpace(), FrozenSpace.type)
+        },
+        LuaMethod("thaw", "() → store", "Itself.") { _, call in call.answerArgument(1) },
+        LuaMethod(
+            "pins", "() → array",
+            "Who holds which old version: script, line, since when, bytes it keeps."
+        ) { handle, call in
+            let pins = try handle.store.pins().map { LuaValue.table(handle.table(of: $0)) }
+            return call.answer(.table(call.state.makeTable(pins)))
+        },
+        LuaMethod(
+            "backup", "(path [, { overwrite = true }])",
+            "Writes a compact copy of the newest version, also while others write."
+        ) { handle, call in
+            let path = try call.text(2)
+            guard !path.isEmpty, !path.utf8.contains(0) else {
+                throw call.argumentError(2, "the path is empty or has a zero byte")
+            }
+            let options = try call.options(3, ["overwrite"])
+            try handle.store.backup(
+                to: path, isReplacing: options?["overwrite"].isTruthy == true)
+            return .none
+        },
+    ]
+
+    private func table(of pin: VersionPin) -> LuaTable {
+        let table = state.makeTable(fields: 9)
+        table["version"] = .integer(Int64(clamping: pin.version))
+        table["kind"] = .text(pin.kind.rawValue)
+        table["held_by"] = .text(pin.summary)
+        if !pin.holder.script.isEmpty { table["script"] = .text(pin.holder.script) }
+        let place = pin.holder.place
+        if let colon = place.lastIndex(of: ":") {
+            table["source"] = .text(String(place[..<colon]))
+            table["line"] = Int64(place[place.index(after: colon)...]).map(LuaValue.integer) ?? .nil
+        }
+        if let since = pin.since { table["since"] = dates.userdata(since, state) }
+        table["process"] = .integer(Int64(pin.process))
+        table["bytes"] = .integer(Int64(pin.bytes))
+        return table
+    }
+}

@@ -1,0 +1,89 @@
+import LuaHost
+import ObjectStore
+
+/// Copies objects into plain tables.
+///
+/// Each object becomes one table however often it is met, so circles of objects become circles of tables. Objects
+/// nearer to the first one are copied first: an object is a table if the shortest way to it is short enough.
+struct TableCopy {
+    private let handle: StoreHandle
+    private let frozen: FrozenSpace?
+    private var tables: [ObjectReference: LuaTable] = [:]
+    private var level: [(object: LiveObject, table: LuaTable)] = []
+    private var nextLevel: [(object: LiveObject, table: LuaTable)] = []
+
+    init(_ handle: StoreHandle, _ frozen: FrozenSpace?) {
+        self.handle = handle
+        self.frozen = frozen
+    }
+
+    /// An object's properties; linked objects become tables as far as the depth reaches, and stay live objects beyond.
+    ///
+    /// What is embedded in an object is part of it.
+    mutating func table(_ object: LiveObject, _ depth: Int) throws -> LuaTable {
+        let table = makeTable(object)
+        level = [(object, table)]
+        try fill(depth)
+        return table
+    }
+
+    /// The same for the elements of a list or of Results, which are the first level.
+    mutating func array(_ values: [Value], _ source: ObjectSource, _ depth: Int) throws -> LuaTable
+    {
+        let array = handle.state.makeTable(try values.map { try copy($0, source, depth + 1) })
+        (level, nextLevel) = (nextLevel, [])
+        try fill(depth)
+        return array
+    }
+
+    private mutating func fill(_ depth: Int) throws {
+        var left = depth
+        while !level.isEmpty {
+            // Embedded objects are added to the level that is being gone through.
+            var next = 0
+            while next < level.count {
+                let (object, table) = level[next]
+                next += 1
+                for property in object.classSchema.properties where !property.isBacklinks {
+                    table[property.name] = try copy(
+                        try object.value(property.name), object.source, left)
+                }
+            }
+            left -= 1
+            (level, nextLevel) = (nextLevel, [])
+        }
+    }
+
+    private mutating func copy(
+        _ value: Value, _ source: ObjectSource, _ depth: Int
+    ) throws -> LuaValue {
+        switch value {
+        case .object(let reference):
+            if let known = tables[reference] { return .table(known) }
+            guard let linked = source.object(reference) else { return .nil }
+            let isEmbedded = linked.classSchema.isEmbedded
+            guard isEmbedded || depth > 1 else { return ValueBridge(handle, frozen).lua(value) }
+            let table = makeTable(linked)
+            if isEmbedded {
+                level.append((linked, table))
+            } else {
+                nextLevel.append((linked, table))
+            }
+            return .table(table)
+        case .list(let elements):
+            return .table(
+                handle.state.makeTable(try elements.map { try copy($0, source, depth) }))
+        case .dictionary(let entries):
+            let table = handle.state.makeTable(fields: entries.count)
+            for (key, element) in entries { table[key] = try copy(element, source, depth) }
+            return .table(table)
+        default: return ValueBridge(handle, frozen).lua(value)
+        }
+    }
+
+    private mutating func makeTable(_ object: LiveObject) -> LuaTable {
+        let table = handle.state.makeTable(fields: object.classSchema.properties.count)
+        tables[object.reference] = table
+        return table
+    }
+}

@@ -1,0 +1,163 @@
+import LuaHost
+import ObjectStore
+
+/// Stores unmanaged objects with those that they lead to, however far and in circles.
+///
+/// In two rounds, so that circles need no special care: first the objects with their plain values, then what leads from
+/// one to another. When all is done the scripts' handles become those of the stored objects.
+final class UnmanagedGraph {
+    private struct Member {
+        let userdata: LuaUserdata
+        let object: UnmanagedObject
+        let classSchema: ClassSchema
+    }
+
+    private let handle: StoreHandle
+    private let mode: UpdateMode
+    private let bridge: ValueBridge
+    private var members: [Member] = []
+    private var keys: [LuaUserdata: ObjectReference] = [:]
+
+    private init(_ handle: StoreHandle, _ mode: UpdateMode) {
+        self.handle = handle
+        self.mode = mode
+        bridge = ValueBridge(handle, nil)
+    }
+
+    /// Stores the unmanaged object in a userdata, unless that is being done already.
+    ///
+    /// Mode `error` leaves nothing of it behind when something fails.
+    static func add(
+        _ root: LuaUserdata, to handle: StoreHandle, mode: UpdateMode
+    ) throws -> ObjectReference {
+        if let known = handle.additions?.keys[root] { return known }
+        let outer = handle.additions
+        let graph = UnmanagedGraph(handle, outer?.mode ?? mode)
+        handle.additions = graph
+        defer { handle.additions = outer }
+        return try graph.add(root)
+    }
+
+    private func add(_ root: LuaUserdata) throws -> ObjectReference {
+        try collect(root)
+        do {
+            for member in members { try make(member) }
+            for member in members { try connect(member) }
+        } catch {
+            if mode == .error { discard() }
+            throw error
+        }
+        for member in members {
+            if let type = handle.objectClass(member.classSchema.table),
+                let key = keys[member.userdata]?.key
+            {
+                member.userdata.become(LuaLiveObject(type: type, key: key.rawValue))
+            }
+        }
+        guard let reference = keys[root] else {
+            throw StoreError(.invalidArgument, "the object could not be stored")
+        }
+        return reference
+    }
+
+    /// Finds the objects, nearest first.
+    private func collect(_ root: LuaUserdata) throws {
+        let schema = handle.store.view.schema
+        var pending: [LuaValue] = [.userdata(root)]
+        var seen: Set<LuaUserdata> = []
+        var tables: Set<LuaTable> = []
+        var next = 0
+        while next < pending.count {
+            let value = pending[next]
+            next += 1
+            switch value {
+            case .userdata(let userdata):
+                guard let object = userdata.object(as: UnmanagedObject.type),
+                    seen.insert(userdata).inserted
+                else { continue }
+                let classSchema = try schema.require(object.className)
+                // What is embedded is made by its owner, from values.
+                if !classSchema.isEmbedded || userdata == root {
+                    members.append(
+                        Member(
+                            userdata: userdata, object: object, classSchema: classSchema))
+                }
+                for property in classSchema.properties {
+                    pending.append(object.values.raw(.text(property.name)))
+                }
+            case .table(let table):
+                guard tables.insert(table).inserted else { continue }
+                pending += table.array
+                pending += table.pairs.compactMap { key, value in
+                    key.text.map { (name: $0, value: value) }
+                }.sorted { $0.name < $1.name }.map(\.value)
+            default: continue
+            }
+        }
+    }
+
+    private func make(_ member: Member) throws {
+        let (object, classSchema) = (member.object, member.classSchema)
+        for (key, _) in object.values.pairs {
+            guard let name = key.text else {
+                throw StoreError(
+                    .invalidArgument,
+                    "values of '\(classSchema.name)' are named, got a \(key.typeName) as name")
+            }
+            _ = try classSchema.requireProperty(name)
+        }
+        let values = try classSchema.properties.map { property -> Value? in
+            property.canHoldLinks ? nil : try value(property, member)
+        }
+        let isRoot = keys.isEmpty
+        // What is found on the way may have no key to update it by: it is made anew then.
+        let key = try handle.store.create(
+            classSchema, positional: values,
+            mode: isRoot || classSchema.primaryKey != nil ? mode : .error)
+        keys[member.userdata] = ObjectReference(table: classSchema.table, key: key)
+    }
+
+    private func connect(_ member: Member) throws {
+        guard let reference = keys[member.userdata], let object = handle.store.object(reference)
+        else { return }
+        var values: [String: Value] = [:]
+        for property in member.classSchema.properties where property.canHoldLinks {
+            guard let value = try value(property, member) else { continue }
+            if mode == .error {
+                try object.set(property.name, value)
+            } else {
+                values[property.name] = value
+            }
+        }
+        if !values.isEmpty { try handle.store.update(object, values, mode: mode) }
+    }
+
+    /// What an object has for a property; nil leaves it to creation.
+    ///
+    /// An update with an unmanaged object writes all of it: what it was never given, too.
+    private func value(_ property: Property, _ member: Member) throws -> Value? {
+        let given = member.object.values.raw(.text(property.name))
+        if !given.isNil {
+            return try bridge.value(given, for: property, of: member.classSchema)
+        }
+        if mode == .error || property.isBacklinks { return nil }
+        if handle.functionDefaults.function(of: property, in: member.classSchema) != nil {
+            return nil
+        }
+        if let value = property.defaultValue { return value }
+        if property.collection != nil || property.isOptional { return .null }
+        throw StoreError(
+            .missingValue,
+            "'\(member.classSchema.name).\(property.name)' is required and has no default; "
+                + "give it a value of type \(property.typeName)")
+    }
+
+    /// Deletes what has been made.
+    private func discard() {
+        for reference in keys.values {
+            guard let object = handle.store.object(reference), object.isValid else { continue }
+            // An error here would hide the one that is on its way to the script.
+            try? handle.store.delete(object)
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import ObjectStore
+import Testing
+
+/// Who holds old versions, and how many may be held.
+@Suite struct PinTests {
+    static let classes = [
+        ClassSchema("Dog", [Property("age", .int, defaultValue: .int(0))])
+    ]
+
+    func open(_ folder: TemporaryFolder, limit: Int? = nil, _ place: String = "") throws -> Store {
+        var configuration = StoreConfiguration(
+            .file(folder.file("test.moonpool")), schema: Self.classes, durability: .memory,
+            maximumLiveVersions: limit)
+        configuration.holder = VersionHolder(script: "zoo", place: place)
+        return try Store(configuration, scheduler: ManualScheduler())
+    }
+
+    func commit(_ store: Store) throws {
+        try store.write { try store.create("Dog") }
+    }
+
+    @Test func `1.46 a write beyond the limit of live versions names who holds the oldest`() throws
+    {
+        let folder = TemporaryFolder()
+        let store = try open(folder, limit: 3)
+        var held: [StoreView] = []
+        for line in 1...4 {
+            held.append(try store.frozenView(for: VersionHolder(place: "zoo.lua:\(line)")))
+            if line < 4 { try commit(store) }
+        }
+        let error = storeError(.tooManyVersions) { try commit(store) }
+        #expect(error?.message.contains("4 versions") == true, "\(error?.message ?? "")")
+        #expect(error?.message.contains("3 are allowed") == true)
+        #expect(error?.message.contains("zoo.lua:1") == true)
+        #expect(!store.isInWrite)
+        held.removeFirst()
+        try commit(store)
+        held = []
+        for _ in 0..<10 { try commit(store) }
+    }
+
+    @Test func `a store that does not move on counts, in this process`() throws {
+        let folder = TemporaryFolder()
+        let store = try open(folder, limit: 3, "writer.lua:1")
+        let other = try open(folder, "reader.lua:7")
+        for _ in 0..<3 { try commit(store) }
+        let error = storeError(.tooManyVersions) { try commit(store) }
+        #expect(error?.message.contains("the store of reader.lua:7") == true)
+        try other.refresh()
+        try commit(store)
+        other.close()
+        for _ in 0..<5 { try commit(store) }
+    }
+
+    @Test func `pins tell who holds a version, since when, and the room it keeps`() throws {
+        let folder = TemporaryFolder()
+        let store = try open(folder, "zoo.lua:1")
+        #expect(try store.pins() == [])
+        let other = try open(folder, "reader.lua:7")
+        try commit(store)
+        let before = Timestamp.now
+        var frozen: StoreView? = try store.frozenView(for: VersionHolder(place: "zoo.lua:12"))
+        let version = store.version
+        for _ in 0..<50 { try commit(store) }
+        let pins = try store.pins()
+        #expect(pins.map(\.kind) == [.store, .frozen])
+        #expect(pins[0].holder.place == "reader.lua:7")
+        #expect(pins[0].version < version)
+        #expect(pins[1].version == version)
+        #expect(pins[1].holder.place == "zoo.lua:12")
+        #expect(pins[1].summary == "a frozen version of zoo.lua:12")
+        let since = try #require(pins[1].since)
+        #expect(since >= before && since <= .now)
+        #expect(pins[1].bytes > 0)
+        #expect(pins[0].bytes >= pins[1].bytes)
+        try other.refresh()
+        #expect(try store.pins().map(\.kind) == [.frozen])
+        #expect(frozen?.isFrozen == true)
+        frozen = nil
+        #expect(try store.pins() == [])
+    }
+
+    @Test func `a frozen version that is closed is held no longer`() throws {
+        let folder = TemporaryFolder()
+        let store = try open(folder)
+        let frozen = try store.frozenView()
+        try commit(store)
+        #expect(try store.pins().count == 1)
+        frozen.close()
+        #expect(try store.pins() == [])
+    }
+}

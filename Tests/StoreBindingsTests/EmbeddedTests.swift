@@ -1,0 +1,80 @@
+import Testing
+
+/// Embedded objects as scripts see them.
+@Suite struct EmbeddedTests {
+    let session: Session
+
+    init() throws {
+        session = try Session(
+            """
+            Person = { name = "string primary", home = "Home", places = "Home[]" },
+            Home = {
+                embedded = true, street = "string", inner = "Home", resident = "backlinks Person.home",
+            },
+            """)
+    }
+
+    @Test func `11.43 and 11.44 embedded objects are made by assigning values`() {
+        session.expect(
+            """
+            local ann = store:write(function()
+                assert(code(store.create, store, "Home", { street = "x" }) == "invalid_argument")
+                local ann = store:create("Person", { name = "Ann", home = { street = "Main" }, places = { { street = "A" } } })
+                ann.places:append({ street = "B" }, { street = "C", inner = { street = "D" } })
+                return ann
+            end)
+            assert(ann.home.street == "Main" and ann.home.resident[1] == ann and #ann.places == 3)
+            assert(#store:objects "Home" == 5)
+            local home = ann.home
+            store:write(function()
+                assert(message(function() ann.places[1] = home end):find("one parent"))
+                home.street = "Other"
+                ann.places:remove(3)
+                ann.places[1] = { street = "E" }
+            end)
+            assert(ann.home.street == "Other" and #store:objects "Home" == 3)
+            store:write(function() ann.home = nil end)
+            assert(not home:is_valid() and code(function() return home.street end) == "invalid_object")
+            store:write(function() store:delete(ann) end)
+            assert(#store:objects "Home" == 0)
+            """)
+    }
+
+    @Test func `the schema says what is embedded`() {
+        session.expect(
+            """
+            assert(store:schema("Home").embedded == true and store:schema("Person").embedded == nil)
+            local copy = moonpool.open { in_memory = "copy of " .. tostring(store), schema = store:schema() }
+            assert(copy:schema("Home").embedded == true)
+            copy:define { Odd = { { "embedded", "bool" }, embedded = true } }
+            assert(code(copy.define, copy, { Bad = { id = "int primary", embedded = true } }) == "invalid_schema")
+            assert(code(copy.define, copy, { Bad = { id = "int", embedded = 1 } }) == "invalid_schema")
+            assert(code(copy.define, copy, { Home = { street = "string" } }) == "migration_needed")
+            copy:define { Plain = { embedded = "bool" } }
+            assert(copy:schema("Plain").embedded == "bool")
+            copy:close()
+            """)
+    }
+
+    @Test func `4.30 a list of embedded objects is observed as any list`() {
+        session.expect(
+            """
+            local ann = store:write(function()
+                return store:create("Person", { name = "Ann", places = { { street = "A" }, { street = "B" } } })
+            end)
+            local told = {}
+            local token = ann.places:observe(function(change)
+                if change.type ~= "update" then return end
+                told[#told + 1] = table.concat(change.deletions, ",") .. "|" .. table.concat(change.insertions, ",")
+                    .. "|" .. table.concat(change.modifications, ",")
+            end)
+            turn()
+            store:write(function() ann.places[2].street = "C" end) turn()
+            store:write(function() ann.places:remove(1) end) turn()
+            store:write(function() ann.places:append { street = "D" } end) turn()
+            store:write(function() store:delete(ann) end) turn()
+            assert(same(told, { "||2", "1||", "|2|", "1,2||" }), table.concat(told, " "))
+            token:invalidate()
+            """)
+    }
+}

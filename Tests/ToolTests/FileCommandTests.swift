@@ -1,0 +1,243 @@
+import Glibc
+import Testing
+
+/// `moonpool backup` and `moonpool compact`, and files at their limits, in processes of their own.
+@Suite struct FileCommandTests {
+    static let open = """
+        local store = moonpool.open {
+          path = arg[1], durability = "memory",
+          schema = { Entry = { id = "int primary", text = "string" } },
+        }
+
+        """
+    static let fill =
+        open + """
+            store:write(function()
+              for id = 1, 20000 do store:create("Entry", { id = id, text = "the entry number " .. id }) end
+            end)
+            """
+    static let thin =
+        open + """
+            store:write(function() store:delete(store:objects("Entry"):where "id > 100") end)
+            """
+
+    let folder = try! TemporaryFolder()
+    var store: String { folder.path + "/zoo.moonpool" }
+
+    func lua(_ script: String, _ arguments: [String]) throws -> Tool.Outcome {
+        let path = try folder.write(
+            script, to: "script-\(arguments.count)-\(script.utf8.count).lua")
+        return try Tool.run([path] + arguments, in: folder.path)
+    }
+
+    func makeSparse() throws {
+        for script in [Self.fill, Self.thin] {
+            let outcome = try lua(script, [store])
+            #expect(outcome.exitCode == 0, "\(outcome.error)")
+        }
+    }
+
+    func count(_ path: String) throws -> String {
+        let outcome = try lua(
+            "print(#moonpool.open { path = arg[1], read_only = true }:objects 'Entry')", [path])
+        return outcome.output + outcome.error
+    }
+
+    func size(_ path: String) -> Int {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : -1
+    }
+
+    // MARK: Commands
+
+    @Test func `compact makes a file small and keeps what is in it`() throws {
+        try makeSparse()
+        let before = size(store)
+        let outcome = try Tool.run(["compact", "zoo.moonpool"], in: folder.path)
+        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        #expect(outcome.output.hasPrefix("zoo.moonpool: "))
+        #expect(size(store) < before / 2)
+        #expect(try count(store) == "100\n")
+        #expect(try lua(Self.thin, [store]).exitCode == 0)
+    }
+
+    @Test func `compact leaves a file alone that another process has open`() throws {
+        try makeSparse()
+        let before = size(store)
+        let script = try folder.write(
+            Self.open + """
+                print "ready" io.flush()
+                moonpool.wait_until(function() store:refresh() return store:object("Entry", 0) end, 50)
+                store:write(function() store:create("Entry", { id = -1, text = "after" }) end)
+                """, to: "holder.lua")
+        let holder = try Subprocess(Tool.path, [script, store])
+        try holder.wait { holder.output.contains("ready") }
+        let refused = try Tool.run(["compact", store])
+        #expect(refused.exitCode == 1)
+        #expect(refused.error.contains("is open in process "), "\(refused.error)")
+        #expect(size(store) == before)
+        let told = try lua(
+            Self.open + "store:write(function() store:create('Entry', { id = 0, text = '' }) end)",
+            [store])
+        #expect(told.exitCode == 0, "\(told.error)")
+        #expect(try holder.finish().exitCode == 0)
+        #expect(try Tool.run(["compact", store]).exitCode == 0)
+        #expect(try count(store) == "102\n")
+    }
+
+    @Test func `backup copies while another process writes`() throws {
+        try makeSparse()
+        let script = try folder.write(
+            Self.open + """
+                print "ready" io.flush()
+                local id = 1000000
+                while not io.open(arg[2]) do
+                  id = id + 2
+                  store:write(function()
+                    store:create("Entry", { id = id, text = "one of a pair" })
+                    store:create("Entry", { id = id + 1, text = "one of a pair" })
+                  end)
+                end
+                """, to: "writer.lua")
+        let writer = try Subprocess(Tool.path, [script, store, folder.path + "/stop"])
+        try writer.wait { writer.output.contains("ready") }
+        for number in 0..<5 {
+            let outcome = try Tool.run(["backup", store, folder.path + "/copy\(number)"])
+            #expect(outcome.exitCode == 0, "\(outcome.error)")
+        }
+        _ = try folder.write("", to: "stop")
+        #expect(try writer.finish().exitCode == 0)
+        for number in 0..<5 {
+            // Whole transactions, and a store that can be written to.
+            let outcome = try lua(
+                Self.open + """
+                    assert(#store:objects "Entry" % 2 == 0)
+                    local version = store.version
+                    store:write(function() store:create("Entry", { id = -1, text = "" }) end)
+                    assert(store.version == version + 1)
+                    """, [folder.path + "/copy\(number)"])
+            #expect(outcome.exitCode == 0, "\(outcome.error)")
+        }
+    }
+
+    @Test func `backup replaces a file only when it is told to`() throws {
+        try makeSparse()
+        let copy = try folder.write("precious", to: "copy")
+        let refused = try Tool.run(["backup", store, copy])
+        #expect(refused.exitCode == 1)
+        #expect(
+            refused.error
+                == "moonpool: '\(copy)' exists already; choose another name, or say that it may be replaced\n"
+        )
+        #expect(try contents(of: copy) == "precious")
+        #expect(try Tool.run(["backup", "--force", store, copy]).exitCode == 0)
+        #expect(try count(copy) == "100\n")
+        let missing = try Tool.run(["backup", folder.path + "/missing", copy, "--force"])
+        #expect(missing.exitCode == 1)
+        #expect(missing.error.contains("no such file"))
+        #expect(try count(copy) == "100\n")
+        let nowhere = try Tool.run(["backup", store, "/no/such/folder/copy"])
+        #expect(nowhere.exitCode == 1)
+        #expect(try Tool.run(["backup", store]).exitCode == 64)
+    }
+
+    @Test func `a script that bears a command's name runs by its path`() throws {
+        _ = try folder.write("print 'a script'", to: "backup")
+        #expect(try Tool.run(["./backup"], in: folder.path).output == "a script\n")
+        #expect(try Tool.run(["--", "backup"], in: folder.path).output == "a script\n")
+        #expect(try Tool.run(["backup"], in: folder.path).exitCode == 64)
+    }
+
+    // MARK: A full disk
+
+    /// Runs the tool where no file may grow beyond so many blocks of 512 bytes; without ignoring the signal for it.
+    func runLimited(_ blocks: Int, _ arguments: [String]) throws -> Tool.Outcome {
+        let script = "ulimit -f \(blocks); exec \"$0\" \"$@\""
+        return try Subprocess("/bin/sh", ["-c", script, Tool.path] + arguments, in: folder.path)
+            .finish()
+    }
+
+    @Test
+    func `a file that may not grow any larger is disk_full, rolled back, and whole afterwards`()
+        throws
+    {
+        #expect(
+            try lua(
+                Self.open
+                    + "store:write(function() store:create('Entry', { id = 1, text = 'first' }) end)",
+                [store]
+            ).exitCode == 0)
+        let script = try folder.write(
+            Self.open + """
+                local ok, err = pcall(function()
+                  store:write(function()
+                    for id = 2, 200000 do store:create("Entry", { id = id, text = ("x"):rep(100) .. id }) end
+                  end)
+                end)
+                print(ok, type(err) == "userdata" and err.code or err, store.is_in_write, #store:objects "Entry")
+                print(tostring(err):find(arg[1], 1, true) ~= nil)
+                store:write(function() store:create("Entry", { id = 2, text = "second" }) end)
+                print(#store:objects "Entry")
+                """, to: "full.lua")
+        let outcome = try runLimited(4000, [script, store])
+        #expect(outcome.error == "")
+        #expect(outcome.lines == ["false\tdisk_full\tfalse\t1", "true", "2"])
+        #expect(try count(store) == "2\n")
+        #expect(try lua(Self.thin, [store]).exitCode == 0)
+    }
+
+    @Test func `a backup and a compaction that find no room leave everything as it was`() throws {
+        #expect(try lua(Self.fill, [store]).exitCode == 0)
+        let before = size(store)
+        let copy = folder.path + "/copy"
+        let backup = try runLimited(200, ["backup", store, copy])
+        #expect(backup.exitCode == 1, "\(backup.output)")
+        #expect(backup.error.hasPrefix("moonpool: "))
+        #expect(size(copy) == -1)
+        let compact = try runLimited(200, ["compact", store])
+        #expect(compact.exitCode == 1, "\(compact.output)")
+        #expect(size(store) == before)
+        #expect(try count(store) == "20000\n")
+        let left = TemporaryFolder.names(in: folder.path).filter { $0.contains(".copy-") }
+        #expect(left == [])
+    }
+
+    // MARK: Without permission
+
+    /// The tool as a user who may write nothing here; nil where that cannot be arranged.
+    static let unprivileged: [String]? = {
+        guard geteuid() == 0 else { return [Tool.path] }
+        let words = [
+            "/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", Tool.path,
+        ]
+        let outcome = try? Subprocess(words[0], Array(words[1...]) + ["-v"]).finish()
+        return outcome?.exitCode == 0 ? words : nil
+    }()
+
+    @Test(
+        .enabled(
+            if: unprivileged != nil, "needs setpriv and a build folder that everybody may read"))
+    func `a store that may not be written is read in a folder that may not be written`() throws {
+        try makeSparse()
+        unlink(store + "-lock")
+        chmod(store, 0o444)
+        chmod(folder.path, 0o555)
+        defer { chmod(folder.path, 0o700) }
+        let words = try #require(Self.unprivileged)
+        func run(_ script: String) throws -> Tool.Outcome {
+            try Subprocess(words[0], Array(words[1...]) + ["-e", script]).finish()
+        }
+        let reading = try run(
+            """
+            local store = moonpool.open { path = "\(store)", read_only = true }
+            assert(#store:objects "Entry" == 100 and store.is_read_only)
+            assert(#store:pins() == 0 and not store:refresh())
+            local ok, err = pcall(store.begin_write, store)
+            print(err.code)
+            """)
+        #expect(reading.output == "read_only\n", "\(reading.error)")
+        let writing = try run("moonpool.open '\(store)'")
+        #expect(writing.exitCode == 1)
+        #expect(writing.error.contains("no permission to open '\(store)'"), "\(writing.error)")
+    }
+}
