@@ -195,12 +195,17 @@ struct SchemaArguments {
 /// Writes schemas in the form that `define` takes.
 struct SchemaText {
     private let handle: StoreHandle
+    private let schema: Schema
 
-    init(_ handle: StoreHandle) { self.handle = handle }
+    /// The schema of the store, or of a version of it.
+    init(_ handle: StoreHandle, _ schema: Schema? = nil) {
+        self.handle = handle
+        self.schema = schema ?? handle.store.schema
+    }
 
     /// All classes.
     func table() -> LuaTable {
-        let classes = handle.store.schema.classes
+        let classes = schema.classes
         let result = handle.state.makeTable(fields: classes.count)
         for classSchema in classes { result[classSchema.name] = .table(table(classSchema)) }
         return result

@@ -116,13 +116,29 @@ public final class StoreModule {
     }
 
     /// Opens a store for the script, or gives the one that is already open at the same place.
-    public func open(_ configuration: StoreConfiguration) throws -> StoreHandle {
+    ///
+    /// `migration` is called with the migration where one is needed; functions that are defaults in
+    /// `schema` hold for what it creates.
+    public func open(
+        _ configuration: StoreConfiguration, migration: LuaFunction? = nil,
+        defaults schema: LuaTable? = nil
+    ) throws -> StoreHandle {
         if let known = handles.first(where: { $0.isAt(configuration.location) }) {
             try known.checkSameOptions(configuration)
             return known
         }
-        let store = try Store(configuration, scheduler: scheduler)
-        let handle = StoreHandle(self, store)
+        // Objects that a migration leaves in the script's variables are those of the opened store.
+        var migrated: StoreHandle?
+        let store = try Store(
+            configuration, scheduler: scheduler,
+            migration: migration.map { function in
+                { migration in
+                    let handle = StoreHandle(self, migration.store)
+                    migrated = handle
+                    try MigrationHandle.run(function, migration, handle, defaults: schema)
+                }
+            })
+        let handle = migrated ?? StoreHandle(self, store)
         store.notifications.errorHandler = { [weak self] error, token in
             self?.report(error, self?.handle(of: token))
         }

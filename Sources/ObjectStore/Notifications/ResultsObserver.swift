@@ -54,7 +54,10 @@ final class ResultsObserver: Observer {
     }
 
     override func advance(along step: VersionStep) throws -> Call? {
-        if step.changes.schemaChanged { try follow(step.new.schema) }
+        if step.changes.schemaChanged {
+            if step.new.schema.find(table: table) == nil { return lastCall(step) }
+            try follow(step.new.schema)
+        }
         if let owner,
             step.changes(of: owner.table)?.deleted.contains(owner.key) == true
         {
@@ -82,10 +85,11 @@ final class ResultsObserver: Observer {
             throw StoreError(
                 .unknownClass, "the class '\(className)', which is observed, was removed")
         }
+        try query.check(in: schema)
         filter = try KeyPathFilter(texts, class: elements, schema: schema)
     }
 
-    /// The owner is gone: every row is, and the collection with it.
+    /// The owner or the class is gone: every row is, and the collection with it.
     private func lastCall(_ step: VersionStep) -> Call? {
         guard let handler else { return nil }
         let keys = QueryEvaluator.keys(of: query, in: step.old).array

@@ -41,7 +41,22 @@ extension Store {
     /// class has no primary key, `closed`, `wrong_thread`.
     public func object(_ className: String, primaryKey value: Value) throws -> LiveObject? {
         try check()
-        let classSchema = try view.schema.require(className)
+        return try view.find(className, primaryKey: value).map { LiveObject(.store(self), $0, $1) }
+    }
+}
+
+extension StoreView {
+    /// The object with a primary key in this version, or nil.
+    ///
+    /// Throws as ``Store/object(_:primaryKey:)``.
+    public func object(_ className: String, primaryKey value: Value) throws -> LiveObject? {
+        try find(className, primaryKey: value).map { LiveObject(.frozen(self), $0, $1) }
+    }
+
+    fileprivate func find(
+        _ className: String, primaryKey value: Value
+    ) throws -> (ClassSchema, ObjectKey)? {
+        let classSchema = try schema.require(className)
         guard let property = classSchema.primaryKey else {
             throw StoreError(
                 .invalidArgument,
@@ -49,8 +64,6 @@ extension Store {
             )
         }
         let key = try ValueConversion.stored(value, property, classSchema)
-        return view.find(key, in: property, of: classSchema).map {
-            LiveObject(.store(self), classSchema, $0)
-        }
+        return find(key, in: property, of: classSchema).map { (classSchema, $0) }
     }
 }
