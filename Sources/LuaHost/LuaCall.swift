@@ -187,6 +187,13 @@ public struct LuaAnswer: Sendable {
         return LuaAnswer(count: 1)
     }
 
+    /// Answers two live objects.
+    public func answer(_ first: LuaLiveObject, _ second: LuaLiveObject) -> LuaAnswer {
+        shim_push_object(L, first.type.pointer, first.key)
+        shim_push_object(L, second.type.pointer, second.key)
+        return LuaAnswer(count: 2)
+    }
+
     /// Answers one of the arguments, such as the receiver.
     public func answerArgument(_ index: Int) -> LuaAnswer {
         shim_push_copy(L, Int32(index))

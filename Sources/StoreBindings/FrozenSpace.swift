@@ -30,7 +30,7 @@ final class FrozenSpace {
             handle.objectClass(classSchema.table)
             ?? handle.store.view.schema.classes.lazy
             .compactMap { [handle] in handle.objectClass($0.table) }.first
-        guard let live else { return (made, nil) }
+            ?? handle.classWithoutObjects(classSchema)
         let sibling = classes.values.lazy.compactMap(\.type).first { state.anchor(of: $0) != nil }
         let anchor = state.registerFrozen(made, like: live, sharing: sibling)
         state.setProperties(ObjectClass.slots(of: classSchema), of: made)

@@ -80,8 +80,8 @@ extension FrozenSpace {
         },
         LuaMethod("schema", "([class]) → table", "The schema of this version.") { space, call in
             let schema = try space.source.openView().schema
-            let text = SchemaText(space.handle)
-            guard !call.isNil(2) else { return call.answer(.table(text.table(of: schema))) }
+            let text = SchemaText(space.handle, schema)
+            guard !call.isNil(2) else { return call.answer(.table(text.table())) }
             return call.answer(.table(text.table(try schema.require(call.text(2)))))
         },
     ]

@@ -30,12 +30,13 @@ struct ModuleFunctions {
             table[name] = .function(state.makeFunction(name, body))
         }
         add("open") { call in
+            let (configuration, migration) = try OpenOptions.configuration(call, dates)
+            var schema: LuaTable?
+            if case .table(let options) = call[1] { schema = options["schema"].table }
             let handle = try weak.module().open(
-                OpenOptions.configuration(call, dates),
-                shouldCompact: OpenOptions.shouldCompact(call))
-            if case .table(let options) = call[1], let schema = options["schema"].table {
-                try handle.functionDefaults.take(schema, for: handle)
-            }
+                configuration, shouldCompact: OpenOptions.shouldCompact(call),
+                migration: migration, defaults: schema)
+            if let schema { try handle.functionDefaults.take(schema, for: handle) }
             return call.answer(handle, StoreHandle.type)
         }
         add("date") { try dates.make($0) }

@@ -9,18 +9,16 @@ struct OpenOptions {
         "should_compact",
     ]
 
-    /// The configuration that a path or a table of options describes.
+    /// The configuration that a path or a table of options describes, and the migration function.
     static func configuration(
         _ call: borrowing LuaCall, _ dates: DateClass
-    ) throws -> StoreConfiguration {
-        if case .string = call[1] { return StoreConfiguration(.file(try path(call.text(1), call))) }
+    ) throws -> (StoreConfiguration, migration: LuaFunction?) {
+        if case .string = call[1] {
+            return (StoreConfiguration(.file(try path(call.text(1), call))), nil)
+        }
         guard case .table = call[1] else { throw call.typeError(1, "path or table of options") }
         guard let options = try call.options(1, known) else {
             throw call.typeError(1, "path or table of options")
-        }
-        for name in ["migration", "delete_if_migration_needed"]
-        where options[name].isTruthy {
-            throw call.argumentError(1, "option '\(name)' is not available in this version")
         }
         var configuration = StoreConfiguration(try location(options, call))
         if !options["schema"].isNil {
@@ -43,7 +41,12 @@ struct OpenOptions {
             }
             configuration.durability = durability
         }
-        return configuration
+        configuration.deletesIfMigrationNeeded =
+            try boolean("delete_if_migration_needed", options, call) ?? false
+        guard options["migration"].isNil || options["migration"].function != nil else {
+            throw call.argumentError(1, "option 'migration' must be a function")
+        }
+        return (configuration, options["migration"].function)
     }
 
     /// The function that decides whether a file is compacted before it is opened.

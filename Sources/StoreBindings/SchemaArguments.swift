@@ -195,14 +195,16 @@ struct SchemaArguments {
 /// Writes schemas in the form that `define` takes.
 struct SchemaText {
     private let handle: StoreHandle
+    private let schema: Schema
 
-    init(_ handle: StoreHandle) { self.handle = handle }
+    /// The schema of the store, or of a version of it.
+    init(_ handle: StoreHandle, _ schema: Schema? = nil) {
+        self.handle = handle
+        self.schema = schema ?? handle.store.schema
+    }
 
     /// All classes.
-    func table() -> LuaTable { table(of: handle.store.schema) }
-
-    /// All classes of a schema.
-    func table(of schema: Schema) -> LuaTable {
+    func table() -> LuaTable {
         let classes = schema.classes
         let result = handle.state.makeTable(fields: classes.count)
         for classSchema in classes { result[classSchema.name] = .table(table(classSchema)) }

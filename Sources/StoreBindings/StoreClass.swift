@@ -94,16 +94,25 @@ extension StoreHandle {
             return call.answer(.table(SchemaText(handle).table(type.classSchema)))
         },
         LuaMethod(
-            "define", "{ Class = { … } }", "Creates or changes classes now, on the live store."
+            "define", "({ Class = { … } } [, { force = true } | function(m) … end])",
+            "Creates or changes classes now; what would lose data is to be forced, or migrated."
         ) { handle, call in
-            guard call.isNil(3) else {
-                let options = try call.options(3, ["force"])
-                guard options?["force"].isTruthy != true else {
-                    throw call.argumentError(3, "this version loses no data: there is no force")
+            try handle.store.check()
+            let classes = try SchemaArguments(handle.state, handle.dates).classes(call.table(2))
+            if call[3].function != nil {
+                let function = try call.function(3)
+                let schema = try call.table(2)
+                try handle.store.redefine(classes) { migration in
+                    try MigrationHandle.run(function, migration, handle, defaults: schema)
                 }
-                return try define(handle, call)
+            } else if try call.options(3, ["force"])?["force"].isTruthy == true {
+                try handle.store.redefine(classes)
+            } else {
+                try handle.store.define(classes)
             }
-            return try define(handle, call)
+            handle.updateClasses()
+            try handle.functionDefaults.take(call.table(2), for: handle)
+            return .none
         },
         LuaMethod(
             "refresh", "() → boolean", "Moves to the latest version and delivers what that causes."
@@ -116,16 +125,6 @@ extension StoreHandle {
             "Calls a function after every commit seen."
         ) { handle, call in call.answer(try ObserverBinding(handle, call).observeStore()) },
     ]
-
-    private static func define(_ handle: StoreHandle, _ call: borrowing LuaCall) throws -> LuaAnswer
-    {
-        try handle.store.check()
-        let classes = try SchemaArguments(handle.state, handle.dates).classes(call.table(2))
-        try handle.store.define(classes)
-        handle.updateClasses()
-        try handle.functionDefaults.take(call.table(2), for: handle)
-        return .none
-    }
 
     private static let writingMethods: [LuaMethod<StoreHandle>] = [
         LuaMethod(

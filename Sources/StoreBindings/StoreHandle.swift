@@ -20,6 +20,7 @@ public final class StoreHandle {
     private var knownSchema: Schema?
     private var classesByTable: [TableID: ObjectClass] = [:]
     private var classesByName: [UInt: ObjectClass] = [:]
+    private var lender: ObjectClass?
 
     init(_ module: StoreModule, _ store: Store) {
         owner = module
@@ -27,6 +28,8 @@ public final class StoreHandle {
         dates = module.dates
         self.store = store
         options = store.configuration
+        // Objects in a script's hands must not be read by columns of yesterday.
+        store.schemaHandler = { [weak self] in self?.updateClasses() }
     }
 
     /// The module that opened it, while the script runs.
@@ -63,6 +66,14 @@ public final class StoreHandle {
             )
         }
         guard let schema = other.schema else { return }
+        try store.check()
+        let (current, asked) = (store.schema.version, other.schemaVersion)
+        guard asked == current else {
+            throw StoreError(
+                asked < current ? .versionTooLow : .invalidArgument,
+                "'\(name)' is open with schema version \(current), \(asked) was asked for; "
+                    + "close it first to migrate it to a higher one")
+        }
         // The same store serves both: classes that it lacks are added, others must agree.
         try store.define(schema)
     }
@@ -77,6 +88,7 @@ public final class StoreHandle {
     func forgetClasses() {
         classesByTable = [:]
         classesByName = [:]
+        lender = nil
         knownSchema = nil
         functionDefaults.forget()
     }
@@ -86,6 +98,13 @@ public final class StoreHandle {
         let schema = store.view.schema
         guard schema !== knownSchema else { return }
         knownSchema = schema
+        for (table, known) in classesByTable {
+            let name = schema.find(table: table)?.name
+            // A name that is free may come to stand for another class.
+            if name != known.classSchema.name { classesByName[known.internedName] = nil }
+            // Objects that a script still holds have been deleted, which their old class can tell.
+            if name == nil { classesByTable[table] = nil }
+        }
         for classSchema in schema.classes {
             if let known = classesByTable[classSchema.table] {
                 known.follow(classSchema)
@@ -107,6 +126,17 @@ public final class StoreHandle {
         let space = FrozenSpace(self, view)
         latestFrozen = space
         return space
+    }
+
+    /// A class that lends its methods where the live schema has no class at all.
+    func classWithoutObjects(_ classSchema: ClassSchema) -> ObjectClass {
+        if let lender { return lender }
+        let made = ObjectClass(self, .store(store), classSchema)
+        state.register(
+            made, name: classSchema.name, methods: ObjectClass.methods,
+            properties: ObjectClass.slots(of: classSchema))
+        lender = made
+        return made
     }
 
     func objectClass(_ table: TableID) -> ObjectClass? {

@@ -138,9 +138,11 @@ public final class StoreModule {
 
     /// Opens a store for the script, or gives the one that is already open at the same place.
     ///
-    /// `shouldCompact` is asked as ``Store/init(_:scheduler:shouldCompact:)`` says.
+    /// `shouldCompact` and `migration` as ``Store/init(_:scheduler:migration:shouldCompact:)`` says; functions that are
+    /// defaults in `schema` hold for what a migration creates.
     public func open(
-        _ configuration: StoreConfiguration, shouldCompact: ((Int, Int) throws -> Bool)? = nil
+        _ configuration: StoreConfiguration, shouldCompact: ((Int, Int) throws -> Bool)? = nil,
+        migration: LuaFunction? = nil, defaults schema: LuaTable? = nil
     ) throws -> StoreHandle {
         if let known = handles.first(where: { $0.isAt(configuration.location) }) {
             try known.checkSameOptions(configuration)
@@ -148,8 +150,18 @@ public final class StoreModule {
         }
         var configuration = configuration
         configuration.holder = holder
-        let store = try Store(configuration, scheduler: scheduler, shouldCompact: shouldCompact)
-        let handle = StoreHandle(self, store)
+        // Objects that a migration leaves in the script's variables are those of the opened store.
+        var migrated: StoreHandle?
+        let store = try Store(
+            configuration, scheduler: scheduler,
+            migration: migration.map { function in
+                { migration in
+                    let handle = StoreHandle(self, migration.store)
+                    migrated = handle
+                    try MigrationHandle.run(function, migration, handle, defaults: schema)
+                }
+            }, shouldCompact: shouldCompact)
+        let handle = migrated ?? StoreHandle(self, store)
         store.notifications.errorHandler = { [weak self] error, token in
             self?.report(error, self?.handle(of: token))
         }

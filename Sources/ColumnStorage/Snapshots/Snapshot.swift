@@ -48,7 +48,12 @@ public final class Snapshot {
             source.definitions[definition.id] = definition
             tables[definition.id]?.configure(definition)
         }
+        // A write that has just begun on a newer version works on what the tables are there.
+        if let write, !write.isSchemaChanged { write.definitionsBefore = source.definitions }
     }
+
+    /// What a table looks like, as far as this snapshot was told.
+    public func definition(of table: TableID) -> TableDefinition? { source.definitions[table] }
 
     /// The reader of a table; the same one each time.
     public func table(_ id: TableID) -> TableReader {

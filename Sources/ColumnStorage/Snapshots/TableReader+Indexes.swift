@@ -55,6 +55,36 @@ extension TableReader {
         } ?? 0
     }
 
+    /// Two rows with the same value in an indexed column, nil if all values differ.
+    ///
+    /// Walks the index once; nulls are in no index.
+    public func firstDuplicate(
+        _ column: ColumnID
+    ) throws(StorageError) -> (first: ObjectKey, second: ObjectKey)? {
+        guard let transaction = source.handle else { return nil }
+        var found: (first: ObjectKey, second: ObjectKey)?
+        var lastKey: ObjectKey?
+        if let index = intIndex(column) {
+            var last: Int64 = 0
+            try index.forEach(in: transaction) { value, key in
+                if let lastKey, last == value { found = (lastKey, key) }
+                last = value
+                lastKey = key
+                return found == nil
+            }
+        } else if let index = bytesIndex(column) {
+            var last: [UInt8] = []
+            try index.forEach(in: transaction) { bytes, key in
+                if let lastKey, bytes.elementsEqual(last) { found = (lastKey, key) }
+                last.removeAll(keepingCapacity: true)
+                last.append(contentsOf: bytes)
+                lastKey = key
+                return found == nil
+            }
+        }
+        return found
+    }
+
     /// Whether look-ups in a column go through an index.
     public func hasIndex(_ column: ColumnID) -> Bool {
         intIndex(column) != nil || bytesIndex(column) != nil

@@ -236,4 +236,21 @@ struct LongValueKey {
         }
         if let failure { throw failure }
     }
+
+    /// Goes to the first entry that is not less.
+    func seek(_ cursor: borrowing Cursor) throws(StorageError) -> Entry? {
+        let result = withKey { key -> Result<Entry?, StorageError> in
+            do throws(StorageError) {
+                return .success(try cursor.setRange(key))
+            } catch { return .failure(error) }
+        }
+        return try result.get()
+    }
+
+    /// Whether a stored key is of the same column.
+    func hasSameColumn(_ stored: UnsafeRawBufferPointer) -> Bool {
+        guard stored.count >= 8 else { return false }
+        return stored.loadUnaligned(as: UInt32.self) == table
+            && stored.loadUnaligned(fromByteOffset: 4, as: UInt32.self) == column
+    }
 }

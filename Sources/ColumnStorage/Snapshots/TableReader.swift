@@ -176,6 +176,15 @@ public final class TableReader {
         state.pointee.directory[slot * state.pointee.capacity + cluster] = 0
     }
 
+    /// Forgets a leaf if it is still the one at this address.
+    func forget(_ slot: Int, _ cluster: Int, at address: UnsafeRawPointer) {
+        guard slot <= state.pointee.columnCount, cluster < state.pointee.capacity else { return }
+        let entry = state.pointee.directory[slot * state.pointee.capacity + cluster]
+        if entry & TableState.addressMask == UInt64(UInt(bitPattern: address)) {
+            forget(slot, cluster)
+        }
+    }
+
     private func find(_ slot: Int, _ cluster: Int) -> UnsafeRawPointer {
         if hasTailRows && cluster == tailCluster {
             return UnsafeRawPointer(tailLeaves().leaf(slot).address)
@@ -221,6 +230,7 @@ struct LeafKey {
 
     init(rawValue: UInt64) { self.rawValue = rawValue }
 
+    var table: TableID { TableID(UInt32(rawValue >> 48)) }
     var cluster: Int { Int(rawValue >> 16 & 0xFFFF_FFFF) }
     var slot: Int { Int(rawValue & 0xFFFF) }
 }

@@ -18,10 +18,10 @@ final class TableOverlay {
     @exclusivity(unchecked) var marks: [UInt64: ClusterBits] = [:]
     /// Presence before and after, of clusters whose presence was put away.
     @exclusivity(unchecked) var presence: [Int: (old: ClusterBits, new: ClusterBits)] = [:]
-    /// Copies of leaves from the write transaction, for readers.
-    @exclusivity(unchecked) private var copies: [UnsafeMutableRawPointer] = []
     /// Whether the table was touched at all, net changes or not.
     @exclusivity(unchecked) private(set) var isTouched = false
+    /// Whether the write has removed the table with all that it stored.
+    @exclusivity(unchecked) private(set) var isRemoved = false
     @exclusivity(unchecked) private(set) var headBefore = TableHead()
     @exclusivity(unchecked) private var headAfter: TableHead?
     /// Whether the cluster that was the newest when the write began has become leaves.
@@ -40,12 +40,11 @@ final class TableOverlay {
         begin(session)
     }
 
-    deinit { for copy in copies { copy.deallocate() } }
-
     /// Begins another write.
     func begin(_ session: WriteSession) {
         self.session = session
         isTouched = false
+        isRemoved = false
         isTailPacked = false
         tailRows = nil
         keptTail = false
@@ -173,9 +172,8 @@ final class TableOverlay {
             guard let bytes = found, let source = bytes.baseAddress else {
                 return UnsafeRawBufferPointer(start: nil, count: 0)
             }
-            let copy = UnsafeMutableRawPointer.allocate(byteCount: bytes.count, alignment: 16)
-            copy.copyMemory(from: source, byteCount: bytes.count)
-            copies.append(copy)
+            let copy = session.keepCopy(
+                of: key, UnsafeRawBufferPointer(start: source, count: bytes.count))
             return UnsafeRawBufferPointer(start: copy, count: bytes.count)
         } catch {
             session.fail(error)
@@ -318,8 +316,6 @@ final class TableOverlay {
                 session.pool.give(leaf, width: width(of: key.slot))
             }
         }
-        for copy in copies { copy.deallocate() }
-        copies = []
         // What a large write has needed must not stay for ever.
         leaves.removeAll(keepingCapacity: leaves.capacity < 64)
         flushed.removeAll(keepingCapacity: flushed.capacity < 64)
@@ -346,6 +342,41 @@ final class TableOverlay {
             let key = LeafKey(rawValue: key)
             reader.enter(key.slot, key.cluster, UnsafeRawPointer(leaf.address))
         }
+    }
+
+    // MARK: Removal
+
+    /// Forgets and frees the leaves of a slot, whose column is dropped.
+    ///
+    /// The newest cluster has been packed.
+    func removeLeaves(of slot: Int) throws(StorageError) {
+        for cluster in 0..<reader.clusterCount {
+            let key = LeafKey(id, cluster: cluster, slot: slot)
+            if let leaf = leaves[key.rawValue] { release(key, leaf) }
+            marks[key.rawValue] = nil
+            try session.transaction.handle.delete(reader.leaves, key.rawValue)
+            flushed.insert(key.rawValue)
+            reader.forget(slot, cluster)
+        }
+    }
+
+    /// Forgets every row: all that there were before the write count as deleted.
+    ///
+    /// The newest cluster has been packed, and what the file stores is removed by the caller.
+    func removeAllRows() {
+        for cluster in 0..<reader.clusterCount {
+            let before: ClusterBits
+            if let leaf = leaves[LeafKey(id, cluster: cluster, slot: 0).rawValue] {
+                before = leaf.marks
+            } else {
+                before = presence[cluster]?.old ?? reader.presence(cluster)
+            }
+            presence[cluster] = (before, .zero)
+        }
+        for (key, leaf) in leaves { release(LeafKey(rawValue: key), leaf) }
+        marks.removeAll()
+        isRemoved = true
+        headAfter = TableHead()
     }
 
     // MARK: The change set

@@ -27,13 +27,16 @@ public final class WriteSession {
     @exclusivity(unchecked) private var recent: TableOverlay?
     /// The greatest key of each shard that was asked for.
     @exclusivity(unchecked) private var greatestKeys: [Int: UInt64?] = [:]
-    @exclusivity(unchecked) private var isSchemaChanged = false
+    @exclusivity(unchecked) var isSchemaChanged = false
     @exclusivity(unchecked) var incomingColumns:
         [TableID: [(table: TableID, column: ColumnDefinition)]] = [:]
     @exclusivity(unchecked) var knownMixedColumns: [(table: TableID, column: ColumnDefinition)]?
     /// Nothing is put away early any more.
     @exclusivity(unchecked) private var isEnding = false
-    let definitionsBefore: [TableID: TableDefinition]
+    /// What tables looked like before the write changed them.
+    @exclusivity(unchecked) var definitionsBefore: [TableID: TableDefinition]
+    /// Copies of leaves that the write has put away, for readers.
+    let copies = LeafCopies()
 
     /// Memory for unpacked leaves before they are put away early.
     static let memoryLimit = 24 << 20
@@ -94,7 +97,7 @@ public final class WriteSession {
         let before = overlay.reader.definition
         // Waiting rows are laid out as the definition says.
         try overlay.packTail()
-        try clearDropped(overlay.reader, before, table)
+        try clearDropped(overlay, before, table)
         try clearRowIndexes(overlay.reader, table)
         snapshot.source.definitions[table.id] = table
         overlay.reader.configure(table)
@@ -105,24 +108,6 @@ public final class WriteSession {
             if old.map({ $0.index == IndexKind.none }) ?? true { try build(overlay.reader, column) }
         }
         try settleRowIndexes(overlay.reader)
-    }
-
-    /// Removes the index entries and lists of columns that lose them.
-    private func clearDropped(
-        _ reader: TableReader, _ before: TableDefinition, _ after: TableDefinition
-    ) throws(StorageError) {
-        for (place, column) in before.columns.enumerated() where !column.isDropped {
-            let next = after.columns.indices.contains(place) ? after.columns[place] : nil
-            if column.usesIntIndex && next?.usesIntIndex != true {
-                try reader.intIndex(column.id)?.removeAll(in: transaction.handle)
-            }
-            if column.usesBytesIndex && next?.usesBytesIndex != true {
-                try reader.bytesIndex(column.id)?.removeAll(in: transaction.handle)
-            }
-            if column.kind == .list && next?.isDropped != false {
-                try reader.list(column.id)?.removeAllLists()
-            }
-        }
     }
 
     /// Stores a small named blob.
@@ -417,6 +402,11 @@ public final class WriteSession {
         var shards: UInt32 = 0
         for id in overlays.count == 1 ? Array(overlays.keys) : overlays.keys.sorted() {
             guard let overlay = overlays[id], overlay.isTouched else { continue }
+            if overlay.isRemoved {
+                changes.tables[id] = overlay.changes()
+                shards |= 1 << UInt32(FileTables.shard(of: id))
+                continue
+            }
             for list in overlay.reader.lists { try list?.flush() }
             for index in overlay.reader.intIndexes { try index?.flush(in: handle) }
             for index in overlay.reader.bytesIndexes { try index?.flush(in: handle) }
@@ -484,6 +474,7 @@ public final class WriteSession {
             overlay.reader.overlay = nil
         }
         overlays = [:]
+        copies.removeAll()
         arena.reset()
     }
 }

@@ -27,9 +27,12 @@ public struct PropertyChange {
     public var new: Value { value(in: newView) }
 
     private func value(in view: StoreView) -> Value {
+        // A property that got another type has another column, and that of a renamed one another name.
         guard property.isSingle, let classSchema = view.schema.find(table: object.table),
-            view.isPresent(object),
-            let value = try? view.value(property, of: object.key, in: classSchema)
+            let seen = classSchema.property(in: property.column)
+                ?? classSchema.property(named: property.name),
+            seen.isSingle, view.isPresent(object),
+            let value = try? view.value(seen, of: object.key, in: classSchema)
         else { return .null }
         return value
     }

@@ -36,10 +36,13 @@ enum VersionComparison {
             inserted: after.subtracting(before), deleted: before.subtracting(after))
         let both = before.intersection(after)
         for property in newClass.properties where !property.isBacklinks {
-            guard let oldProperty = oldClass.property(in: property.column) else { continue }
+            let oldProperty = oldClass.property(in: property.column)
+            // What a row reads as that was not set since the property was added.
+            let unset: Value? =
+                property.isSingle ? property.isOptional ? .null : property.type.zero : .list([])
             var modified = KeySet()
             for key in both {
-                let first = try? old.value(oldProperty, of: key, in: oldClass)
+                let first = oldProperty.map { try? old.value($0, of: key, in: oldClass) } ?? unset
                 let second = try? new.value(property, of: key, in: newClass)
                 if first != second { modified.insert(key) }
             }

@@ -117,7 +117,10 @@ final class CollectionObserver: Observer {
     }
 
     override func advance(along step: VersionStep) throws -> Call? {
-        if step.changes.schemaChanged { try follow(step.new.schema) }
+        if step.changes.schemaChanged {
+            if step.new.schema.find(table: table) == nil { return lastCall(step) }
+            try follow(step.new.schema)
+        }
         if let owner,
             step.changes(of: owner.table)?.deleted.contains(owner.key) == true
         {
@@ -148,12 +151,13 @@ final class CollectionObserver: Observer {
             throw StoreError(
                 .unknownClass, "the class '\(className)', which is observed, was removed")
         }
+        if case .objects(let query) = collection { try query.check(in: schema) }
         if filter != nil {
             filter = try KeyPathFilter(texts, class: elements, schema: schema)
         }
     }
 
-    /// The owner is gone: every row is, and the collection with it.
+    /// The owner or the class is gone: every row is, and the collection with it.
     private func lastCall(_ step: VersionStep) -> Call? {
         guard let handler else { return nil }
         var positions = PositionChanges()

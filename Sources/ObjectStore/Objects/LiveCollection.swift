@@ -40,10 +40,16 @@ extension LiveCollection {
 
     /// The elements; for a map its values.
     func reader() throws -> ListReader {
-        guard let elements = try rows().list(property.column, owner) else {
-            throw StoreView.deleted(classSchema, owner)
-        }
+        guard let elements = try rows().list(property.column, owner) else { throw removed }
         return elements
+    }
+
+    /// The schema has changed since the handle was made.
+    private var removed: StoreError {
+        StoreError(
+            .unknownProperty,
+            "'\(classSchema.name).\(property.name)' was removed or got another type; ask its object "
+                + "for it again")
     }
 
     /// What changes the owner's store.
@@ -54,9 +60,9 @@ extension LiveCollection {
         let kind = property.collection?.name ?? "property"
         let writer = try ObjectWriter(
             source.writableStore(), changing: "\(kind) '\(property.name)'")
-        guard source.view.table(classSchema).isPresent(owner) else {
-            throw StoreView.deleted(classSchema, owner)
-        }
+        let rows = source.view.table(classSchema)
+        guard rows.isPresent(owner) else { throw StoreView.deleted(classSchema, owner) }
+        guard rows.kind(of: property.column) == .list else { throw removed }
         return writer
     }
 

@@ -88,7 +88,7 @@ public struct LiveObject {
     /// The property of this name in the schema of today: classes may have gained some.
     private func current(_ name: String) throws -> (ClassSchema, Property) {
         let view = try source.openView()
-        if let property = classSchema.property(named: name) { return (classSchema, property) }
+        // A class that is gone has no objects either, which is what the caller finds out.
         let latest = view.schema.find(table: classSchema.table) ?? classSchema
         return (latest, try latest.requireProperty(name))
     }

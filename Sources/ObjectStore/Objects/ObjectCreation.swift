@@ -174,7 +174,7 @@ struct ObjectCreation {
     func update(_ key: ObjectKey, _ classSchema: ClassSchema, _ given: [Value?]) throws {
         var changes: [(Property, Value)] = []
         for (property, value) in zip(classSchema.properties, given) {
-            guard let value, !property.isPrimary else { continue }
+            guard let value, !property.isPrimary || writer.store.isMigrating else { continue }
             try writer.checkAssignable(property, classSchema)
             changes.append((property, try ValueConversion.stored(value, property, classSchema)))
         }

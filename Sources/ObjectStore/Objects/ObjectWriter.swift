@@ -33,7 +33,7 @@ struct ObjectWriter {
     }
 
     func checkAssignable(_ property: Property, _ classSchema: ClassSchema) throws {
-        if property.isPrimary {
+        if property.isPrimary, !store.isMigrating {
             throw StoreError(
                 .invalidArgument,
                 "'\(classSchema.name).\(property.name)' is the primary key and cannot change; "

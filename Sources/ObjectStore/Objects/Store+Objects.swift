@@ -26,6 +26,11 @@ extension Store {
     ) throws -> ObjectKey {
         let writer = try ObjectWriter(self, changing: "'\(classSchema.name)'")
         try checkTopLevel(classSchema)
+        guard view.schema.find(table: classSchema.table) === classSchema else {
+            throw StoreError(
+                .unknownClass, "the class '\(classSchema.name)' has changed since; ask for it again"
+            )
+        }
         return try ObjectCreation(writer, mode: mode).create(classSchema, positional: values)
     }
 

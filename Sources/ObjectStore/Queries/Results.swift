@@ -23,6 +23,8 @@ public final class Results {
         }
     }
 
+    /// The schema that the query was last found to agree with.
+    private var checkedSchema: Schema?
     private var kept: (stamp: Stamp, keys: ResultKeys)?
     private var counted: (stamp: Stamp, count: Int)?
 
@@ -39,9 +41,17 @@ public final class Results {
         let view = try source.openView()
         let stamp = Stamp(view)
         if let kept, kept.stamp == stamp { return kept.keys }
+        try checkQuery(view)
         let keys = QueryEvaluator.keys(of: query, in: view)
         kept = (stamp, keys)
         return keys
+    }
+
+    /// Throws if what the query reads is no longer in the schema.
+    private func checkQuery(_ view: StoreView) throws {
+        guard checkedSchema !== view.schema else { return }
+        try query.check(in: view.schema)
+        checkedSchema = view.schema
     }
 
     /// How many objects there are.
@@ -50,6 +60,7 @@ public final class Results {
         let stamp = Stamp(view)
         if let kept, kept.stamp == stamp { return kept.keys.count }
         if let counted, counted.stamp == stamp { return counted.count }
+        try checkQuery(view)
         let count = QueryEvaluator.count(of: query, in: view)
         counted = (stamp, count)
         return count
@@ -109,6 +120,7 @@ public final class Results {
             return kept.keys.count == 0
                 ? nil : LiveObject(source, try classSchema(), kept.keys[0])
         }
+        try checkQuery(view)
         let keys = QueryEvaluator.keys(of: query.adding(.limit(1)), in: view)
         return keys.count == 0 ? nil : LiveObject(source, try classSchema(), keys[0])
     }

@@ -12,7 +12,8 @@ public final class Schema: Sendable {
     let nextTable: UInt32
 
     private let positions: [String: Int]
-    private let positionsByTable: [TableID: Int]
+    /// By the number of the table.
+    private let classesByTable: [ClassSchema?]
     private let incoming: [TableID: [LinkSource]]
     private let embedding: [TableID: [Property]]
 
@@ -31,8 +32,12 @@ public final class Schema: Sendable {
         self.nextTable = nextTable
         positions = Dictionary(
             sorted.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
-        positionsByTable = Dictionary(
-            sorted.enumerated().map { ($1.table, $0) }, uniquingKeysWith: { first, _ in first })
+        let bound = sorted.map(\.table).filter { $0 != .unassigned }.max().map { $0.rawValue + 1 }
+        var classesByTable = [ClassSchema?](repeating: nil, count: Int(bound ?? 0))
+        for classSchema in sorted where classSchema.table != .unassigned {
+            classesByTable[Int(classSchema.table.rawValue)] = classSchema
+        }
+        self.classesByTable = classesByTable
         var incoming: [TableID: [LinkSource]] = [:]
         let tables = Dictionary(sorted.map { ($0.name, $0.table) }, uniquingKeysWith: { a, _ in a })
         for classSchema in sorted {
@@ -68,7 +73,8 @@ public final class Schema: Sendable {
     ///
     /// Constant time.
     public func find(table: TableID) -> ClassSchema? {
-        positionsByTable[table].map { classes[$0] }
+        let place = Int(table.rawValue)
+        return place < classesByTable.count ? classesByTable[place] : nil
     }
 
     /// Every to-one link and list of links that leads to the objects of a table.

@@ -54,6 +54,7 @@ enum SchemaCatalog {
         for _ in 0..<(try reader.count()) {
             let name = try reader.text()
             let table = TableID(rawValue: try UInt32(exactly: reader.number()).orDamaged())
+            guard table.rawValue < TableID.limit else { throw ByteReader.damaged }
             let columnCount = try Int(exactly: reader.number()).orDamaged()
             guard columnCount < ColumnID.limit else { throw ByteReader.damaged }
             let isEmbedded = try reader.byte() != 0

@@ -4,6 +4,14 @@ import ColumnStorage
 struct SchemaOpening {
     private let store: Store
 
+    /// What opening has to do.
+    private enum Course {
+        case nothing
+        case change(SchemaChange.Allowance)
+        case migration
+        case reset
+    }
+
     init(_ store: Store) {
         self.store = store
     }
@@ -12,7 +20,11 @@ struct SchemaOpening {
     func prepare() throws {
         store.catalog = try SchemaCatalog.bytes(store.view.snapshot) ?? []
         guard store.configuration.schema != nil else { return }
-        guard try change().isNeeded else { return }
+        switch try course() {
+        case .nothing: return
+        case .change: break
+        case .migration, .reset: try checkAlone()
+        }
         guard !store.isReadOnly else {
             throw StoreError(
                 .readOnly,
@@ -20,71 +32,72 @@ struct SchemaOpening {
         }
         try store.transact {
             // Another process may have changed the schema while this one waited to write.
-            let latest = try change()
-            if latest.isNeeded { try apply(latest) }
-        }
-    }
-
-    private func change() throws -> SchemaChange {
-        let wanted = store.configuration.schema ?? []
-        let current = store.view.schema
-        let version = store.configuration.schemaVersion
-        let isNew = store.catalog.isEmpty
-        guard isNew || version >= current.version else {
-            throw StoreError(
-                .versionTooLow,
-                "the file has schema version \(current.version), \(version) was asked for; "
-                    + "a file's version cannot go down")
-        }
-        return try SchemaChange(
-            from: current, to: wanted, version: version,
-            allowing: isNew || version > current.version ? .newVersion : .sameVersion)
-    }
-
-    /// Stores a changed schema in the open write transaction.
-    func apply(_ change: SchemaChange) throws {
-        guard let session = store.view.snapshot.write else { return }
-        for (classSchema, key) in change.newKeys { try checkUnique(key, classSchema) }
-        for classSchema in change.changed {
-            try StoreError.wrapping { () throws(StorageError) in
-                try session.define(change.schema.tableDefinition(of: classSchema))
-            }
-        }
-        let bytes = SchemaCatalog.encode(change.schema)
-        try StoreError.wrapping { () throws(StorageError) in
-            try session.setMetadata(SchemaCatalog.name, bytes)
-        }
-        store.catalog = bytes
-        store.view.schema = change.schema
-        store.view.snapshot.configure(change.schema.tableDefinitions)
-    }
-
-    /// A property can only become the primary key if no two objects share a value.
-    private func checkUnique(_ key: Property, _ classSchema: ClassSchema) throws {
-        guard let stored = store.view.schema.find(classSchema.name) else { return }
-        let rows = store.view.table(stored)
-        let old = stored.property(storedAs: key.storedName)
-        var seen: Set<Value> = []
-        for cluster in 0..<rows.clusterCount {
-            let bits = rows.presence(cluster)
-            for word in 0..<Cluster.words {
-                var rest = bits[word]
-                while rest != 0 {
-                    let row = cluster * Cluster.rows + word * 64 + rest.trailingZeroBitCount
-                    rest &= rest - 1
-                    let object = ObjectKey(rawValue: Int64(row))
-                    let value =
-                        try old.map { try store.view.value($0, of: object, in: stored) }
-                        ?? key.type.zero
-                    guard seen.insert(value).inserted else {
-                        throw StoreError(
-                            .duplicateKey,
-                            "'\(classSchema.name).\(key.name)' cannot become the primary key: "
-                                + "several objects have the value \(value.summary)")
-                    }
+            switch try course() {
+            case .nothing: break
+            case .change(let allowance): try migration(allowance).run()
+            case .migration:
+                let migration = try migration(.newVersion)
+                if let function = store.migrationFunction {
+                    try migration.run(function)
+                } else {
+                    try migration.run()
                 }
+            case .reset: try reset()
             }
         }
+        store.announceCommit()
+    }
+
+    private var wanted: [ClassSchema] { store.configuration.schema ?? [] }
+    private var version: UInt64 { store.configuration.schemaVersion }
+
+    private func migration(_ allowance: SchemaChange.Allowance) throws -> SchemaMigration {
+        try SchemaMigration(store, to: wanted, version: version, allowing: allowance)
+    }
+
+    private func course() throws -> Course {
+        let current = store.view.schema
+        let isNew = store.catalog.isEmpty
+        let deletes = store.configuration.deletesIfMigrationNeeded
+        if !isNew, version != current.version {
+            if deletes { return .reset }
+            guard version > current.version else {
+                throw StoreError(
+                    .versionTooLow,
+                    "the file has schema version \(current.version), \(version) was asked for; "
+                        + "a file's version cannot go down")
+            }
+            return .migration
+        }
+        let allowance: SchemaChange.Allowance = isNew ? .newVersion : .sameVersion
+        do {
+            let change = try SchemaChange(
+                from: current, to: wanted, version: version, allowing: allowance)
+            return change.isNeeded ? .change(allowance) : .nothing
+        } catch let error as StoreError where error.code == .migrationNeeded && deletes {
+            return .reset
+        }
+    }
+
+    /// Observers of a store would meet a schema that its program does not know.
+    private func checkAlone() throws {
+        guard store.coordinator.hasMembers else { return }
+        throw StoreError(
+            .invalidArgument,
+            "'\(store.name)' cannot be migrated while this process has it open; close it first")
+    }
+
+    /// Removes everything and begins anew.
+    private func reset() throws {
+        let session = try store.writing("the schema")
+        let before = store.view.schema
+        for classSchema in before.classes {
+            try StoreError.wrapping { () throws(StorageError) in
+                try session.removeTable(classSchema.table)
+            }
+        }
+        store.adoptInWrite(Schema(classes: [], version: 0, nextTable: before.nextTable))
+        try migration(.newVersion).run()
     }
 }
 
@@ -97,6 +110,26 @@ extension Store {
     /// Throws `already_in_write` inside a write transaction, `invalid_schema`, `migration_needed` for
     /// a change that would lose data (nothing changes then), and what a write may throw.
     public func define(_ classes: [ClassSchema]) throws {
+        try define(classes, allowing: .additive, nil)
+    }
+
+    /// Changes classes in one transaction, whatever is lost by it.
+    ///
+    /// With a migration function, what it renames and fills is kept. Classes that are not named stay;
+    /// live objects and observers go on with the new schema.
+    ///
+    /// Throws as ``define(_:)`` except `migration_needed`, `duplicate_key` and `missing_value` for
+    /// what is found at the end, and what the migration throws; nothing changes then.
+    public func redefine(
+        _ classes: [ClassSchema], migration: ((Migration) throws -> Void)? = nil
+    ) throws {
+        try define(classes, allowing: .newVersion, migration)
+    }
+
+    private func define(
+        _ classes: [ClassSchema], allowing allowance: SchemaChange.Allowance,
+        _ function: ((Migration) throws -> Void)?
+    ) throws {
         try check()
         guard !isInWrite else {
             throw StoreError(
@@ -104,12 +137,14 @@ extension Store {
                 "classes cannot be defined inside a write transaction; commit it first")
         }
         try write {
-            let named = Set(classes.map(\.name))
-            try SchemaValidation.check(
-                classes + view.schema.classes.filter { !named.contains($0.name) })
-            let change = try SchemaChange(
-                from: view.schema, to: classes, version: view.schema.version, allowing: .additive)
-            if change.isNeeded { try SchemaOpening(self).apply(change) }
+            let migration = try SchemaMigration(
+                self, to: classes, version: view.schema.version, allowing: allowance)
+            try SchemaValidation.check(classes + migration.unnamedClasses)
+            if let function {
+                try migration.run(function)
+            } else if migration.isNeeded {
+                try migration.run()
+            }
         }
     }
 
@@ -118,14 +153,36 @@ extension Store {
         let snapshot = view.snapshot
         _ = try StoreError.wrapping { () throws(StorageError) in try snapshot.beginWrite() }
         do {
-            catalog = try SchemaCatalog.bytes(snapshot) ?? []
-            view.schema = try SchemaCatalog.read(snapshot)
-            snapshot.configure(view.schema.tableDefinitions)
+            try adopt(try SchemaCatalog.bytes(snapshot) ?? [])
             try body()
             _ = try StoreError.wrapping { () throws(StorageError) in try snapshot.commit() }
+            didCommitSchema()
         } catch {
             if snapshot.write != nil { snapshot.cancelWrite() }
             throw error
         }
+    }
+
+    /// What errors call the store: its path, or its name in memory.
+    var name: String {
+        switch configuration.location {
+        case .file(let path): path
+        case .memory(let name): name
+        }
+    }
+
+    /// The schema version of a file.
+    ///
+    /// Throws `invalid_argument` for a file that does not exist or has no schema yet, and what opening
+    /// a file may throw.
+    public static func schemaVersion(atPath path: String) throws -> UInt64 {
+        let file = try FileOpening.open(StoreConfiguration(.file(path), isReadOnly: true))
+        defer { file.close() }
+        let snapshot = try StoreError.wrapping { () throws(StorageError) in try Snapshot(file) }
+        defer { snapshot.close() }
+        guard let bytes = try SchemaCatalog.bytes(snapshot) else {
+            throw StoreError(.invalidArgument, "'\(path)' has no schema yet")
+        }
+        return try SchemaCatalog.decode(bytes).version
     }
 }

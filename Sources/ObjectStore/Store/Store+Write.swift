@@ -81,6 +81,7 @@ extension Store {
             return nil
         }
         view.generation &+= 1
+        didCommitSchema()
         // Other threads take a while to wake: they need not wait for the observers of this one.
         wakeOthers()
         notifications.didCommit(
@@ -115,6 +116,12 @@ extension Store {
 
     /// Throws `not_in_write` if there is no transaction that could be ended.
     private func checkOpen(to end: String) throws {
+        guard !isMigrating else {
+            throw StoreError(
+                .alreadyInWrite,
+                "a migration cannot \(end): it commits when its function returns, and is rolled back "
+                    + "by an error")
+        }
         guard try openSession() == nil else { return }
         throw StoreError(
             .notInWrite, "there is no write transaction to \(end); begin one first")
@@ -128,9 +135,6 @@ extension Store {
     /// After a rolled-back transaction that changed the schema, the old one holds again.
     private func restoreSchema() throws {
         let stored = try SchemaCatalog.bytes(view.snapshot) ?? []
-        guard stored != catalog else { return }
-        catalog = stored
-        view.schema = try SchemaCatalog.read(view.snapshot)
-        view.snapshot.configure(view.schema.tableDefinitions)
+        if hasChangedSchema || stored != catalog { try adopt(stored) }
     }
 }

@@ -30,6 +30,9 @@ public final class Store {
     /// The observers, and what they are still to hear.
     public private(set) lazy var notifications = NotificationPump(self)
 
+    /// Called when the schema that the store shows has become another one, on the store's thread.
+    public var schemaHandler: (() -> Void)?
+
     let coordinator: StoreCoordinator
     private let pin: PinBoard.Pin
     /// The version that was frozen last, while somebody holds it.
@@ -47,22 +50,32 @@ public final class Store {
     var functionDefaults: [TableID: [ColumnID: () throws -> Value]] = [:]
     /// The schema's bytes in the file, to notice a change.
     var catalog: [UInt8] = []
+    /// Whether the open write transaction has changed the schema.
+    private(set) var hasChangedSchema = false
+    /// Whether a migration's function is running, in the write transaction that ends with it.
+    private(set) var isMigrating = false
+    /// What migrates the file when the store is opened.
+    let migrationFunction: ((Migration) throws -> Void)?
 
     /// Opens a store on the calling thread, which must be the scheduler's.
     ///
     /// Creates the file if there is none, and classes that are missing from it. Takes about a
     /// millisecond, whatever the number of objects. Throws `invalid_schema`, `migration_needed`,
-    /// `version_too_low`, `file_corrupt`, `file_format_too_new`, `read_only`, `disk_full`,
-    /// `invalid_argument` (cannot be opened or created).
+    /// `version_too_low`, `duplicate_key` and `missing_value` (found after a migration), `file_corrupt`,
+    /// `file_format_too_new`, `read_only`, `disk_full`, `invalid_argument` (cannot be opened or created,
+    /// or is to be migrated while this process has it open), and what a migration throws.
     ///
+    /// `migration` stands for the configuration's, for a closure that is confined to this thread.
     /// `shouldCompact` is asked with the file's bytes and those of them that are in use, when this
     /// is the first store of the file in the process; if it says so the file is compacted, unless
     /// another process has it open. Its errors are thrown.
     public init(
         _ configuration: StoreConfiguration, scheduler: any Scheduler,
+        migration: ((Migration) throws -> Void)? = nil,
         shouldCompact: ((_ total: Int, _ used: Int) throws -> Bool)? = nil
     ) throws {
         self.configuration = configuration
+        migrationFunction = migration ?? configuration.migration
         self.scheduler = scheduler
         if let schema = configuration.schema { try SchemaValidation.check(schema) }
         let file = try FileOpening.open(configuration, shouldCompact)
@@ -78,7 +91,8 @@ public final class Store {
         do {
             try SchemaOpening(self).prepare()
         } catch {
-            snapshot.close()
+            // Whoever was given the store by a migration must find it closed.
+            close()
             throw error
         }
         pin.move(to: view.version)
@@ -229,9 +243,41 @@ extension Store {
     /// Takes the schema of the present version if somebody has changed it.
     private func reloadSchema() throws {
         guard let bytes = try SchemaCatalog.bytes(view.snapshot), bytes != catalog else { return }
+        try adopt(bytes)
+    }
+
+    /// Shows the schema that the present version stores as these bytes; none for an empty one.
+    func adopt(_ bytes: [UInt8]) throws {
+        let schema = bytes.isEmpty ? .empty : try SchemaCatalog.decode(bytes)
+        let gone = view.schema.classes.filter { schema.find(table: $0.table) == nil }
         catalog = bytes
-        view.schema = try SchemaCatalog.decode(bytes)
-        view.snapshot.configure(view.schema.tableDefinitions)
+        hasChangedSchema = false
+        inserter = nil
+        creationPlan = nil
+        view.schema = schema
+        view.snapshot.configure(
+            schema.tableDefinitions + gone.map { TableDefinition(id: $0.table, columns: []) })
+        schemaHandler?()
+    }
+
+    /// Shows a schema that the open write transaction has given its tables already.
+    func adoptInWrite(_ schema: Schema) {
+        hasChangedSchema = true
+        inserter = nil
+        creationPlan = nil
+        view.schema = schema
+        view.generation &+= 1
+        schemaHandler?()
+    }
+
+    /// The open write transaction that has changed the schema was committed.
+    func didCommitSchema() { hasChangedSchema = false }
+
+    /// Runs a migration's function; the write transaction cannot be ended meanwhile.
+    func migrating(_ body: () throws -> Void) throws {
+        isMigrating = true
+        defer { isMigrating = false }
+        try body()
     }
 
     /// Wakes the other stores of the file.

@@ -24,6 +24,16 @@ public struct StoreConfiguration: Sendable {
     public var schema: [ClassSchema]?
     /// The version of that schema; meaningful only with one.
     public var schemaVersion: UInt64
+    /// Migrates a file with a lower schema version, in one write transaction, when a store is opened.
+    ///
+    /// Not called for a new file. Without it, values that the new schema has no place for are
+    /// dropped, and new properties are zero, empty or nil.
+    public var migration: (@Sendable (Migration) throws -> Void)?
+    /// Whether a file that would need a migration loses everything instead, and starts anew with the
+    /// wanted schema.
+    ///
+    /// For data that can be fetched again.
+    public var deletesIfMigrationNeeded: Bool
     /// Whether changes are refused.
     public var isReadOnly: Bool
     /// When a commit counts as done.
@@ -43,12 +53,16 @@ public struct StoreConfiguration: Sendable {
     /// Makes a configuration with the usual settings.
     public init(
         _ location: Location, schema: [ClassSchema]? = nil, schemaVersion: UInt64 = 0,
-        isReadOnly: Bool = false, durability: Durability = .full, history: Int = 100,
-        maximumSize: Int? = nil, maximumLiveVersions: Int? = nil
+        migration: (@Sendable (Migration) throws -> Void)? = nil,
+        deletesIfMigrationNeeded: Bool = false, isReadOnly: Bool = false,
+        durability: Durability = .full, history: Int = 100, maximumSize: Int? = nil,
+        maximumLiveVersions: Int? = nil
     ) {
         self.location = location
         self.schema = schema
         self.schemaVersion = schemaVersion
+        self.migration = migration
+        self.deletesIfMigrationNeeded = deletesIfMigrationNeeded
         self.isReadOnly = isReadOnly
         self.durability = durability
         self.history = history

@@ -45,6 +45,9 @@ final class StoreCoordinator: Sendable {
         }
     }
 
+    /// Whether any store of this process has the file open.
+    var hasMembers: Bool { members.withLock { !$0.wakeups.isEmpty } }
+
     /// Adds a store; its wake-up is called after each commit of another one.
     func join(_ wakeup: any Wakeup) -> UInt64 {
         members.withLock { members in

@@ -1,0 +1,71 @@
+/// Copies of leaves that an open write has put away already, for readers of the same snapshot.
+///
+/// Pages that a write has made move, so that readers get copies. A write may read far more than fits in
+/// memory: the oldest copies go when there are too many. A reader holds the leaves of one cluster at a
+/// time, which are always among the newest.
+final class LeafCopies {
+    struct Copy {
+        let key: LeafKey
+        let bytes: UnsafeMutableRawBufferPointer
+    }
+
+    @exclusivity(unchecked) private var copies: [Copy] = []
+    /// The oldest copy that is still there.
+    @exclusivity(unchecked) private var first = 0
+    @exclusivity(unchecked) private var size = 0
+
+    /// Memory for copies.
+    private static let limit = 16 << 20
+    /// So many are kept, however large they are.
+    private static let least = 256
+
+    deinit { removeAll() }
+
+    /// Adds a copy of the bytes, which are not empty.
+    func add(_ key: LeafKey, _ bytes: UnsafeRawBufferPointer) -> UnsafeMutableRawPointer {
+        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 16)
+        copy.copyMemory(from: bytes)
+        copies.append(Copy(key: key, bytes: copy))
+        size += bytes.count
+        // because: it was made for bytes that are not empty.
+        return copy.baseAddress!
+    }
+
+    /// Takes out the oldest copy if there are too many; the caller frees it.
+    func takeOldest() -> Copy? {
+        guard size > Self.limit, copies.count - first > Self.least else { return nil }
+        let oldest = copies[first]
+        first += 1
+        size -= oldest.bytes.count
+        if first > 4096 {
+            copies.removeFirst(first)
+            first = 0
+        }
+        return oldest
+    }
+
+    /// Frees all.
+    func removeAll() {
+        guard !copies.isEmpty else { return }
+        for copy in copies[first...] { copy.bytes.deallocate() }
+        copies = []
+        first = 0
+        size = 0
+    }
+}
+
+extension WriteSession {
+    /// Copies a leaf for readers.
+    func keepCopy(
+        of key: LeafKey, _ bytes: UnsafeRawBufferPointer
+    ) -> UnsafeMutableRawPointer {
+        while let old = copies.takeOldest() {
+            if let address = old.bytes.baseAddress {
+                overlays[old.key.table]?.reader.forget(
+                    old.key.slot, old.key.cluster, at: UnsafeRawPointer(address))
+            }
+            old.bytes.deallocate()
+        }
+        return copies.add(key, bytes)
+    }
+}

@@ -1,0 +1,82 @@
+import LMDBStorage
+
+// Taking columns and tables away. What they stored is freed in the write that removes them.
+extension WriteSession {
+    /// Removes index entries, lists and values of columns that lose them.
+    func clearDropped(
+        _ overlay: TableOverlay, _ before: TableDefinition, _ after: TableDefinition
+    ) throws(StorageError) {
+        let reader = overlay.reader
+        for (place, column) in before.columns.enumerated() where !column.isDropped {
+            let next = after.columns.indices.contains(place) ? after.columns[place] : nil
+            if column.usesIntIndex && next?.usesIntIndex != true {
+                try reader.intIndex(column.id)?.removeAll(in: transaction.handle)
+            }
+            if column.usesBytesIndex && next?.usesBytesIndex != true {
+                try reader.bytesIndex(column.id)?.removeAll(in: transaction.handle)
+            }
+            guard next?.isDropped != false else { continue }
+            if column.kind == .list { try reader.list(column.id)?.removeAllLists() }
+            if column.kind == .string || column.kind == .data {
+                try LongValueKey.removeAll(
+                    of: reader.id, column.id, transaction.handle, file.tables.values)
+            }
+            try overlay.removeLeaves(of: place + 1)
+        }
+    }
+
+    /// Removes a table with its rows and everything they stored; each row counts as deleted.
+    ///
+    /// Its number is never used again. Columns of other tables that link here must have been dropped
+    /// before: links are not looked for. Cost: that of freeing the pages, whatever the rows hold.
+    public func removeTable(_ table: TableID) throws(StorageError) {
+        let overlay = overlay(table)
+        guard !overlay.isRemoved else { return }
+        isSchemaChanged = true
+        incomingColumns = [:]
+        overlay.touch()
+        try overlay.packTail()
+        let reader = overlay.reader
+        let empty = TableDefinition(id: table, columns: [])
+        overlay.removeAllRows()
+        try clearRowIndexes(reader, empty)
+        reader.close()
+        try clearDropped(overlay, reader.definition, empty)
+        try removeEntries(
+            reader.leaves, from: LeafKey(table, cluster: 0, slot: 0).rawValue,
+            through: UInt64(table.rawValue) << 48 | (1 << 48 - 1))
+        try removeEntries(
+            file.tables.tail, from: TableHead.key(table, 0), through: TableHead.key(table))
+        snapshot.source.definitions[table] = empty
+        reader.configure(empty)
+    }
+
+    /// Whether the write has changed the table.
+    public func hasTouched(_ table: TableID) -> Bool { overlays[table]?.isTouched == true }
+
+    private func removeEntries(
+        _ table: Table, from first: UInt64, through last: UInt64
+    ) throws(StorageError) {
+        let cursor = try transaction.handle.cursor(table)
+        var entry = try cursor.setRange(first)
+        while let found = entry, found.integerKey <= last {
+            try cursor.delete()
+            entry = try cursor.next()
+        }
+    }
+}
+
+extension LongValueKey {
+    /// Removes the long values of a column.
+    static func removeAll(
+        of table: TableID, _ column: ColumnID, _ transaction: TransactionHandle, _ values: Table
+    ) throws(StorageError) {
+        let cursor = try transaction.cursor(values)
+        let first = LongValueKey(table, column, ObjectKey(0))
+        var entry = try first.seek(cursor)
+        while let found = entry, first.hasSameColumn(found.key) {
+            try cursor.delete()
+            entry = try cursor.next()
+        }
+    }
+}

@@ -1,0 +1,204 @@
+import ColumnStorage
+
+/// A migration while it runs: the objects as they were, the objects as they are going to be, and
+/// what tells which is which.
+///
+/// The new schema holds from the beginning: properties that did not change have their values,
+/// new ones are zero, empty or nil. When the function returns, primary keys are checked for
+/// duplicates and required properties for values, what the new schema has no place for is dropped,
+/// and everything is committed at once. An error that it throws, or that the checks find, leaves
+/// the file as it was.
+///
+/// Confined to the store's thread, and over when the function has returned.
+public final class Migration {
+    /// The schema version of the file.
+    public let oldVersion: UInt64
+    /// The schema version that it is going to have.
+    public let newVersion: UInt64
+    /// The objects before the migration, for reading.
+    public let old: StoreView
+    /// The store that is migrated: in a write transaction, which ends with the migration.
+    public var store: Store { schemaMigration.store }
+    /// Called from time to time by ``each(_:_:)`` with the class, how many of its objects it has
+    /// passed, and how many there were.
+    public var progressHandler: ((_ className: String, _ done: Int, _ total: Int) throws -> Void)?
+
+    private let schemaMigration: SchemaMigration
+    private var isOver = false
+
+    init(
+        _ schemaMigration: SchemaMigration, old: StoreView, oldVersion: UInt64, newVersion: UInt64
+    ) {
+        self.schemaMigration = schemaMigration
+        self.old = old
+        self.oldVersion = oldVersion
+        self.newVersion = newVersion
+    }
+
+    func end() { isOver = true }
+
+    /// Throws `invalid_argument` once the migration is over.
+    public func check() throws {
+        guard !isOver else {
+            throw StoreError(
+                .invalidArgument,
+                "this migration is over; use it only in the function that was given it")
+        }
+        try store.check()
+    }
+
+    /// Calls `body` with each object of a class as it was and as it is going to be, in the order of
+    /// their creation.
+    ///
+    /// Objects that the migration has deleted are passed over, and those that it has created are not
+    /// among them. A class that was not in the file, or was removed, has none. `className` is a name of
+    /// the new schema, or of the old one for a class that the new one does not declare.
+    ///
+    /// Throws `unknown_class` and what `body` throws.
+    public func each(
+        _ className: String, _ body: (_ old: LiveObject, _ new: LiveObject) throws -> Void
+    ) throws {
+        guard let walk = try walk(className) else { return }
+        while let key = try walk.next() {
+            try body(walk.oldObject(key), walk.newObject(key))
+        }
+    }
+
+    /// The objects that ``each(_:_:)`` goes through; nil if there are none.
+    public func walk(_ className: String) throws -> MigrationWalk? {
+        try check()
+        let (oldClass, newClass) = try schemaMigration.counterparts(className)
+        guard let oldClass, let newClass else { return nil }
+        return MigrationWalk(self, oldClass, newClass)
+    }
+
+    /// All objects of a class of the new schema.
+    ///
+    /// Throws `unknown_class`.
+    public func objects(_ className: String) throws -> Results {
+        try check()
+        return try store.objects(className)
+    }
+
+    /// Creates an object of the new schema, or updates the one that has its primary key.
+    ///
+    /// Errors as for ``Store/create(_:_:mode:)``.
+    @discardableResult  // because most objects are made to be found again by a query
+    public func create(
+        _ className: String, _ values: Value = .dictionary([:]), mode: UpdateMode = .error
+    ) throws -> LiveObject {
+        try check()
+        return try store.create(className, values, mode: mode)
+    }
+
+    /// Deletes an object of the new schema.
+    ///
+    /// Throws `frozen` for an old object, `invalid_object` for one that was deleted.
+    public func delete(_ object: LiveObject) throws {
+        try check()
+        try store.delete(object)
+    }
+}
+
+extension Migration {
+    /// Gives a property another name, with its values: the new schema declares the new one only.
+    ///
+    /// May be called several times for one property. A required property may take over an optional
+    /// one: all of its values must be there at the end. `className` may be the old or the new name of
+    /// the class.
+    ///
+    /// Throws `invalid_schema` if the old class does not have the property, the new one still has it,
+    /// both have the new name, or the types differ; `unknown_class`.
+    public func renameProperty(_ className: String, from name: String, to newName: String) throws {
+        try check()
+        guard let oldClass = try schemaMigration.counterparts(className).old else {
+            throw StoreError(
+                .unknownClass, "class '\(className)' is new: it has no properties to rename")
+        }
+        let renames = schemaMigration.circumstances.renames
+        let place = "'\(className).\(name)' cannot be renamed to '\(newName)'"
+        let known = oldClass.properties.map { renames.newProperty(of: $0.name, in: oldClass.name) }
+        guard known.contains(name), let original = renames.oldProperty(of: name, in: oldClass.name),
+            let old = oldClass.property(named: original), !old.isBacklinks
+        else {
+            throw StoreError(
+                .invalidSchema,
+                "\(place): the file has no such property"
+                    + NearestName.hint(for: name, among: known))
+        }
+        guard !known.contains(newName) else {
+            throw StoreError(
+                .invalidSchema,
+                "\(place): the file has a property '\(newName)' already, whose values would be lost"
+            )
+        }
+        let wanted = schemaMigration.wantedClass(renames.newClass(of: oldClass.name))
+        guard wanted?.property(named: name) == nil else {
+            throw StoreError(
+                .invalidSchema, "\(place): the new schema still declares '\(name)'")
+        }
+        if let target = wanted?.property(named: newName) {
+            let isSame =
+                target.type == old.type && target.collection == old.collection
+                && target.target == old.target.map(renames.newClass(of:))
+            guard isSame, old.collection == nil || target.isOptional || !old.isOptional else {
+                throw StoreError(
+                    .invalidSchema,
+                    "\(place): its type would change from \(old.typeName) to \(target.typeName); "
+                        + "fill the new property with each instead")
+            }
+        }
+        try schemaMigration.update {
+            $0.renames.renameProperty(name, to: newName, in: oldClass.name)
+        }
+    }
+
+    /// Gives a class another name, with its objects: the new schema declares the new one only.
+    ///
+    /// Links follow. May be called several times for one class, before objects of the new class are
+    /// created.
+    ///
+    /// Throws `invalid_schema` if the new schema still has the class, both have the new name, or the
+    /// new class has objects already; `unknown_class`.
+    public func renameClass(_ name: String, to newName: String) throws {
+        try check()
+        let renames = schemaMigration.circumstances.renames
+        let known = old.schema.classes.map { renames.newClass(of: $0.name) }
+        let place = "class '\(name)' cannot be renamed to '\(newName)'"
+        guard known.contains(name),
+            !schemaMigration.circumstances.removed.contains(renames.oldClass(of: name) ?? name)
+        else {
+            throw StoreError(
+                .unknownClass,
+                "\(place): the file has no such class" + NearestName.hint(for: name, among: known))
+        }
+        guard !known.contains(newName) else {
+            throw StoreError(
+                .invalidSchema, "\(place): the file has a class '\(newName)' already")
+        }
+        guard schemaMigration.wantedClass(name) == nil else {
+            throw StoreError(.invalidSchema, "\(place): the new schema still declares '\(name)'")
+        }
+        if let made = store.view.schema.find(newName), store.view.table(made).count > 0 {
+            throw StoreError(
+                .invalidSchema, "\(place): it has objects already; rename before creating any")
+        }
+        try schemaMigration.update { $0.renames.renameClass(name, to: newName) }
+    }
+
+    /// Deletes all objects of a class; the class too, unless the new schema declares it.
+    ///
+    /// Links to the objects become nil, lists lose them. False if there is no such class.
+    @discardableResult  // because a class that is gone already is as good as one that goes now
+    public func deleteClass(_ name: String) throws -> Bool {
+        try check()
+        guard let present = store.view.schema.find(name) else { return false }
+        try store.deleteAll(name)
+        if schemaMigration.wantedClass(name) == nil,
+            let stored = old.schema.find(table: present.table)
+        {
+            try schemaMigration.update { $0.removed.insert(stored.name) }
+        }
+        return true
+    }
+}

@@ -1,0 +1,138 @@
+import ColumnStorage
+
+/// What must hold at the end of a change of the schema, whatever a migration has done.
+struct MigrationCheck {
+    private let store: Store
+    private let session: WriteSession
+    private let before: Schema
+
+    init(_ store: Store, _ session: WriteSession, from before: Schema) {
+        self.store = store
+        self.session = session
+        self.before = before
+    }
+
+    /// Throws `duplicate_key` where objects share a primary key, `missing_value` where a required
+    /// property has none, `invalid_object` where an object of a class that became embedded does not
+    /// have exactly one parent.
+    ///
+    /// Embedded objects whose parent lost the property that held them go.
+    func check() throws {
+        for classSchema in store.view.schema.classes where classSchema.isEmbedded {
+            guard let old = before.find(table: classSchema.table) else { continue }
+            if !old.isEmbedded {
+                try checkParents(classSchema)
+            } else if owners(of: old, before) != owners(of: classSchema, store.view.schema) {
+                let orphans = parentCounts(classSchema).filter { $0.count == 0 }.map(\.key)
+                try store.delete(orphans, of: classSchema)
+            }
+        }
+        for classSchema in store.view.schema.classes where session.hasTouched(classSchema.table) {
+            if let key = classSchema.primaryKey { try checkUnique(key, classSchema) }
+            for property in classSchema.properties where wasOptional(property, classSchema) {
+                try checkPresent(property, classSchema)
+            }
+        }
+    }
+
+    /// The columns that can hold a class's objects.
+    private func owners(of classSchema: ClassSchema, _ schema: Schema) -> Set<[Int]> {
+        Set(
+            schema.links(to: classSchema.table).map {
+                [Int($0.classSchema.table.rawValue), $0.property.column.rawValue]
+            })
+    }
+
+    /// How many links lead to each object.
+    private func parentCounts(_ classSchema: ClassSchema) -> [(key: ObjectKey, count: Int)] {
+        let sources = store.view.schema.links(to: classSchema.table).map {
+            (rows: store.view.table($0.classSchema), column: $0.property.column)
+        }
+        let rows = store.view.table(classSchema)
+        var counts: [(key: ObjectKey, count: Int)] = []
+        for cluster in 0..<rows.clusterCount {
+            rows.presence(cluster).forEachRow { row in
+                let key = ObjectKey(rawValue: Int64(cluster * Cluster.rows + row))
+                let count = sources.reduce(0) {
+                    $0 + $1.rows.sourceCount(of: key, through: $1.column)
+                }
+                counts.append((key, count))
+            }
+        }
+        return counts
+    }
+
+    private func checkParents(_ classSchema: ClassSchema) throws {
+        let wrong = parentCounts(classSchema).filter { $0.count != 1 }
+        guard let first = wrong.first else { return }
+        throw StoreError(
+            .invalidObject,
+            "'\(classSchema.name)' cannot become embedded: \(wrong.count) of its objects "
+                + "\(wrong.count == 1 ? "does" : "do") not have exactly one parent "
+                + "(object \(first.key.rawValue) has \(first.count)); delete or copy them in the "
+                + "migration")
+    }
+
+    private func wasOptional(_ property: Property, _ classSchema: ClassSchema) -> Bool {
+        guard property.isSingle, !property.isOptional else { return false }
+        return before.find(table: classSchema.table)?.property(in: property.column)?.isOptional
+            == true
+    }
+
+    private func checkUnique(_ key: Property, _ classSchema: ClassSchema) throws {
+        let rows = store.view.table(classSchema)
+        let duplicate = try StoreError.wrapping { () throws(StorageError) in
+            try rows.firstDuplicate(key.column)
+        }
+        var value: Value?
+        if let duplicate {
+            value = try store.view.value(key, of: duplicate.first, in: classSchema)
+        } else if key.isOptional, nulls(key, rows, limit: 2).found.count > 1 {
+            value = .null
+        }
+        guard let value else { return }
+        throw StoreError(
+            .duplicateKey,
+            "'\(classSchema.name).\(key.name)' cannot be the primary key: several objects have the "
+                + "value \(value.summary); give each its own in the migration")
+    }
+
+    private func checkPresent(_ property: Property, _ classSchema: ClassSchema) throws {
+        let (count, found) = nulls(property, store.view.table(classSchema), limit: 3)
+        guard count > 0 else { return }
+        let names = found.map { name(of: $0, classSchema) }.joined(separator: ", ")
+        throw StoreError(
+            .missingValue,
+            "'\(classSchema.name).\(property.name)' is required now, and \(count) "
+                + (count == 1 ? "object has" : "objects have")
+                + " no value (\(names)\(count > found.count ? ", …" : "")); "
+                + "give them one in the migration, or declare it \"\(property.typeName)?\"")
+    }
+
+    private func name(of key: ObjectKey, _ classSchema: ClassSchema) -> String {
+        guard let primary = classSchema.primaryKey,
+            let value = try? store.view.value(primary, of: key, in: classSchema)
+        else { return "object \(key.rawValue)" }
+        return "\(primary.name) = \(value.summary)"
+    }
+
+    /// How many objects have no value, and the first of them.
+    private func nulls(
+        _ property: Property, _ rows: TableReader, limit: Int
+    ) -> (count: Int, found: [ObjectKey]) {
+        var count = 0
+        var found: [ObjectKey] = []
+        for cluster in 0..<rows.clusterCount {
+            let bits = rows.matches(
+                property.column, cluster, .isNull, among: rows.presence(cluster))
+            count += bits.rowCount
+            guard found.count < limit else { continue }
+            bits.forEachRow { row in
+                if found.count < limit {
+                    found.append(ObjectKey(rawValue: Int64(cluster * Cluster.rows + row)))
+                }
+            }
+        }
+        return (count, found)
+    }
+}

@@ -1,0 +1,160 @@
+import ColumnStorage
+
+/// A change of the file's schema in the open write transaction of a store, from its first step to
+/// its last.
+///
+/// Columns and classes that the new schema does not have stay until the end: a migration may still
+/// rename them. What it has filled by then keeps its place when the change is worked out again.
+final class SchemaMigration {
+    let store: Store
+    private let session: WriteSession
+    private let before: Schema
+    private let wanted: [ClassSchema]
+    private let version: UInt64
+    private(set) var circumstances = SchemaChange.Circumstances()
+    private var change: SchemaChange
+    /// The tables that the migration has made, whether or not a class keeps them.
+    private var made: Set<TableID> = []
+
+    /// Works out what is to change; changes nothing yet.
+    ///
+    /// Throws `migration_needed`, and `not_in_write`.
+    init(
+        _ store: Store, to wanted: [ClassSchema], version: UInt64,
+        allowing: SchemaChange.Allowance
+    ) throws {
+        self.store = store
+        self.wanted = wanted
+        self.version = version
+        session = try store.writing("the schema")
+        before = store.view.schema
+        change = try SchemaChange(from: before, to: wanted, version: version, allowing: allowing)
+    }
+
+    /// Whether the schema or its version differs at all.
+    var isNeeded: Bool { change.isNeeded }
+
+    /// The schema before, and what it is going to be.
+    var schemas: (old: Schema, new: Schema) { (before, change.schema) }
+
+    /// The classes that the new schema does not name, as they are going to be.
+    var unnamedClasses: [ClassSchema] {
+        change.schema.classes.filter { wantedClass($0.name) == nil }
+    }
+
+    /// Changes the schema; values that the new one has no place for are dropped.
+    func run() throws {
+        try finish()
+    }
+
+    /// The same with a function that fills and renames.
+    func run(_ body: (Migration) throws -> Void) throws {
+        let old = try oldView()
+        try define(keepingOldColumns: true)
+        let migration = Migration(self, old: old, oldVersion: before.version, newVersion: version)
+        try store.migrating {
+            defer { migration.end() }
+            try body(migration)
+        }
+        guard !store.isClosed, store.view.snapshot.write === session else {
+            throw StoreError(.closed, "the store was closed in its migration; nothing was changed")
+        }
+        try finish()
+    }
+
+    /// The version before, for reading.
+    private func oldView() throws -> StoreView {
+        let snapshot = try StoreError.wrapping { () throws(StorageError) in
+            try store.view.snapshot.frozen()
+        }
+        snapshot.configure(before.tableDefinitions)
+        return StoreView(schema: before, snapshot: snapshot, isFrozen: true)
+    }
+
+    // MARK: What migrations ask for
+
+    /// The class in both schemas; nil where one does not have it.
+    ///
+    /// A name of the new schema counts before one of the old.
+    func counterparts(_ name: String) throws -> (old: ClassSchema?, new: ClassSchema?) {
+        if let new = store.view.schema.find(name) { return (before.find(table: new.table), new) }
+        let old = try before.require(name)
+        return (old, store.view.schema.find(table: old.table))
+    }
+
+    /// What was renamed, and the classes that are removed, from here on.
+    func update(_ change: (inout SchemaChange.Circumstances) throws -> Void) throws {
+        try change(&circumstances)
+        circumstances.interim = self.change.schema
+        self.change = try SchemaChange(
+            from: before, to: wanted, version: version, allowing: .newVersion, circumstances)
+        try define(keepingOldColumns: true)
+    }
+
+    /// The wanted class of this name.
+    func wantedClass(_ name: String) -> ClassSchema? { wanted.first { $0.name == name } }
+
+    // MARK: Storage
+
+    private func define(keepingOldColumns: Bool) throws {
+        for classSchema in change.schema.classes {
+            var definition = change.schema.tableDefinition(of: classSchema)
+            if keepingOldColumns { keepOldColumns(in: &definition) }
+            if store.view.snapshot.definition(of: classSchema.table) == definition { continue }
+            if before.find(table: classSchema.table) == nil { made.insert(classSchema.table) }
+            try StoreError.wrapping { () throws(StorageError) in try session.define(definition) }
+        }
+        store.adoptInWrite(change.schema)
+    }
+
+    private func keepOldColumns(in definition: inout TableDefinition) {
+        guard let old = before.find(table: definition.id) else { return }
+        for (place, column) in before.tableDefinition(of: old).columns.enumerated()
+        where !column.isDropped && definition.columns[place].isDropped {
+            definition.columns[place] = column
+        }
+    }
+
+    private func finish() throws {
+        try checkRenames()
+        if circumstances.interim != nil { try SchemaValidation.check(change.schema.classes) }
+        try define(keepingOldColumns: false)
+        let schema = change.schema
+        let gone = (before.classes.map(\.table) + made).filter { schema.find(table: $0) == nil }
+        for table in gone.sorted() {
+            try StoreError.wrapping { () throws(StorageError) in try session.removeTable(table) }
+        }
+        try MigrationCheck(store, session, from: before).check()
+        let bytes = SchemaCatalog.encode(schema)
+        try StoreError.wrapping { () throws(StorageError) in
+            try session.setMetadata(SchemaCatalog.name, bytes)
+        }
+        store.catalog = bytes
+    }
+
+    /// A property that was renamed to a name that nobody wants would be dropped without a word.
+    private func checkRenames() throws {
+        for (oldClass, names) in circumstances.renames.properties {
+            let className = circumstances.renames.newClass(of: oldClass)
+            for (name, old) in names {
+                let place = "'\(className).\(old)' was renamed to '\(name)'"
+                guard let wanted = wantedClass(className) else {
+                    throw StoreError(
+                        .invalidSchema, "\(place), but the schema does not declare '\(className)'")
+                }
+                guard wanted.property(named: name) != nil else {
+                    throw StoreError(
+                        .invalidSchema,
+                        "\(place), which the schema does not declare"
+                            + NearestName.hint(for: name, among: wanted.properties.map(\.name)))
+                }
+            }
+        }
+        for (name, old) in circumstances.renames.classes where wantedClass(name) == nil {
+            throw StoreError(
+                .invalidSchema,
+                "class '\(old)' was renamed to '\(name)', which the schema does not declare"
+                    + NearestName.hint(for: name, among: wanted.map(\.name)))
+        }
+    }
+}

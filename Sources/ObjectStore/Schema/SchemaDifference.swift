@@ -1,0 +1,91 @@
+/// One difference between the schema of a file and another one.
+public enum SchemaDifference: Hashable, Sendable {
+    /// The file does not have the class.
+    case classAdded(String)
+    /// Only the file has the class.
+    case classRemoved(String)
+    /// The class has another name in the file.
+    case classRenamed(from: String, to: String)
+    /// The class in the file does not have the property.
+    case propertyAdded(class: String, Property)
+    /// Only the class in the file has the property.
+    case propertyRemoved(class: String, Property)
+    /// The property has another name in the file.
+    case propertyRenamed(class: String, from: String, to: String)
+    /// The type differs, so that values cannot be kept.
+    case typeChanged(class: String, from: Property, to: Property)
+    /// Values are kept, and may be nil from now on.
+    case madeOptional(class: String, Property)
+    /// Values are dropped, because some may be nil.
+    case madeRequired(class: String, Property)
+    /// The property identifies the objects from now on.
+    case keyAdded(class: String, Property)
+    /// The property no longer identifies the objects.
+    case keyRemoved(class: String, Property)
+    /// Each object of the class belongs to one parent from now on.
+    case madeEmbedded(String)
+    /// Objects of the class no longer belong to a parent.
+    case madeTopLevel(String)
+    /// The property gets an index.
+    case indexAdded(class: String, property: String)
+    /// The property loses its index.
+    case indexRemoved(class: String, property: String)
+}
+
+extension SchemaDifference {
+    /// Whether an open with the same schema version refuses it.
+    public var needsNewVersion: Bool {
+        switch self {
+        case .classAdded, .classRemoved, .indexAdded, .indexRemoved: false
+        default: true
+        }
+    }
+
+    /// Whether `define` does it without being forced.
+    public var isAdditive: Bool {
+        switch self {
+        case .classAdded, .propertyAdded, .madeOptional, .indexAdded, .indexRemoved: true
+        default: false
+        }
+    }
+
+    /// Whether values that the file holds are dropped.
+    public var losesValues: Bool {
+        switch self {
+        case .classRemoved, .propertyRemoved, .typeChanged, .madeRequired: true
+        default: false
+        }
+    }
+}
+
+extension SchemaDifference: CustomStringConvertible {
+    /// The difference as part of a sentence about what a change would do.
+    public var description: String {
+        switch self {
+        case .classAdded(let name): "class '\(name)' would be added"
+        case .classRemoved(let name): "class '\(name)' would be removed, with its objects"
+        case .classRenamed(let from, let to): "class '\(from)' would be renamed to '\(to)'"
+        case .propertyAdded(let name, let property): "'\(name).\(property.name)' would be added"
+        case .propertyRemoved(let name, let property):
+            "'\(name).\(property.name)' would be removed, with its values"
+        case .propertyRenamed(let name, let from, let to):
+            "'\(name).\(from)' would be renamed to '\(to)'"
+        case .typeChanged(let name, let old, let new):
+            "'\(name).\(new.name)' would change from \(old.typeName) to \(new.typeName) and lose "
+                + "its values"
+        case .madeOptional(let name, let property):
+            "'\(name).\(property.name)' would become optional"
+        case .madeRequired(let name, let property):
+            "'\(name).\(property.name)' would become required and lose its values"
+        case .keyAdded(let name, let property):
+            "'\(name).\(property.name)' would become the primary key"
+        case .keyRemoved(let name, let property):
+            "'\(name).\(property.name)' would no longer be the primary key"
+        case .madeEmbedded(let name): "'\(name)' would become embedded"
+        case .madeTopLevel(let name): "'\(name)' would no longer be embedded"
+        case .indexAdded(let name, let property): "'\(name).\(property)' would be indexed"
+        case .indexRemoved(let name, let property):
+            "'\(name).\(property)' would no longer be indexed"
+        }
+    }
+}

@@ -1,0 +1,205 @@
+import ColumnStorage
+
+/// Gives tables and columns to the classes that are wanted, and notes what differs.
+///
+/// A property whose values can be kept keeps its column. One that cannot gets a column of its own:
+/// numbers of columns and tables are never used again, so that nobody mistakes old values for new.
+struct SchemaPlanner {
+    private let current: Schema
+    private let circumstances: SchemaChange.Circumstances
+    private(set) var nextTable: UInt32
+    private(set) var differences: [SchemaDifference] = []
+
+    init(from current: Schema, _ circumstances: SchemaChange.Circumstances) {
+        self.current = current
+        self.circumstances = circumstances
+        nextTable = max(current.nextTable, circumstances.interim?.nextTable ?? 0)
+    }
+
+    private var renames: SchemaRenames { circumstances.renames }
+
+    /// A wanted class with its table and columns.
+    mutating func plan(_ wanted: ClassSchema) -> ClassSchema {
+        guard let oldName = renames.oldClass(of: wanted.name),
+            !circumstances.removed.contains(oldName),
+            let stored = current.find(oldName)
+        else { return planNew(wanted) }
+        if oldName != wanted.name {
+            differences.append(.classRenamed(from: oldName, to: wanted.name))
+        }
+        let interim = circumstances.interim?.find(table: stored.table)
+        var columnCount = max(stored.columnCount, interim?.columnCount ?? 0)
+        var properties: [Property] = []
+        for var property in wanted.properties {
+            let old = counterpart(of: property, in: stored)
+            if property.isBacklinks {
+                if let old, !old.isBacklinks {
+                    differences.append(.typeChanged(class: wanted.name, from: old, to: property))
+                }
+                properties.append(property)
+                continue
+            }
+            if let column = keptColumn(of: property, old, stored, wanted.name) {
+                property.column = column
+            } else if let made = interim?.property(named: property.name),
+                made.column.rawValue >= stored.columnCount, made.hasSameStorage(as: property)
+            {
+                property.column = made.column
+            } else {
+                property.column = ColumnID(rawValue: columnCount)
+                columnCount += 1
+            }
+            properties.append(property)
+        }
+        noteRemoved(stored, wanted)
+        let result = ClassSchema(
+            wanted.name, properties, table: stored.table, columnCount: columnCount,
+            isEmbedded: wanted.isEmbedded, indexes: wanted.numberedIndexes(after: stored.indexes))
+        if stored.isEmbedded != wanted.isEmbedded {
+            differences.append(
+                wanted.isEmbedded ? .madeEmbedded(wanted.name) : .madeTopLevel(wanted.name))
+        }
+        noteKey(stored, result)
+        return result
+    }
+
+    /// The classes that only the file has and that stay, following what was renamed.
+    ///
+    /// Backlinks of theirs whose links are gone go too.
+    mutating func planUnnamed(besides wanted: [ClassSchema]) -> [ClassSchema] {
+        let named = Set(wanted.map(\.name))
+        var classes: [ClassSchema] = []
+        for stored in current.classes where !named.contains(stored.name) {
+            if named.contains(renames.newClass(of: stored.name)) { continue }
+            if circumstances.removed.contains(stored.name) {
+                differences.append(.classRemoved(stored.name))
+                continue
+            }
+            let properties = stored.properties.map(renamedTarget).filter { property in
+                guard let origin = property.origin,
+                    let source = wanted.first(where: { $0.name == origin.className })
+                else { return true }
+                let link = source.property(named: origin.property)
+                return link?.type == .object && link?.target == stored.name
+            }
+            classes.append(
+                properties == stored.properties
+                    ? stored
+                    : ClassSchema(
+                        stored.name, properties, table: stored.table,
+                        columnCount: stored.columnCount, isEmbedded: stored.isEmbedded,
+                        indexes: stored.indexes))
+        }
+        return classes
+    }
+
+    private func renamedTarget(_ property: Property) -> Property {
+        guard let target = property.target else { return property }
+        var property = property
+        property.target = renames.newClass(of: target)
+        if let origin = property.origin {
+            property.origin = Property.Origin(
+                className: renames.newClass(of: origin.className),
+                property: renames.newProperty(of: origin.property, in: origin.className))
+        }
+        return property
+    }
+
+    private mutating func planNew(_ wanted: ClassSchema) -> ClassSchema {
+        differences.append(.classAdded(wanted.name))
+        let made = circumstances.interim?.find(wanted.name)
+        let isMade = made.map { current.find(table: $0.table) == nil } ?? false
+        let table: TableID
+        if let made, isMade {
+            table = made.table
+        } else {
+            table = TableID(rawValue: nextTable)
+            nextTable += 1
+        }
+        var properties = wanted.properties
+        var columnCount = 0
+        for position in properties.indices where !properties[position].isBacklinks {
+            properties[position].column = ColumnID(rawValue: columnCount)
+            columnCount += 1
+        }
+        return ClassSchema(
+            wanted.name, properties, table: table, columnCount: columnCount,
+            isEmbedded: wanted.isEmbedded, indexes: wanted.numberedIndexes(after: []))
+    }
+
+    private func counterpart(of property: Property, in stored: ClassSchema) -> Property? {
+        if renames.isRenamed(property.name, in: stored.name) {
+            return renames.oldProperty(of: property.name, in: stored.name)
+                .flatMap(stored.property(named:))
+        }
+        guard let old = stored.property(storedAs: property.storedName),
+            renames.newProperty(of: old.name, in: stored.name) == old.name
+        else { return nil }
+        return old
+    }
+
+    /// The column whose values a property keeps; nil if there is none.
+    private mutating func keptColumn(
+        of new: Property, _ old: Property?, _ stored: ClassSchema, _ name: String
+    ) -> ColumnID? {
+        guard let old else {
+            differences.append(.propertyAdded(class: name, new))
+            return nil
+        }
+        let isRenamed = renames.isRenamed(new.name, in: stored.name)
+        if isRenamed {
+            differences.append(.propertyRenamed(class: name, from: old.name, to: new.name))
+        }
+        guard !old.isBacklinks, old.hasSameType(as: new, after: renames) else {
+            differences.append(.typeChanged(class: name, from: old, to: new))
+            return nil
+        }
+        if old.isOptional != new.isOptional {
+            // A renamed property keeps its values: whether one is nil is found out at the end.
+            if !new.isOptional, !isRenamed {
+                differences.append(.madeRequired(class: name, new))
+                return nil
+            }
+            if new.isOptional { differences.append(.madeOptional(class: name, new)) }
+        }
+        if !old.hasIndex, new.isIndexed {
+            differences.append(.indexAdded(class: name, property: new.name))
+        } else if old.isIndexed, !new.hasIndex {
+            differences.append(.indexRemoved(class: name, property: new.name))
+        }
+        return old.column
+    }
+
+    private mutating func noteRemoved(_ stored: ClassSchema, _ wanted: ClassSchema) {
+        for old in stored.properties where !old.isBacklinks {
+            let isKept = wanted.properties.contains {
+                counterpart(of: $0, in: stored)?.name == old.name
+            }
+            if !isKept { differences.append(.propertyRemoved(class: wanted.name, old)) }
+        }
+    }
+
+    private mutating func noteKey(_ stored: ClassSchema, _ result: ClassSchema) {
+        if let key = result.primaryKey {
+            if stored.primaryKey?.column != key.column {
+                differences.append(.keyAdded(class: result.name, key))
+            }
+        } else if let key = stored.primaryKey {
+            differences.append(.keyRemoved(class: result.name, key))
+        }
+    }
+}
+
+extension Property {
+    /// Whether values of one property are values of the other, perhaps but for nil.
+    fileprivate func hasSameType(as other: Property, after renames: SchemaRenames) -> Bool {
+        type == other.type && collection == other.collection
+            && target.map(renames.newClass(of:)) == other.target
+    }
+
+    /// Whether both are stored in the same way.
+    fileprivate func hasSameStorage(as other: Property) -> Bool {
+        type == other.type && collection == other.collection && isOptional == other.isOptional
+            && target == other.target
+    }
+}

@@ -1,0 +1,144 @@
+import LuaHost
+import ObjectStore
+
+/// A migration in the hands of a script: the `m` of `migration = function(m) … end`.
+public final class MigrationHandle {
+    /// The migration.
+    public let migration: Migration
+    /// The store that is migrated.
+    public let handle: StoreHandle
+    private let space: FrozenSpace
+
+    init(_ migration: Migration, _ handle: StoreHandle) {
+        self.migration = migration
+        self.handle = handle
+        space = FrozenSpace(handle, migration.old)
+    }
+
+    /// Runs a script's migration function.
+    static func run(
+        _ function: LuaFunction, _ migration: Migration, _ handle: StoreHandle,
+        defaults schema: LuaTable? = nil
+    ) throws {
+        handle.updateClasses()
+        if let schema { try handle.functionDefaults.take(schema, for: handle) }
+        let made = MigrationHandle(migration, handle)
+        try function.call([handle.state.userdata(made, type)])
+    }
+
+    /// Calls a function with each object of a class as it was and as it is going to be.
+    ///
+    /// The loop is Lua's own, so that a million calls cost no more than they must.
+    private func each(_ className: String, _ function: LuaFunction) throws {
+        guard let walk = try migration.walk(className) else { return }
+        handle.updateClasses()
+        let (oldType, anchor) = space.objectClass(walk.oldClass)
+        let newType = try handle.objectClass(named: walk.newClass.name)
+        let step = handle.state.makeFunction("each") { call in
+            guard let key = try walk.next() else { return call.answer(.nil) }
+            return call.answer(
+                LuaLiveObject(type: oldType, key: key.rawValue),
+                LuaLiveObject(type: newType, key: key.rawValue))
+        }
+        let loop = try handle.state.load(
+            "local step, body = ... for old, new in step do body(old, new) end", name: "=each")
+        try withExtendedLifetime(anchor) {
+            _ = try loop.call([.function(step), .function(function)])
+        }
+    }
+
+    static let type: LuaClass<MigrationHandle> = LuaClass(
+        name: "migration", summary: "A change of the schema while it runs.",
+        methods: [
+            LuaMethod(
+                "each", "(class, function(old, new) … end)",
+                "Calls a function with each object as it was and as it is going to be."
+            ) { migration, call in
+                try migration.each(call.text(2), call.function(3))
+                return .none
+            },
+            LuaMethod(
+                "rename_property", "(class, old name, new name)",
+                "Gives a property another name, with its values."
+            ) { migration, call in
+                try migration.migration.renameProperty(
+                    call.text(2), from: call.text(3), to: call.text(4))
+                return .none
+            },
+            LuaMethod(
+                "rename_class", "(old name, new name)",
+                "Gives a class another name, with its objects."
+            ) { migration, call in
+                try migration.migration.renameClass(call.text(2), to: call.text(3))
+                return .none
+            },
+            LuaMethod(
+                "delete_class", "(class) → boolean",
+                "Deletes all objects of a class, and the class where the new schema lacks it."
+            ) { migration, call in
+                call.answer(.boolean(try migration.migration.deleteClass(call.text(2))))
+            },
+            LuaMethod(
+                "create", "(class, values [, mode]) → object",
+                "Creates an object of the new schema."
+            ) { migration, call in
+                try migration.migration.check()
+                return try call.answer(
+                    call.state.call(
+                        .function(method("create", call)),
+                        [call.state.userdata(migration.handle, StoreHandle.type)]
+                            + call.rest(from: 2)))
+            },
+            LuaMethod("delete", "(object | results | list)", "Deletes objects of the new schema.") {
+                migration, call in
+                try migration.migration.check()
+                return try call.answer(
+                    call.state.call(
+                        .function(method("delete", call)),
+                        [call.state.userdata(migration.handle, StoreHandle.type)]
+                            + call.rest(from: 2)))
+            },
+            LuaMethod("objects", "(class) → Results", "All objects of a class of the new schema.") {
+                migration, call in
+                try migration.migration.check()
+                let type = try migration.handle.requireClass(call, 2)
+                let results = Results(.store(migration.handle.store), all: type.classSchema)
+                return call.answer(
+                    ResultsHandle(results, migration.handle, nil), ResultsHandle.type)
+            },
+        ],
+        properties: [
+            LuaProperty("old_version", "The schema version of the file.") { migration, result in
+                result.set(Int64(clamping: migration.migration.oldVersion))
+            },
+            LuaProperty("new_version", "The schema version it is going to have.") {
+                migration, result in
+                result.set(Int64(clamping: migration.migration.newVersion))
+            },
+            LuaProperty("old", "The store as it was, for reading.") { migration, result in
+                try migration.migration.check()
+                result.set(migration.space, FrozenSpace.type)
+            },
+            LuaProperty("new", "The store that is migrated, in a write transaction.") {
+                migration, result in
+                try migration.migration.check()
+                result.set(migration.handle, StoreHandle.type)
+            },
+        ],
+        metamethods: [
+            LuaMethod("__tostring") { migration, call in
+                let (old, new) = (
+                    migration.migration.oldVersion, migration.migration.newVersion
+                )
+                return call.answer(.text("migration from version \(old) to \(new)"))
+            }
+        ])
+
+    /// A method of stores, for what a migration does as a store does.
+    private static func method(_ name: String, _ call: borrowing LuaCall) throws -> LuaFunction {
+        guard let function = call.state.function(name, of: StoreHandle.type) else {
+            throw StoreError(.closed, "the script has ended")
+        }
+        return function
+    }
+}

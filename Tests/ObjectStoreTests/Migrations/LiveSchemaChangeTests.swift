@@ -1,0 +1,213 @@
+import ColumnStorage
+import ObjectStore
+import Testing
+
+/// What stores that have a file open, and their observers, see of a schema that somebody else changes.
+@Suite(.serialized) struct LiveSchemaChangeTests {
+    private let folder = TemporaryFolder()
+    private let scheduler = ManualScheduler()
+    private let told = Told()
+    private let dog = ClassSchema(
+        "Dog",
+        [
+            Property("id", .int, isPrimary: true), Property("name", .string),
+            Property("age", .int), Property("owner", .object, target: "Person"),
+            Property("marks", .int, collection: .list),
+        ])
+    private let person = ClassSchema("Person", [Property("name", .string)])
+
+    /// The store that looks on, and the one that changes the schema.
+    ///
+    /// Without history the store that looks on has to compare versions.
+    private func open(history: Int) throws -> (Store, Store) {
+        var configuration = StoreConfiguration(
+            .file(folder.file("\(history).moonpool")), schema: [dog, person], history: history)
+        configuration.durability = .memory
+        let store = try Store(configuration, scheduler: scheduler)
+        let other = try Store(configuration, scheduler: ManualScheduler())
+        try store.write {
+            let ann = try store.create("Person", .list([.string("Ann")]))
+            for id in 1...3 {
+                try store.create(
+                    "Dog",
+                    .list([
+                        .int(Int64(id)), .string("d\(id)"), .int(Int64(id)), .object(ann.reference),
+                        .list([.int(1)]),
+                    ]))
+            }
+        }
+        try other.refresh()
+        return (store, other)
+    }
+
+    private func dog(without removed: String, adding added: [Property] = []) -> ClassSchema {
+        ClassSchema("Dog", dog.properties.filter { $0.name != removed } + added)
+    }
+
+    /// Removes whatever of the history could tell, so that versions are compared.
+    private func forgetHistory(_ other: Store, _ history: Int) throws {
+        guard history == 0 else { return }
+        for _ in 0..<40 { try other.write {} }
+    }
+
+    @Test(arguments: [100, 0])
+    func `observers hear which rows a migration filled`(history: Int) throws {
+        let (store, other) = try open(history: history)
+        let token = try store.observe(try store.objects("Dog").filtered("id > 1").query, told.hear)
+        scheduler.settle()
+        #expect(told.news() == ["initial"])
+        try other.redefine([dog(without: "age", adding: [Property("size", .double)])]) {
+            try $0.each("Dog") { old, new in
+                if try old.value("id") == .int(3) { try new.set("size", .double(2.5)) }
+            }
+        }
+        try forgetHistory(other, history)
+        scheduler.settle()
+        #expect(told.news() == ["mod[1]"])
+        let third = try #require(try store.object("Dog", primaryKey: .int(3)))
+        #expect(try third.value("size") == .double(2.5))
+        token.invalidate()
+    }
+
+    @Test(arguments: [100, 0])
+    func `an object's observer hears the old value of a property that got another type`(
+        history: Int
+    ) throws {
+        let (store, other) = try open(history: history)
+        let second = try #require(try store.object("Dog", primaryKey: .int(2)))
+        let token = try store.observe(second.reference, told.hear)
+        scheduler.settle()
+        try other.redefine([dog(without: "age", adding: [Property("age", .string)])]) {
+            try $0.each("Dog") { old, new in
+                try new.set("age", .string("about \(try old.value("age").summary)"))
+            }
+        }
+        try forgetHistory(other, history)
+        scheduler.settle()
+        #expect(told.news() == ["age 2>\"about 2\""])
+        #expect(try second.value("age") == .string("about 2"))
+        token.invalidate()
+    }
+
+    @Test func `12.72 a query on a removed property says so, and its observer ends`() throws {
+        let (store, other) = try open(history: 100)
+        let results = try store.objects("Dog").filtered("age > 1")
+        #expect(try results.count() == 2)
+        let query = try store.observe(results.query, told.hear)
+        let path = try store.observe(
+            try store.objects("Dog").query, keyPaths: ["age"], told.hear)
+        let whole = try store.observe(try store.objects("Dog").query, told.hear)
+        scheduler.settle()
+        _ = told.news()
+        try other.redefine([dog(without: "age")])
+        scheduler.settle()
+        #expect(told.news() == ["error unknown_property", "error invalid_query"])
+        #expect(!query.isValid && !path.isValid && whole.isValid)
+        let error = storeError(.unknownProperty) { _ = try results.count() }
+        #expect(error?.message.contains("'Dog.age'") == true)
+        #expect(try store.objects("Dog").count() == 3)
+        whole.invalidate()
+    }
+
+    @Test(arguments: [100, 0])
+    func `observers of a removed class are told that everything is gone`(history: Int) throws {
+        let (store, other) = try open(history: history)
+        let first = try #require(try store.object("Dog", primaryKey: .int(1)))
+        let list = try first.list("marks")
+        let dogs = try store.objects("Dog")
+        let rows = try store.observe(dogs.query, told.hear)
+        let object = try store.observe(first.reference, told.hear)
+        scheduler.settle()
+        _ = told.news()
+        try other.redefine([]) { _ = try $0.deleteClass("Dog") }
+        try forgetHistory(other, history)
+        scheduler.settle()
+        #expect(told.news() == ["del[0, 1, 2] gone", "deleted"])
+        #expect(!rows.isValid && !object.isValid)
+        #expect(!first.isValid && !dogs.isValid && !list.isValid)
+        _ = storeError(.unknownClass) { _ = try dogs.count() }
+        _ = storeError(.unknownProperty, or: .invalidObject) { _ = try first.value("name") }
+        _ = storeError(.unknownClass) { _ = try store.write { try store.create("Dog") } }
+        #expect(try store.objects("Person").count() == 1)
+    }
+
+    @Test func `handles from before a change read and write by the schema of today`() throws {
+        let (store, other) = try open(history: 100)
+        let first = try #require(try store.object("Dog", primaryKey: .int(1)))
+        let marks = try first.list("marks")
+        let stale = first.classSchema
+        try other.redefine([
+            dog(
+                without: "marks",
+                adding: [Property("marks", .string, collection: .list), Property("tail", .bool)])
+        ]) { try $0.each("Dog") { _, new in try new.set("tail", .bool(true)) } }
+        #expect(try first.value("marks") == .list([.int(1)]))
+        try store.refresh()
+        #expect(try first.value("marks") == .list([]))
+        #expect(try first.value("tail") == .bool(true))
+        try store.write {
+            try first.set("tail", .bool(false))
+            _ = storeError(.unknownProperty) { try marks.append([.int(2)]) }
+            _ = storeError(.unknownProperty) { _ = try marks.values() }
+            _ = storeError(.unknownClass) { _ = try store.create(stale, positional: []) }
+        }
+        #expect(try first.value("tail") == .bool(false))
+    }
+
+    @Test func `a write takes over a schema that changed while it waited`() throws {
+        let (store, other) = try open(history: 100)
+        try other.redefine([dog(without: "age", adding: [Property("size", .int)])])
+        let first = try #require(try store.object("Dog", primaryKey: .int(1)))
+        try store.beginWrite()
+        try first.set("size", .int(4))
+        try store.cancelWrite()
+        #expect(try first.value("size") == .int(0))
+        try store.write { try first.set("size", .int(5)) }
+        #expect(try first.value("size") == .int(5))
+        _ = storeError(.unknownProperty) { _ = try first.value("age") }
+    }
+
+    @Test func `a define that fails at its end leaves schema and objects as they were`() throws {
+        let (store, _) = try open(history: 100)
+        let first = try #require(try store.object("Dog", primaryKey: .int(1)))
+        let before = store.schema
+        let byName = ClassSchema(
+            "Dog", [Property("name", .string, isPrimary: true), Property("id", .int)])
+        _ = storeError(.duplicateKey) {
+            try store.redefine([byName]) {
+                try $0.each("Dog") { _, new in try new.set("name", .string("same")) }
+            }
+        }
+        #expect(store.schema.classes == before.classes)
+        #expect(try first.value("age") == .int(1))
+        #expect(try store.object("Dog", primaryKey: .int(2))?.value("name") == .string("d2"))
+        #expect(try first.list("marks").values() == [.int(1)])
+    }
+
+    @Test func `12.73 observers hear of a migration once, when it is done`() throws {
+        let (store, other) = try open(history: 100)
+        let token = try store.observe(try store.objects("Dog").query, told.hear)
+        scheduler.settle()
+        _ = told.news()
+        try other.redefine([dog(without: "age")]) {
+            try $0.each("Dog") { old, new in
+                try new.set("name", .string("new"))
+                if try old.value("id") == .int(1) { try other.delete(new) }
+            }
+            scheduler.settle()
+            #expect(told.news() == [])
+        }
+        scheduler.settle()
+        #expect(told.news() == ["del[0] mod[1, 2] new[0, 1]"])
+        token.invalidate()
+    }
+
+    /// The error that a body throws, with either of two codes.
+    private func storeError(
+        _ code: StoreError.Code, or second: StoreError.Code? = nil, _ body: () throws -> Void
+    ) -> StoreError? {
+        let error = #expect(throws: StoreError.self) { try body() }
+        #expect(error?.code == code || error?.code == second, "\(error?.message ?? "no error")")
+        return error
+    }
+}

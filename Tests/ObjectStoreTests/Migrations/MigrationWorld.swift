@@ -1,0 +1,66 @@
+import Glibc
+import ObjectStore
+import Testing
+
+/// A file that is opened again and again with other schemas.
+struct MigrationWorld {
+    let folder = TemporaryFolder()
+    var path: String { folder.file("world.moonpool") }
+
+    func open(
+        _ classes: [ClassSchema]?, version: UInt64 = 0, deletes: Bool = false,
+        scheduler: ManualScheduler = ManualScheduler(),
+        migration: ((Migration) throws -> Void)? = nil
+    ) throws -> Store {
+        var configuration = StoreConfiguration(
+            .file(path), schema: classes, schemaVersion: version, deletesIfMigrationNeeded: deletes)
+        configuration.durability = .memory
+        return try Store(configuration, scheduler: scheduler, migration: migration)
+    }
+
+    /// Makes the file with objects of one class, given as values in schema order.
+    func fill(_ classes: [ClassSchema], _ rows: [(String, [Value])], version: UInt64 = 0) throws {
+        let store = try open(classes, version: version)
+        try store.write {
+            for (name, values) in rows { try store.create(name, .list(values)) }
+        }
+        store.close()
+    }
+
+    /// The values of a property of all objects, in the order of their creation.
+    static func values(_ store: Store, _ className: String, _ property: String) throws -> [Value] {
+        let results = try store.objects(className)
+        return try (0..<results.count()).map { try results.object(at: $0).value(property) }
+    }
+}
+
+let personBefore = ClassSchema(
+    "Person",
+    [
+        Property("id", .int, isPrimary: true), Property("first", .string),
+        Property("last", .string),
+    ])
+
+let personAfter = ClassSchema(
+    "Person",
+    [Property("id", .int, isPrimary: true), Property("name", .string)])
+
+let people: [(String, [Value])] = [
+    ("Person", [.int(1), .string("Ann"), .string("Lee")]),
+    ("Person", [.int(2), .string("Bob"), .string("Ray")]),
+    ("Person", [.int(3), .string("Cid"), .string("Poe")]),
+]
+
+func bytes(_ path: String) throws -> [UInt8] {
+    guard let file = fopen(path, "rb") else { throw TestFailure() }
+    defer { fclose(file) }
+    var result: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    while true {
+        let count = fread(&buffer, 1, buffer.count, file)
+        if count == 0 { return result }
+        result += buffer[..<count]
+    }
+}
+
+struct TestFailure: Error, Equatable {}
