@@ -31,6 +31,7 @@ do {
     }
     if options.includes("W7") { try DeleteWorkload.run(bench) }
     if options.includes("W8") { try ObserverWorkload.run(bench) }
+    if options.includes("W10") { try QueryingWorkload.run(bench) }
     if options.includes("W9") { try InsertWorkload.measureSize(bench) }
 
     print(

@@ -153,13 +153,20 @@ package final class BytesIndex {
     package func keys(
         withPrefix beginning: [UInt8], in transaction: TransactionHandle
     ) throws(StorageError) -> [ObjectKey] {
+        try keys(withPrefix: beginning, atMost: .max, in: transaction) ?? []
+    }
+
+    /// The same; nil when there are more than `most`, which are not all looked at.
+    package func keys(
+        withPrefix beginning: [UInt8], atMost most: Int, in transaction: TransactionHandle
+    ) throws(StorageError) -> [ObjectKey]? {
         var result: [ObjectKey] = []
         try forEach(from: beginning, in: transaction) { bytes, key in
             guard bytes.starts(with: beginning) else { return false }
             result.append(key)
-            return true
+            return result.count <= most
         }
-        return result
+        return result.count <= most ? result : nil
     }
 
     /// The rows from some bytes on and below others, in order of value, then key.

@@ -9,12 +9,12 @@ public enum ColumnTest: Sendable, Hashable {
     case int(Comparison, Int64)
     /// Both ends included.
     case intBetween(Int64, Int64)
-    /// The values ascending.
-    case intIn([Int64])
+    case intIn(IntSet)
     /// Floats and doubles, both compared as doubles.
     case double(Comparison, Double)
     /// Both ends included.
     case doubleBetween(Double, Double)
+    case doubleIn(RealSet)
     case bool(Bool)
     case bytesEqual([UInt8])
     case bytesNotEqual([UInt8])
@@ -23,7 +23,7 @@ public enum ColumnTest: Sendable, Hashable {
     case bytesContain([UInt8])
     /// In the order of their bytes.
     case bytesCompare(Comparison, [UInt8])
-    case bytesIn(Set<[UInt8]>)
+    case bytesIn(BytesSet)
 
     /// The same as ``double(_:_:)``: a float is compared as the double it is.
     public static func float(_ comparison: Comparison, _ value: Double) -> ColumnTest {

@@ -37,11 +37,11 @@ extension TableReader {
         let includesNulls: Bool
         switch kind {
         case .int, .bool, .list:
-            (rows, includesNulls) = matchingInts(leaf, test, offset: 0)
+            (rows, includesNulls) = matchingInts(leaf, test, among, offset: 0)
         case .link:
-            (rows, includesNulls) = matchingInts(leaf, test, offset: 1)
+            (rows, includesNulls) = matchingInts(leaf, test, among, offset: 1)
         case .float, .double:
-            (rows, includesNulls) = matchingDoubles(leaf, test)
+            (rows, includesNulls) = matchingDoubles(leaf, test, among, isFloat: kind == .float)
         case .string, .data, .bytes12, .bytes16:
             return matchingBytes(column, cluster, leaf, test, among, nulls)
         }
@@ -53,7 +53,7 @@ extension TableReader {
     }
 
     private func matchingInts(
-        _ leaf: Leaf, _ test: ColumnTest, offset: Int64
+        _ leaf: Leaf, _ test: ColumnTest, _ among: ClusterBits, offset: Int64
     ) -> (ClusterBits, includesNulls: Bool) {
         func range(_ low: Int64, _ high: Int64) -> ClusterBits {
             // Links are stored one higher; no key is near the end of the range.
@@ -73,34 +73,23 @@ extension TableReader {
             }
         case .intBetween(let low, let high): return (range(low, high), false)
         case .bool(let value): return (range(value ? 1 : 0, value ? 1 : 0), false)
-        case .intIn(let values):
-            var rows = ClusterBits.zero
-            if values.count <= 8 {
-                for value in values { rows |= range(value, value) }
-            } else {
-                for row in 0..<Cluster.rows where contains(values, leaf.int(row) &- offset) {
-                    rows.insert(row)
-                }
+        case .intIn(let set):
+            guard set.count <= 4 else {
+                return (set.rows(of: leaf, offset: offset, among: among), false)
             }
+            var rows = ClusterBits.zero
+            for value in set.values { rows |= range(value, value) }
             return (rows, false)
         default: return (.zero, false)
         }
     }
 
-    private func contains(_ sorted: [Int64], _ value: Int64) -> Bool {
-        var low = 0
-        var high = sorted.count
-        while low < high {
-            let middle = (low + high) / 2
-            if sorted[middle] < value { low = middle + 1 } else { high = middle }
-        }
-        return low < sorted.count && sorted[low] == value
-    }
-
     private func matchingDoubles(
-        _ leaf: Leaf, _ test: ColumnTest
+        _ leaf: Leaf, _ test: ColumnTest, _ among: ClusterBits, isFloat: Bool
     ) -> (ClusterBits, includesNulls: Bool) {
         switch test {
+        case .doubleIn(let set):
+            (set.patterns.rows(ofReals: leaf, isFloat: isFloat, among: among), false)
         case .double(let comparison, let value):
             (DoubleKernels.rows(of: leaf, comparison, value), comparison == .notEqual)
         case .doubleBetween(let low, let high):
@@ -138,7 +127,7 @@ extension TableReader {
             let found = with(wanted) { comparison.holds(BytesTest.order($0, $1)) }
             return comparison == .notEqual ? found | nulls & among : found
         case .bytesIn(let wanted):
-            return filter(column, cluster, leaf, rows) { wanted.contains([UInt8]($0)) }
+            return filter(column, cluster, leaf, rows) { wanted.contains($0) }
         default: return .zero
         }
     }

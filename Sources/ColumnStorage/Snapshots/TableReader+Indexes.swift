@@ -113,12 +113,32 @@ extension TableReader {
     /// The rows whose bytes begin with these: in the order of the index (by bytes, then key), or of
     /// keys without one.
     public func keys(_ column: ColumnID, withPrefix value: [UInt8]) -> [ObjectKey] {
-        guard let index = bytesIndex(column) else {
+        guard bytesIndex(column) != nil else {
             return scan(column, .bytesPrefix(value), first: false)
         }
+        return keys(column, withPrefix: value, atMost: .max) ?? []
+    }
+
+    /// The rows whose bytes begin with these in the order of the index; nil without an index and
+    /// when there are more than `most`, which are not all looked at.
+    public func keys(
+        _ column: ColumnID, withPrefix value: [UInt8], atMost most: Int
+    ) -> [ObjectKey]? {
+        guard let index = bytesIndex(column) else { return nil }
+        let found = read { (transaction) throws(StorageError) in
+            try index.keys(withPrefix: value, atMost: most, in: transaction)
+        }
+        return found ?? nil
+    }
+
+    /// How many rows have an integer of a range; nil for a column without an index of integers.
+    ///
+    /// Cost: a look-up, and a glance at each block of the index in the range.
+    public func count(_ column: ColumnID, from lower: Int64, through upper: Int64) -> Int? {
+        guard let index = intIndex(column), kind(of: column) != .link else { return nil }
         return read { (transaction) throws(StorageError) in
-            try index.keys(withPrefix: value, in: transaction)
-        } ?? []
+            try index.count(from: lower, through: upper, in: transaction)
+        }
     }
 
     /// The rows from some bytes on and below others, in the order of the index; an open end is nil.

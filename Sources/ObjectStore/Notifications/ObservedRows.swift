@@ -27,7 +27,7 @@ struct RowRules {
             switch step {
             case .filter(let predicate) where predicate.isIncremental:
                 predicates.append(predicate)
-            case .sort(let keys) where keys.allSatisfy({ !$0.path.isToMany }):
+            case .sort(let keys):
                 // A later sort is the more significant; the earlier one orders its ties.
                 sortKeys = keys + sortKeys
             default:

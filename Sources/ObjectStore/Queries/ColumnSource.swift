@@ -72,8 +72,6 @@ struct ColumnSource: Hashable, Sendable {
         case .always:
             return test.matchesNull
                 ? among : rows.matches(column, cluster, .notNull, among: among)
-        case .links, .notLink:
-            return byRow(test, rows, cluster, among: among)
         case .bytes(.like(_)), .bytes(.folded(_, _)), .bytes(.search(_)):
             guard case .bytes(let text) = test.form else { return .zero }
             bits = rows.matchesBytes(column, cluster, among: among) {
@@ -110,8 +108,10 @@ struct ColumnSource: Hashable, Sendable {
         case .intIn(let set): .intIn(set)
         case .double(let comparison, let bound):
             type == .float ? .float(comparison, bound) : .double(comparison, bound)
-        case .doubleBetween(let low, let high):
-            type == .float ? nil : .doubleBetween(low, high)
+        case .doubleBetween(let low, let high): .doubleBetween(low, high)
+        case .doubleIn(let set): .doubleIn(set)
+        case .links(let keys): .intIn(keys)
+        case .notLink(let key): .int(.notEqual, key.rawValue)
         case .bytes(.compare(.equal, let text)): .bytesEqual(text)
         case .bytes(.compare(.notEqual, let text)): .bytesNotEqual(text)
         case .bytes(.compare(let comparison, let text)): .bytesCompare(comparison, text)

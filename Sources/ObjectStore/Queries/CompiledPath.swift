@@ -2,10 +2,10 @@ import ColumnStorage
 
 /// The tables that a predicate reads, looked up once for a whole evaluation instead of for each row.
 struct BoundTables {
-    private let readers: ArraySlice<TableReader>
+    private let readers: [TableReader]
 
     init(_ tables: [TableID], in view: StoreView) {
-        readers = tables.map { view.table($0) }[...]
+        readers = tables.map { view.table($0) }
     }
 
     /// No tables, for conditions without a property.
@@ -13,17 +13,7 @@ struct BoundTables {
         readers = []
     }
 
-    private init(_ readers: ArraySlice<TableReader>) {
-        self.readers = readers
-    }
-
-    /// The tables of a part that was compiled for itself.
-    func shifted(by offset: Int, count: Int) -> BoundTables {
-        let start = readers.startIndex + offset
-        return BoundTables(readers[start..<start + count])
-    }
-
-    subscript(slot: Int) -> TableReader { readers[readers.startIndex + slot] }
+    subscript(slot: Int) -> TableReader { readers[slot] }
 }
 
 /// A property path ready to walk: no names, only columns and places in ``BoundTables``.
@@ -38,10 +28,24 @@ struct CompiledPath: Sendable {
         case backlinks(slot: Int, ColumnID)
         /// To every object of another table that links to one of `target` inside a mixed value.
         case holders(slot: Int, ColumnID, target: TableID)
+        /// To one element of a list of links; to nothing past its end.
+        case element(slot: Int, ColumnID, ListPlace)
 
         var isToMany: Bool {
-            if case .link = self { false } else { true }
+            switch self {
+            case .link, .element: false
+            case .list, .backlinks, .holders: true
+            }
         }
+    }
+
+    /// Which element of a list or a set, or which value of a map, is meant.
+    enum ListPlace: Hashable, Sendable {
+        /// Counted from 0.
+        case index(Int)
+        case last
+        /// The UTF-8 of a map's key.
+        case key([UInt8])
     }
 
     /// What is read where the hops end.
@@ -51,6 +55,10 @@ struct CompiledPath: Sendable {
         case value(slot: Int, ColumnSource)
         /// Every element of a list of values.
         case elements(slot: Int, ColumnSource)
+        /// One element of a list of values; null past its end.
+        case element(slot: Int, ColumnSource, ListPlace)
+        /// Every key of a map.
+        case keys(slot: Int, ColumnID)
         /// The number of bytes of a string or of data.
         case size(slot: Int, ColumnID)
         /// How badly the object's texts match searches: less is better.
@@ -67,14 +75,18 @@ struct CompiledPath: Sendable {
         self.hops = hops
         self.terminal = terminal
         var isToMany = hops.contains(where: \.isToMany)
-        if case .elements = terminal { isToMany = true }
+        switch terminal {
+        case .elements, .keys: isToMany = true
+        default: break
+        }
         self.isToMany = isToMany
     }
 
     /// Whether the values may be of any type.
     var isMixed: Bool {
         switch terminal {
-        case .value(_, let source), .elements(_, let source): source.type == .mixed
+        case .value(_, let source), .elements(_, let source), .element(_, let source, _):
+            source.type == .mixed
         default: false
         }
     }
@@ -110,6 +122,10 @@ struct CompiledPath: Sendable {
                 guard walk(tables, next, index + 1, body) else { return false }
             }
             return true
+        case .element(let slot, let column, let place):
+            let element = place.element(of: tables[slot], column, key)
+            guard case .int(let next)? = element else { return body(nil) }
+            return walk(tables, ObjectKey(rawValue: next), index + 1, body)
         }
     }
 
@@ -127,6 +143,14 @@ struct CompiledPath: Sendable {
                 return body(size.map(Scalar.int) ?? .null)
             case .rank(let texts):
                 return body(.double(-texts.reduce(0) { $0 + $1.score(tables, object) }))
+            case .element(let slot, let source, let place):
+                let element = place.element(of: tables[slot], source.column, object)
+                return body(element.map(source.scalar) ?? .null)
+            case .keys(let slot, let column):
+                for (name, _) in tables[slot].mapEntries(column, object) {
+                    guard body(.bytes(Array(name.utf8))) else { return false }
+                }
+                return true
             case .elements(let slot, let source):
                 for element in tables[slot].listElements(source.column, object) {
                     guard body(source.scalar(element)) else { return false }
@@ -173,7 +197,20 @@ struct CompiledPath: Sendable {
     /// How many values the row has.
     func count(_ tables: BoundTables, _ key: ObjectKey) -> Int {
         var count = 0
-        if case .elements(let slot, let source) = terminal {
+        if terminal == .object, case .backlinks(let slot, let column)? = hops.last {
+            let way = CompiledPath(hops: Array(hops.dropLast()), terminal: .object)
+            _ = way.forEachObject(tables, key) { object in
+                if let object { count += tables[slot].sourceCount(of: object, through: column) }
+                return true
+            }
+            return count
+        }
+        if case .keys(let slot, let column) = terminal {
+            _ = forEachObject(tables, key) { object in
+                if let object { count += tables[slot].listCount(column, object) }
+                return true
+            }
+        } else if case .elements(let slot, let source) = terminal {
             _ = forEachObject(tables, key) { object in
                 if let object { count += tables[slot].listCount(source.column, object) }
                 return true
@@ -191,4 +228,15 @@ struct CompiledPath: Sendable {
 
     /// How much one row costs, in comparisons of integers.
     var cost: Int { 20 + hops.count * 20 + (isToMany ? 100 : 0) }
+}
+
+extension CompiledPath.ListPlace {
+    /// The element of a row's collection; nil if there is none.
+    func element(of rows: TableReader, _ column: ColumnID, _ key: ObjectKey) -> ListElement? {
+        switch self {
+        case .index(let index): rows.listElement(column, key, at: index)
+        case .last: rows.listElement(column, key, at: rows.listCount(column, key) - 1)
+        case .key(let name): rows.mapValue(column, key, name)
+        }
+    }
 }

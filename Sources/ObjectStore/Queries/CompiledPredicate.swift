@@ -5,6 +5,15 @@ import ColumnStorage
 /// Immutable and independent of any version, so that it can be asked about an old and a new view
 /// of the same file. It holds the columns of the schema it was compiled against.
 public struct CompiledPredicate: Sendable {
+    /// One of the conditions that all must hold.
+    struct Part: Sendable {
+        /// As it was written.
+        let text: String
+        let node: any PredicateNode
+        /// What the places in the node stand for.
+        let tables: [TableID]
+    }
+
     /// The condition as it was written, for explanations.
     public let text: String
     /// The table of the class.
@@ -15,10 +24,10 @@ public struct CompiledPredicate: Sendable {
     /// longer path of its own.
     public let dependencies: [PropertyPath]
 
-    let node: any PredicateNode
+    /// The conditions that all must hold, the cheapest for one row first.
+    let parts: [Part]
     /// The full-text searches by which `@rank` can order.
     let searches: [TextSearch]
-    private let tables: [TableID]
 
     /// Whether the result for one object depends on nothing but the values on ``dependencies``, so
     /// that after a change only touched objects need to be asked again.
@@ -27,20 +36,30 @@ public struct CompiledPredicate: Sendable {
     public var isIncremental: Bool { true }
 
     init(
-        text: String, table: TableID, dependencies: [PropertyPath], node: any PredicateNode,
-        searches: [TextSearch], tables: [TableID]
+        text: String, table: TableID, dependencies: [PropertyPath], parts: [Part],
+        searches: [TextSearch]
     ) {
         self.text = text
         self.table = table
         self.dependencies = dependencies
-        self.node = node
         self.searches = searches
-        self.tables = tables
+        self.parts = parts.enumerated()
+            .sorted { ($0.element.node.cost, $0.offset) < ($1.element.node.cost, $1.offset) }
+            .map(\.element)
     }
 
     /// The condition with its tables looked up in a view: use it to ask about many objects.
     public func bound(to view: StoreView) -> BoundPredicate {
-        BoundPredicate(node: node, tables: BoundTables(tables, in: view))
+        var bound: [BoundPredicate.Part] = []
+        var last: (ids: [TableID], tables: BoundTables)?
+        for part in parts {
+            let tables =
+                last.flatMap { $0.ids == part.tables ? $0.tables : nil }
+                ?? BoundTables(part.tables, in: view)
+            last = (part.tables, tables)
+            bound.append(.init(text: part.text, node: part.node, tables: tables))
+        }
+        return BoundPredicate(parts: bound)
     }
 
     /// Whether an object matches in a view.
@@ -57,16 +76,11 @@ public struct CompiledPredicate: Sendable {
 
     /// This condition and another on the same class, as one.
     func and(_ other: CompiledPredicate) -> CompiledPredicate {
-        // Places in the list of tables belong to each condition, so the two stay side by side.
         var known = Set(dependencies)
         return CompiledPredicate(
             text: "(\(text)) and (\(other.text))", table: table,
             dependencies: dependencies + other.dependencies.filter { known.insert($0).inserted },
-            node: ConjunctionNode([
-                node,
-                ShiftedNode(node: other.node, offset: tables.count, count: other.tables.count),
-            ]),
-            searches: searches + other.searches, tables: tables + other.tables)
+            parts: parts + other.parts, searches: searches + other.searches)
     }
 }
 
@@ -74,32 +88,27 @@ public struct CompiledPredicate: Sendable {
 ///
 /// Confined to the view's thread; it follows a live view.
 public struct BoundPredicate {
-    fileprivate let node: any PredicateNode
-    fileprivate let tables: BoundTables
+    struct Part {
+        let text: String
+        let node: any PredicateNode
+        let tables: BoundTables
+    }
+
+    let parts: [Part]
 
     /// Whether an object matches.
     public func matches(_ key: ObjectKey) -> Bool {
-        node.matches(tables, key)
+        for part in parts where !part.node.matches(part.tables, key) { return false }
+        return true
     }
 
     /// The rows of `among` in a cluster that match.
     public func evaluate(cluster: Int, among: ClusterBits) -> ClusterBits {
-        among.isEmpty ? among : node.evaluate(tables, cluster, among: among)
-    }
-}
-
-/// A condition compiled for itself inside a larger one: its tables begin further on.
-struct ShiftedNode: PredicateNode {
-    let node: any PredicateNode
-    let offset: Int
-    let count: Int
-    var cost: Int { node.cost }
-
-    func evaluate(_ tables: BoundTables, _ cluster: Int, among: ClusterBits) -> ClusterBits {
-        node.evaluate(tables.shifted(by: offset, count: count), cluster, among: among)
-    }
-
-    func matches(_ tables: BoundTables, _ key: ObjectKey) -> Bool {
-        node.matches(tables.shifted(by: offset, count: count), key)
+        var bits = among
+        for part in parts {
+            if bits.isEmpty { break }
+            bits = part.node.evaluate(part.tables, cluster, among: bits)
+        }
+        return bits
     }
 }

@@ -2,10 +2,10 @@ import ColumnStorage
 
 /// Finds the conjunct, or the two, that limit an indexed column to a range with few rows.
 enum IndexRange {
-    /// The range with the fewest rows and how many it has; nil if no range is worth an index.
+    /// The range with the fewest rows; nil if no range is worth an index.
     static func find(
         _ conjuncts: [any PredicateNode], _ rows: TableReader
-    ) -> (count: Int, access: QueryPlan.Access)? {
+    ) -> (column: ColumnID, access: IndexAccess)? {
         var conditions: [ColumnID: ColumnCondition] = [:]
         for case let node as ColumnNode in conjuncts {
             let column = node.source.column
@@ -14,30 +14,39 @@ enum IndexRange {
             else { continue }
             conditions[column, default: ColumnCondition()].add(node.test)
         }
-        var best: (count: Int, access: QueryPlan.Access)?
+        var best: (column: ColumnID, access: IndexAccess)?
         for (column, condition) in conditions {
             guard let found = range(column, condition, rows) else { continue }
-            if let known = best, known.count <= found.count { continue }
-            best = found
+            if let known = best, known.access.count <= found.count { continue }
+            best = (column, found)
         }
         return best
     }
 
     private static func range(
         _ column: ColumnID, _ condition: ColumnCondition, _ rows: TableReader
-    ) -> (count: Int, access: QueryPlan.Access)? {
+    ) -> IndexAccess? {
+        let words = "reads a range of values from the index"
         switch rows.definition.columns[column.rawValue].kind {
         case .int:
             guard let (low, high) = condition.ints else { return nil }
             // A scan looks at some hundred integers in the time that an index takes for one row.
             let most = max(16, rows.count / 256)
             return rows.count(column, from: low, through: high, atMost: most)
-                .map { ($0, .range(column, low, high)) }
+                .map { count in
+                    IndexAccess(count: count, words: words) {
+                        rows.keys(column, from: low, through: high)
+                    }
+                }
         case .string, .bytes12, .bytes16:
             guard let (from, below) = condition.bytes else { return nil }
             let most = max(16, rows.count / 16)
             return rows.count(column, from: from, below: below, atMost: most)
-                .map { ($0, .bytesRange(column, from: from, below: below)) }
+                .map { count in
+                    IndexAccess(count: count, words: words) {
+                        rows.keys(column, from: from, below: below) ?? []
+                    }
+                }
         default: return nil
         }
     }
@@ -62,7 +71,7 @@ struct ColumnCondition {
         case .intBetween(let low, let high):
             add(.greaterOrEqual, .int(low))
             add(.lessOrEqual, .int(high))
-        case .intIn(let values) where values.count == 1: equal = .int(values[0])
+        case .intIn(let values) where values.count == 1: equal = .int(values.values[0])
         case .double(let comparison, let value) where !value.isNaN:
             add(comparison, .double(value))
         case .doubleBetween(let low, let high) where !low.isNaN && !high.isNaN:
@@ -70,7 +79,7 @@ struct ColumnCondition {
             add(.lessOrEqual, .double(high))
         case .bytes(.compare(let comparison, let bytes)): add(comparison, .bytes(bytes))
         case .bytes(.beginsWith(let bytes)): prefix = bytes
-        case .links(let keys) where keys.count == 1: equal = .int(keys[0].rawValue)
+        case .links(let keys) where keys.count == 1: equal = .int(keys.values[0])
         default: break
         }
     }

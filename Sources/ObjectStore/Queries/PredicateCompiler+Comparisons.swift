@@ -21,13 +21,7 @@ extension PredicateCompiler {
         default:
             break
         }
-        for side in [left, right] {
-            if case .list = side.form {
-                throw QueryFault(
-                    "a list cannot be compared with '\(syntax.comparison.rawValue)'; use 'in'",
-                    at: side.range)
-            }
-        }
+        if let sequence = try sequence(left, right, folding, syntax) { return sequence }
         if left.isConstant, !right.isConstant, let mirrored = syntax.comparison.mirrored {
             return try compare(right, mirrored, left, folding, syntax.operatorRange, range)
         }
@@ -50,6 +44,7 @@ extension PredicateCompiler {
             let test = try test(operation, left, constant, right, folding)
             return node(path, left, test)
         }
+        if let count = countNode(left, operation, right) { return count }
         guard isComparable(left, right) else { throw mismatch(left, right, range) }
         guard let first = left.expression(comparedWith: right),
             let second = right.expression(comparedWith: left)
@@ -63,6 +58,62 @@ extension PredicateCompiler {
             return ConstantNode(value: result.matches(nowhere, ObjectKey(rawValue: 0)))
         }
         return result
+    }
+
+    /// A list of a path against a list of constants: the same elements in the same order.
+    private func sequence(
+        _ left: PredicateOperand, _ right: PredicateOperand, _ folding: TextFolding,
+        _ syntax: ComparisonSyntax
+    ) throws(QueryFault) -> (any PredicateNode)? {
+        var operands = (list: right, path: left)
+        if case .list = left.form { operands = (left, right) }
+        guard case .list(let members) = operands.list.form else { return nil }
+        guard syntax.comparison == .equal, operands.path.isToMany,
+            case .path(let path) = operands.path.form
+        else {
+            let reason =
+                operands.path.isToMany
+                ? "a list is compared with '==' only; write 'not (… == {…})' for the contrary"
+                : "a list cannot be compared with \(operands.path.description); use 'in'"
+            throw QueryFault(reason, at: operands.list.range)
+        }
+        guard operands.path.quantifier == nil else {
+            throw QueryFault(
+                "'==' with a list compares the whole of the other; leave the quantifier out, or use 'in'",
+                at: operands.path.range)
+        }
+        var tests: [ValueTest] = []
+        for member in members {
+            let constant = PredicateOperand(
+                form: .constant(member.value), type: member.type, description: "that element",
+                range: operands.list.range)
+            try check(.equal, folding, on: operands.path, syntax.operatorRange)
+            tests.append(try test(.equal, operands.path, member.value, constant, folding))
+        }
+        return SequenceNode(
+            path: path, tests: tests,
+            isSet: operands.path.components.last?.property.collection == .set)
+    }
+
+    /// The number of elements of an own list against a number: lists know their counts.
+    private func countNode(
+        _ left: PredicateOperand, _ operation: PredicateOperator, _ right: PredicateOperand
+    ) -> (any PredicateNode)? {
+        guard case .expression(let expression) = left.form,
+            let paths = (expression as? CountExpression)?.paths, paths.count == 1,
+            case .constant(let number) = right.form, number.number != nil,
+            let comparison = operation.comparison
+        else { return nil }
+        let form = PredicateCompiler.whole(comparison, number)
+        if case .compare = form { return nil }
+        switch (paths[0].hops.first, paths[0].hops.count, paths[0].terminal) {
+        case (.list(let slot, let column)?, 1, .object):
+            return ElementCountNode(slot: slot, column: column, form: form)
+        case (nil, _, .elements(let slot, let source)):
+            return ElementCountNode(slot: slot, column: source.column, form: form)
+        default:
+            return nil
+        }
     }
 
     private func isComparable(_ left: PredicateOperand, _ right: PredicateOperand) -> Bool {
@@ -139,7 +190,7 @@ extension PredicateCompiler {
             }
             form = .compare(comparison, Scalar(mixed: constant, right.type))
         case (.object, .link(let key)):
-            form = matchesNull ? .notLink(key) : .links([key])
+            form = matchesNull ? .notLink(key) : .links(IntSet([key.rawValue]))
         case (.value(.bool), .bool(let flag)):
             form = .bool(flag != matchesNull)
         case (.value(.bool), .int(let number)):
@@ -330,13 +381,13 @@ extension PredicateCompiler {
             let numbers = values.compactMap { value -> Int64? in
                 if case .int(.equal, let number) = whole(.equal, value) { number } else { nil }
             }
-            form = .intIn(Set(numbers).sorted())
+            form = .intIn(IntSet(numbers))
         case .value(.decimal):
             form = .oneOf(values.filter { $0 != .null }.map(decimal))
         case .value(.double) where values.contains { if case .decimal = $0 { true } else { false } }:
             form = .oneOf(values.filter { $0 != .null })
         case .value(.float), .value(.double):
-            form = .doubleIn(values.filter { $0 != .null }.map { real($0, type) })
+            form = .doubleIn(RealSet(values.filter { $0 != .null }.map { real($0, type) }))
         case .value(.bool):
             let flags = Set(values.filter { $0 != .null })
             form =
@@ -344,10 +395,16 @@ extension PredicateCompiler {
                 ? .always : flags.isEmpty ? .never : .bool(flags.contains(.bool(true)))
         case .object:
             form = .links(
-                values.compactMap { if case .link(let key) = $0 { key } else { nil } }.sorted())
+                IntSet(
+                    values.compactMap {
+                        if case .link(let key) = $0 { key.rawValue } else { nil }
+                    }))
         default:
             form = .bytes(
-                .oneOf(Set(values.compactMap { if case .bytes(let b) = $0 { b } else { nil } })))
+                .oneOf(
+                    BytesSet(
+                        values.compactMap { if case .bytes(let bytes) = $0 { bytes } else { nil } })
+                ))
         }
         return ValueTest(form: form, matchesNull: matchesNull)
     }

@@ -2,7 +2,7 @@ import ColumnStorage
 
 extension PredicateCompiler {
     /// A path while it is followed from one component to the next.
-    private struct Walk {
+    struct Walk {
         var components: [PropertyPath.Component] = []
         var hops: [CompiledPath.Hop] = []
         var terminal = CompiledPath.Terminal.object
@@ -24,8 +24,14 @@ extension PredicateCompiler {
             let component = syntax.components[index]
             guard component.isAggregate else {
                 try step(&walk, component)
+                if case .size? = component.place?.form {
+                    return try size(walk, syntax, index, scope)
+                }
                 index += 1
                 continue
+            }
+            if let place = component.place {
+                throw QueryFault("'@\(component.name)' has no elements", at: place.range)
             }
             switch component.name.lowercased() {
             case "links":
@@ -38,12 +44,22 @@ extension PredicateCompiler {
                 return try count(walk, syntax, index, range, scope)
             case "sum", "min", "max", "avg":
                 return try aggregate(walk, syntax, index, range, scope)
-            case "keys", "values", "type":
-                throw QueryFault("'@\(component.name)' is not supported", at: component.range)
+            case "keys":
+                return try keys(walk, syntax, index, range, scope)
+            case "values":
+                // The values of a map are what a path to it means anyway.
+                guard walk.last?.collection == .map else {
+                    throw QueryFault(
+                        "'@\(component.name)' needs a map before it; \(walk.description) is none",
+                        at: component.range)
+                }
+                index += 1
             default:
                 let hint = NearestName.hint(
                     for: component.name,
-                    among: ["count", "size", "sum", "min", "max", "avg", "links"])
+                    among: [
+                        "count", "size", "sum", "min", "max", "avg", "links", "keys", "values",
+                    ])
                 throw QueryFault(
                     "unknown operation '@\(component.name)'\(hint)", at: component.range)
             }
@@ -86,19 +102,26 @@ extension PredicateCompiler {
         walk.description = "'\(owner.name).\(property.name)'"
         walk.reached = schema.target(of: property)
         if property.leadsToObjects {
-            try hop(&walk, property, owner, component.range)
+            try hop(&walk, property, owner, component)
         } else {
             let slot = slot(owner.table)
             let source = ColumnSource(property)
-            walk.terminal =
-                property.collection != nil
-                ? .elements(slot: slot, source) : .value(slot: slot, source)
+            if let place = try place(of: component, in: property, walk.description) {
+                walk.terminal = .element(slot: slot, source, place)
+            } else {
+                walk.terminal =
+                    property.collection != nil
+                    ? .elements(slot: slot, source) : .value(slot: slot, source)
+            }
         }
     }
 
     private mutating func hop(
-        _ walk: inout Walk, _ property: Property, _ owner: ClassSchema, _ range: Range<Int>
+        _ walk: inout Walk, _ property: Property, _ owner: ClassSchema,
+        _ component: PathSyntax.Component
     ) throws(QueryFault) {
+        let range = component.range
+        let place = try place(of: component, in: property, walk.description)
         guard walk.reached != nil else {
             throw QueryFault("\(walk.description) leads to a class that does not exist", at: range)
         }
@@ -108,6 +131,8 @@ extension PredicateCompiler {
                     "\(walk.description) follows a link that does not exist", at: range)
             }
             walk.hops.append(.backlinks(slot: slot(origin.table), origin.column))
+        } else if let place {
+            walk.hops.append(.element(slot: slot(owner.table), property.column, place))
         } else if property.collection != nil {
             walk.hops.append(.list(slot: slot(owner.table), property.column))
         } else {
@@ -132,6 +157,9 @@ extension PredicateCompiler {
         }
         let className = syntax.components[index + 1]
         let propertyName = syntax.components[index + 2]
+        if let place = className.place ?? propertyName.place {
+            throw QueryFault("what links here has no order to take an element by", at: place.range)
+        }
         guard let source = schema.find(className.name) else {
             throw QueryFault(
                 "there is no class '\(className.name)'"
@@ -156,7 +184,7 @@ extension PredicateCompiler {
         walk.components.append(PropertyPath.Component(property, of: target, in: schema))
         walk.description = "'@links.\(source.name).\(link.name)'"
         walk.reached = source
-        try hop(&walk, property, target, start.range)
+        try hop(&walk, property, target, start)
     }
 
     private mutating func finish(
@@ -224,7 +252,7 @@ extension PredicateCompiler {
             description: "a count", range: range)
     }
 
-    private mutating func count(
+    mutating func count(
         _ walk: Walk, _ syntax: PathSyntax, _ index: Int, _ range: Range<Int>, _ scope: Scope
     ) throws(QueryFault) -> PredicateOperand {
         let sign = syntax.components[index]
@@ -249,6 +277,9 @@ extension PredicateCompiler {
                 form: .path(path), type: .value(.int), description: "a size", range: range,
                 quantifier: syntax.quantifier)
         }
+        if case .element = walk.terminal {
+            throw QueryFault("\(walk.description) is one value here, not a list", at: sign.range)
+        }
         try checkQuantifier(syntax, false, "a count", range)
         let path = CompiledPath(hops: walk.hops, terminal: walk.terminal)
         return PredicateOperand(
@@ -260,7 +291,8 @@ extension PredicateCompiler {
         _ start: Walk, _ syntax: PathSyntax, _ index: Int, _ range: Range<Int>, _ scope: Scope
     ) throws(QueryFault) -> PredicateOperand {
         let sign = syntax.components[index]
-        guard let operation = AggregateOperation(rawValue: sign.name.lowercased()), start.isToMany
+        let name = sign.name.lowercased()
+        guard let operation = AggregateOperation(rawValue: name), start.isToMany
         else {
             throw QueryFault(
                 "'@\(sign.name)' needs a list before it; \(start.description) is none",
@@ -309,12 +341,20 @@ extension PredicateCompiler {
         }
         try checkVariable(syntax.collection, syntax.collectionRange, scope)
         var walk = Walk(reached: scope.classSchema, description: "'\(scope.classSchema.name)'")
-        for component in syntax.collection.components {
+        var index = 0
+        while index < syntax.collection.components.count {
+            let component = syntax.collection.components[index]
+            if component.isAggregate, component.name.lowercased() == "links" {
+                try stepBack(&walk, syntax.collection, index)
+                index += 3
+                continue
+            }
             guard !component.isAggregate else {
                 throw QueryFault(
-                    "'@\(component.name)' is not supported here", at: component.range)
+                    "'@\(component.name)' is no list of objects", at: component.range)
             }
             try step(&walk, component)
+            index += 1
         }
         guard let element = walk.reached, walk.isToMany else {
             throw QueryFault(

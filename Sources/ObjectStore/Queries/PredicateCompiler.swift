@@ -148,7 +148,7 @@ struct PredicateCompiler {
             description: "a \(parsed.type.rawValue)", range: range)
     }
 
-    private func argument(
+    func argument(
         _ position: Int, _ range: Range<Int>
     ) throws(QueryFault) -> PredicateOperand {
         guard position <= arguments.count else {

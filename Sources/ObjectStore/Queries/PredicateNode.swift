@@ -136,6 +136,63 @@ struct MembershipNode: RowPredicateNode {
     }
 }
 
+/// The values of a path against as many constants, one by one and in their order; those of a set
+/// in any order.
+struct SequenceNode: RowPredicateNode {
+    let path: CompiledPath
+    let tests: [ValueTest]
+    let isSet: Bool
+    var cost: Int { path.cost + tests.count }
+
+    func matches(_ tables: BoundTables, _ key: ObjectKey) -> Bool {
+        if !isSet, path.hops.isEmpty, case .elements(let slot, let source) = path.terminal,
+            tables[slot].listCount(source.column, key) != tests.count
+        {
+            return false
+        }
+        if isSet { return matchesSet(tables, key) }
+        var position = 0
+        let isWhole = path.forEachValue(tables, key) { value in
+            guard position < tests.count, tests[position].matches(value) else { return false }
+            position += 1
+            return true
+        }
+        return isWhole && position == tests.count
+    }
+
+    private func matchesSet(_ tables: BoundTables, _ key: ObjectKey) -> Bool {
+        var values: [Scalar] = []
+        _ = path.forEachValue(tables, key) { value in
+            values.append(value)
+            return true
+        }
+        return values.allSatisfy { value in tests.contains { $0.matches(value) } }
+            && tests.allSatisfy { test in values.contains(where: test.matches) }
+    }
+}
+
+/// The number of elements of a list of the class itself against a number: tested on whole leaves.
+struct ElementCountNode: PredicateNode {
+    let slot: Int
+    let column: ColumnID
+    let form: ValueTest.Form
+    var cost: Int { 1 }
+
+    func evaluate(_ tables: BoundTables, _ cluster: Int, among: ClusterBits) -> ClusterBits {
+        switch form {
+        case .always: among
+        case .int(let comparison, let bound):
+            tables[slot].matches(column, cluster, .int(comparison, bound), among: among)
+        default: .zero
+        }
+    }
+
+    func matches(_ tables: BoundTables, _ key: ObjectKey) -> Bool {
+        ValueTest(form: form, matchesNull: false)
+            .matches(.int(Int64(tables[slot].listCount(column, key))))
+    }
+}
+
 /// All of several conditions, the cheapest first; the next is asked only where rows are left.
 struct ConjunctionNode: PredicateNode {
     let parts: [any PredicateNode]

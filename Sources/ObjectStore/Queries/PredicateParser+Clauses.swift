@@ -30,6 +30,12 @@ extension PredicateParser {
                 return QueryFault(
                     "unknown operator '\(name)'; did you mean '\(nearest)'?", at: token.range)
             }
+            if case .name(let word)? = previous?.kind,
+                let nearest = NearestName.find(word, among: ["any", "all", "none", "some", "not"]),
+                let range = previous?.range
+            {
+                return QueryFault("unknown word '\(word)'; did you mean '\(nearest)'?", at: range)
+            }
             return QueryFault(
                 "expected an operator, 'and', 'or' or the end, found '\(name)'", at: token.range)
         }

@@ -122,9 +122,22 @@ extension PredicateParser {
         case "all" where startsPath(next): return try parseQuantified(.all)
         case "none" where startsPath(next): return try parseQuantified(.none)
         default:
+            if next.isSymbol("(") { throw PredicateParser.notAFunction(name, token.range) }
             let path = try parsePath(quantifier: nil)
             return PredicateSyntax(form: .path(path), range: range(from: token))
         }
+    }
+
+    private static func notAFunction(_ name: String, _ range: Range<Int>) -> QueryFault {
+        if ["sort", "distinct", "limit"].contains(name.lowercased()) {
+            return QueryFault(
+                "'\(name)(…)' stands after a condition; 'truepredicate' matches everything",
+                at: range)
+        }
+        let known = ["subquery", "uuid", "oid", "date"]
+        return QueryFault(
+            "there is no function '\(name)'" + NearestName.hint(for: name, among: known),
+            at: range)
     }
 
     /// Whether a word after `any` begins a path: a property may be called `all` or `none`.
@@ -172,10 +185,32 @@ extension PredicateParser {
             }
             advance()
             if current.isSymbol("[") {
-                throw QueryFault("indices and map keys are not supported", at: current.range)
+                path.components[path.components.count - 1].place = try parsePlace()
             }
         } while takeSymbol(".")
         return path
+    }
+
+    /// What stands in brackets after a name.
+    private mutating func parsePlace() throws(QueryFault) -> PathSyntax.Place {
+        advance()
+        let token = current
+        let form: PathSyntax.Place.Form
+        switch token.kind {
+        case .integer(let index): form = .index(index)
+        case .text(let key): form = .key(key)
+        case .argument(let position): form = .argument(position)
+        case .name where token.isWord("first"): form = .first
+        case .name where token.isWord("last"): form = .last
+        case .name where token.isWord("size"): form = .size
+        default:
+            throw QueryFault(
+                "in brackets stands an index from 1, 'first', 'last', 'size' or a quoted key; found "
+                    + token.description, at: token.range)
+        }
+        advance()
+        try expect("]", "after the index")
+        return PathSyntax.Place(form: form, range: token.range)
     }
 
     private mutating func parseSubquery() throws(QueryFault) -> PredicateSyntax {

@@ -17,11 +17,26 @@ struct PredicateParser {
         return try parser.parseQuery()
     }
 
+    /// A path that is the whole of `text`, such as a key of an order.
+    static func parsePath(_ text: String) throws(QueryFault) -> PathSyntax {
+        var parser = PredicateParser(tokens: try QueryLexer.tokens(of: text))
+        let path = try parser.parsePath(quantifier: nil)
+        guard case .end = parser.current.kind else {
+            throw QueryFault(
+                "expected the end of the path, found \(parser.current.description)",
+                at: parser.current.range)
+        }
+        return path
+    }
+
     private init(tokens: [QueryToken]) {
         self.tokens = tokens
     }
 
     var current: QueryToken { tokens[position] }
+
+    /// The word before the current one.
+    var previous: QueryToken? { position > 0 ? tokens[position - 1] : nil }
 
     var next: QueryToken { tokens[min(position + 1, tokens.count - 1)] }
 

@@ -36,12 +36,37 @@ struct PathSyntax {
         /// Whether it was written with `@`.
         let isAggregate: Bool
         let range: Range<Int>
+        /// What stands in brackets after it.
+        var place: Place?
+    }
+
+    /// `[1]`, `[first]`, `['key']`: one element of a collection.
+    struct Place {
+        enum Form {
+            /// Counted from 1.
+            case index(Int64)
+            case first
+            case last
+            /// How many elements there are.
+            case size
+            case key(String)
+            case argument(Int)
+        }
+
+        let form: Form
+        let range: Range<Int>
     }
 
     var quantifier: Quantifier?
     /// The variable of a subquery that the path starts at.
     var variable: String?
     var components: [Component]
+
+    /// Whether it is names and dots alone.
+    var isPlain: Bool {
+        quantifier == nil && variable == nil
+            && components.allSatisfy { !$0.isAggregate && $0.place == nil }
+    }
 }
 
 /// `subquery(toys, $t, …)`, whose `.@count` follows in the text and is part of it.

@@ -9,6 +9,7 @@ import ColumnStorage
 ///     text 'red -blue phrase*'   on full-text properties; sort by @rank
 ///     and && or || not ! ( )   truepredicate falsepredicate
 ///     any some all none list.property   list.@count @size   list.@sum.p @min @max @avg
+///     list[1] list[first] list[last] list[size]   list == {a, b}   map['key'] map.@keys map.@values
 ///     subquery(list, $x, $x.p > 5).@count   @links.Class.property   @links.@count   + - * /
 ///     nil null true false 1 2.5 'text' "text" 2021-03-04T10:20:30Z date('…') uuid(…) oid(…) $1
 ///     and at the end: sort(a desc, b) distinct(a, b) limit(n)
@@ -96,8 +97,7 @@ public struct Query: Sendable {
                     try $0.path == SortKey.rankName
                         ? SortKey(rank: searches, ascending: $0.ascending)
                         : SortKey(
-                            PropertyPath.parse($0.path, class: classSchema, schema: schema),
-                            ascending: $0.ascending)
+                            $0.path, ascending: $0.ascending, class: classSchema, schema: schema)
                 }))
     }
 

@@ -46,19 +46,7 @@ public enum QueryEvaluator {
         }
         let rows = view.table(classSchema)
         guard let predicate else { return min(most, rows.count) }
-        let plan = QueryPlan(predicate, rows)
-        if let candidates = plan.candidates(in: view) {
-            if plan.isExact { return min(most, candidates.count) }
-            let bound = predicate.bound(to: view)
-            return min(most, candidates.count { bound.matches($0) })
-        }
-        let bound = predicate.bound(to: view)
-        var count = 0
-        for cluster in 0..<rows.clusterCount where count < most {
-            let among = rows.presence(cluster)
-            count += bound.evaluate(cluster: cluster, among: among).rowCount
-        }
-        return min(most, count)
+        return QueryPlan(predicate, rows, in: view).count(atMost: most)
     }
 
     /// The base, with the first filter and a limit right after it, which is where bitmaps work.
@@ -83,31 +71,19 @@ public enum QueryEvaluator {
             }
             var most = Int.max
             if case .limit(let limit)? = steps.first { most = limit }
-            guard let predicate else { return scan(rows, nil, most) }
-            let bound = predicate.bound(to: view)
-            let plan = QueryPlan(predicate, rows)
-            if let candidates = plan.candidates(in: view) {
-                if plan.isExact { return ResultKeys(candidates) }
-                return ResultKeys(candidates.filter { bound.matches($0) })
-            }
-            return scan(rows, bound, most)
+            guard let predicate else { return all(rows, most) }
+            return QueryPlan(predicate, rows, in: view).keys(atMost: most)
         }
     }
 
-    private static func scan(
-        _ rows: TableReader, _ predicate: BoundPredicate?, _ most: Int
-    ) -> ResultKeys {
+    private static func all(_ rows: TableReader, _ most: Int) -> ResultKeys {
         var clusters: [ClusterBits] = []
         clusters.reserveCapacity(rows.clusterCount)
         var count = 0
-        for cluster in 0..<rows.clusterCount {
-            var bits = rows.presence(cluster)
-            if let predicate { bits = predicate.evaluate(cluster: cluster, among: bits) }
+        for cluster in 0..<rows.clusterCount where count < most {
+            let bits = rows.presence(cluster)
             clusters.append(bits)
-            if most != .max {
-                count += bits.rowCount
-                if count >= most { break }
-            }
+            count += bits.rowCount
         }
         return ResultKeys(clusters: clusters)
     }

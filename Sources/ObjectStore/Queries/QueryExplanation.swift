@@ -9,7 +9,7 @@ extension Results {
         let planned = query.plannedSteps
         switch query.base {
         case .table(let table):
-            lines.append(start(view.table(table), name, planned.first, view))
+            lines += start(view.table(table), name, planned.first, view)
         case .list: lines.append("reads a list of '\(name)', element by element")
         case .backlinks: lines.append("reads the '\(name)' objects that link here from an index")
         }
@@ -18,7 +18,7 @@ extension Results {
             case .filter(let predicate):
                 if index > 0 || !isTable { lines.append("keeps what matches: \(predicate.text)") }
             case .sort(let keys):
-                let names = keys.map { $0.name + ($0.ascending ? "" : " desc") }
+                let names = keys.map { $0.description + ($0.ascending ? "" : " desc") }
                 var line = "sorts by \(names.joined(separator: ", "))"
                 if index + 1 < planned.count, case .limit(let count) = planned[index + 1] {
                     line += ", keeping the best \(count) on the way"
@@ -39,40 +39,43 @@ extension Results {
         if case .table = query.base { true } else { false }
     }
 
+    /// How the objects of a class that match are found.
     private func start(
         _ rows: TableReader, _ name: String, _ step: Query.Step?, _ view: StoreView
-    ) -> String {
+    ) -> [String] {
+        let objects = "\(rows.count.grouped) objects of '\(name)'"
         guard case .filter(let predicate)? = step else {
-            return "all \(rows.count) objects of '\(name)', in the order of their creation"
+            return ["all \(objects), in the order of their creation"]
         }
-        func property(_ column: ColumnID) -> String {
-            view.schema.find(table: rows.id)?.property(in: column)?.name ?? "?"
+        let plan = QueryPlan(predicate, rows, in: view)
+        if let access = plan.access {
+            let candidates =
+                access.count == 1 ? "1 candidate" : "\(access.count.grouped) candidates"
+            let many = access.isExact ? candidates : "at most about \(candidates)"
+            let names = access.columns.map { column in
+                "'\(view.schema.find(table: rows.id)?.property(in: column)?.name ?? "?")'"
+            }
+            let words =
+                names.isEmpty
+                ? access.words : "looks up \(names.joined(separator: ", ")) together in an index"
+            var lines = ["\(words) for: \(access.condition)", "finds \(many) of \(objects)"]
+            if !access.isExact || predicate.parts.count > 1 {
+                lines.append("tests each of them for: \(predicate.text)")
+            }
+            return lines
         }
-        let rest = ", then tests those for: \(predicate.text)"
-        switch QueryPlan(predicate, rows).access {
-        case .scan:
-            return "scans the columns of \(rows.count) objects of '\(name)' for: \(predicate.text)"
-        case .ints(let column, let values, _):
-            return "looks up \(values.count) of '\(property(column))' in its index\(rest)"
-        case .bytes(let column, let values, _):
-            return "looks up \(values.count) of '\(property(column))' in its index\(rest)"
-        case .text(let column, let search):
-            let words = search.required.count
-            return
-                "looks up \(words) \(words == 1 ? "word" : "words") of '\(property(column))' in its "
-                + "full-text index" + rest
-        case .composite(let access):
-            let names = access.columns.prefix(access.equalCount + (access.hasRange ? 1 : 0))
-                .map { "'\(property($0))'" }
-            return "looks up \(names.joined(separator: ", ")) together in an index" + rest
-        case .bytesRange(let column, _, _):
-            return "reads a range of '\(property(column))' from its index" + rest
-        case .range(let column, let low, let high):
-            return "reads \(low) to \(high) of '\(property(column))' from its index\(rest)"
-        case .links(let column, let targets):
-            return "follows the links of '\(property(column))' back from \(targets.count) objects"
-                + rest
+        let clusters = rows.clusterCount
+        var lines = [
+            "scans \(objects) in \(clusters.grouped) cluster\(clusters == 1 ? "" : "s"), each "
+                + "condition only where those before it leave rows:"
+        ]
+        for (index, step) in plan.scanSteps().enumerated() {
+            var notes = step.note.map { [$0] } ?? []
+            if let share = step.share { notes.append("leaves about \(share.percentage)") }
+            let note = notes.isEmpty ? "" : " (\(notes.joined(separator: "; ")))"
+            lines.append("  \(index + 1). \(step.texts.joined(separator: " and "))\(note)")
         }
+        return lines
     }
 
     private func observing(_ planned: [Query.Step]) -> String {
@@ -88,5 +91,14 @@ extension Results {
         return needsAll
             ? "an observer runs the query again after a commit that touches it\(what)"
             : "an observer looks only at objects that a commit touches\(what)"
+    }
+}
+
+extension Double {
+    /// A share of 1 as whole per cent, or with a digit where it is small.
+    fileprivate var percentage: String {
+        let tenths = Int((self * 1000).rounded())
+        return tenths < 100 && tenths % 10 != 0
+            ? "\(tenths / 10).\(tenths % 10) %" : "\((tenths + 5) / 10) %"
     }
 }

@@ -6,15 +6,12 @@ import ColumnStorage
 /// codes are sorted by radix; several keys are several stable passes, the least significant first.
 struct QuerySorter {
     private let keys: [SortKey]
-    private let paths: [CompiledPath]
-    private let tables: BoundTables
+    private let values: [BoundSortKey]
     private let rows: TableReader
 
     init(_ keys: [SortKey], table: TableID, in view: StoreView) {
         self.keys = keys
-        var tables: [TableID] = []
-        paths = keys.map { $0.compiled(&tables) }
-        self.tables = BoundTables(tables, in: view)
+        values = keys.map { $0.bound(to: view) }
         rows = view.table(table)
     }
 
@@ -114,7 +111,7 @@ struct QuerySorter {
         } else {
             var arena = TextArena()
             for key in selection {
-                guard let code = code(paths[index], key, &arena) else {
+                guard let code = code(values[index], key, &arena) else {
                     nulls.append(key)
                     continue
                 }
@@ -158,9 +155,9 @@ struct QuerySorter {
     }
 
     private func ownColumn(_ index: Int) -> ColumnSource? {
-        guard paths[index].hops.isEmpty, case .value(_, let source) = paths[index].terminal else {
-            return nil
-        }
+        guard let path = values[index].path, path.hops.isEmpty,
+            case .value(_, let source) = path.terminal
+        else { return nil }
         return source
     }
 
@@ -189,9 +186,11 @@ struct QuerySorter {
             : rows.int(source.column, key).map(SortCode.of)
     }
 
-    private func code(_ path: CompiledPath, _ key: ObjectKey, _ arena: inout TextArena) -> UInt64? {
-        let value = path.value(tables, key)
-        if path.isMixed { return value.mixedCode.map { arena.add($0) } }
+    private func code(
+        _ sortKey: BoundSortKey, _ key: ObjectKey, _ arena: inout TextArena
+    ) -> UInt64? {
+        let value = sortKey.value(key)
+        if sortKey.isMixed { return value.mixedCode.map { arena.add($0) } }
         switch value {
         case .null, .nothing, .mixed: return nil
         case .bool(let flag): return flag ? 1 : 0

@@ -9,42 +9,98 @@ public enum QueryText {
     ) throws -> [Query.Step] {
         do throws(QueryFault) {
             let syntax = try PredicateParser.parse(text)
-            var compiler = PredicateCompiler(schema: schema, arguments: arguments)
-            let scope = PredicateCompiler.Scope(
-                classSchema: classSchema, variable: nil, prefix: [])
-            let node = try compiler.condition(syntax.predicate, scope)
-            var steps: [Query.Step] = [
-                .filter(
-                    CompiledPredicate(
-                        text: condition(text, syntax), table: classSchema.table,
-                        dependencies: compiler.dependencies, node: node,
-                        searches: compiler.searches, tables: compiler.tables))
-            ]
-            for clause in syntax.clauses {
-                steps.append(try step(clause, classSchema, schema, compiler.searches))
-            }
-            return steps
+            return try steps(syntax, text, arguments, classSchema, schema)
         } catch {
             throw error.rendered(in: text)
         }
     }
 
-    /// The condition alone, without what follows it.
-    private static func condition(_ text: String, _ syntax: QuerySyntax) -> String {
-        let range = syntax.predicate.range
-        let bytes = Array(text.utf8)
-        return String(decoding: bytes[range.clamped(to: 0..<bytes.count)], as: UTF8.self)
+    /// The condition that properties have the given values.
+    ///
+    /// Names are taken as they are, also those that mean something in the language. Throws
+    /// `invalid_query` for an unknown property and a value of another type.
+    static func compile(
+        equal values: [(name: String, value: Value)], class classSchema: ClassSchema,
+        schema: Schema
+    ) throws -> [Query.Step] {
+        var text = ""
+        var parts: [PredicateSyntax] = []
+        for (index, item) in values.enumerated() {
+            if index > 0 { text += " and " }
+            let start = text.utf8.count
+            text += item.name
+            let name = start..<text.utf8.count
+            let component = PathSyntax.Component(name: item.name, isAggregate: false, range: name)
+            let path = PathSyntax(quantifier: nil, variable: nil, components: [component])
+            text += " == "
+            let value = text.utf8.count..<text.utf8.count + "$\(index + 1)".utf8.count
+            text += "$\(index + 1)"
+            let comparison = ComparisonSyntax(
+                comparison: .equal, operatorRange: name.upperBound + 1..<name.upperBound + 3,
+                ignoresCase: false, ignoresDiacritics: false,
+                left: PredicateSyntax(form: .path(path), range: name),
+                right: PredicateSyntax(form: .argument(index + 1), range: value))
+            parts.append(
+                PredicateSyntax(form: .comparison(comparison), range: start..<value.upperBound))
+        }
+        let predicate = PredicateSyntax(form: .and(parts), range: 0..<text.utf8.count)
+        do throws(QueryFault) {
+            let syntax = QuerySyntax(predicate: predicate, clauses: [])
+            return try steps(syntax, text, values.map(\.value), classSchema, schema)
+        } catch {
+            throw error.rendered(in: text)
+        }
+    }
+
+    private static func steps(
+        _ syntax: QuerySyntax, _ text: String, _ arguments: [Value], _ classSchema: ClassSchema,
+        _ schema: Schema
+    ) throws(QueryFault) -> [Query.Step] {
+        var compiler = PredicateCompiler(schema: schema, arguments: arguments)
+        let scope = PredicateCompiler.Scope(classSchema: classSchema, variable: nil, prefix: [])
+        var nodes: [(text: String, node: any PredicateNode)] = []
+        for part in conjuncts(syntax.predicate) {
+            nodes.append((self.text(of: part.range, in: text), try compiler.condition(part, scope)))
+        }
+        let tables = compiler.tables
+        let predicate = CompiledPredicate(
+            text: self.text(of: syntax.predicate.range, in: text), table: classSchema.table,
+            dependencies: compiler.dependencies,
+            parts: nodes.map { .init(text: $0.text, node: $0.node, tables: tables) },
+            searches: compiler.searches)
+        var steps: [Query.Step] = [.filter(predicate)]
+        for clause in syntax.clauses {
+            steps.append(try step(clause, of: text, classSchema, schema, compiler.searches))
+        }
+        return steps
+    }
+
+    /// The conditions that all must hold.
+    private static func conjuncts(_ syntax: PredicateSyntax) -> [PredicateSyntax] {
+        if case .and(let parts) = syntax.form { parts.flatMap(conjuncts) } else { [syntax] }
+    }
+
+    /// A part of the text alone.
+    private static func text(of range: Range<Int>, in text: String) -> String {
+        String(decoding: text.utf8.dropFirst(range.lowerBound).prefix(range.count), as: UTF8.self)
     }
 
     private static func step(
-        _ clause: QuerySyntax.Clause, _ classSchema: ClassSchema, _ schema: Schema,
-        _ searches: [TextSearch]
+        _ clause: QuerySyntax.Clause, of text: String, _ classSchema: ClassSchema,
+        _ schema: Schema, _ searches: [TextSearch]
     ) throws(QueryFault) -> Query.Step {
         switch clause {
         case .limit(let count): return .limit(count)
         case .sort(let keys):
             var found: [SortKey] = []
             for key in keys {
+                guard key.path.isPlain || key.path.isRank else {
+                    found.append(
+                        try SortKey(
+                            key.path, key.range, self.text(of: key.range, in: text),
+                            ascending: key.ascending, class: classSchema, schema: schema))
+                    continue
+                }
                 found.append(
                     try located(key.range) {
                         if key.path.isRank {
@@ -73,7 +129,7 @@ public enum QueryText {
     }
 
     private static func name(_ path: PathSyntax) throws -> String {
-        guard path.variable == nil, !path.components.contains(where: \.isAggregate) else {
+        guard path.isPlain else {
             throw StoreError(.invalidQuery, "only properties can be named here")
         }
         return path.components.map(\.name).joined(separator: ".")

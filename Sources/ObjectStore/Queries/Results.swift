@@ -161,18 +161,8 @@ public final class Results {
     public func filtered(equal values: [(name: String, value: Value)]) throws -> Results {
         guard !values.isEmpty else { return self }
         let schema = try source.openView().schema
-        let classSchema = try classSchema()
-        for (name, _) in values {
-            guard classSchema.property(named: name) != nil else {
-                throw StoreError(
-                    .invalidQuery,
-                    "'\(classSchema.name)' has no property '\(name)'"
-                        + NearestName.hint(for: name, among: classSchema.properties.map(\.name)))
-            }
-        }
-        let text = values.enumerated().map { "\($1.name) == $\($0 + 1)" }
-            .joined(separator: " and ")
-        return Results(source, try query.filtered(text, values.map(\.value), schema: schema))
+        let added = try QueryText.compile(equal: values, class: try classSchema(), schema: schema)
+        return Results(source, added.reduce(query) { $0.adding($1) })
     }
 
     /// The objects ordered by key paths; the first is the most significant.

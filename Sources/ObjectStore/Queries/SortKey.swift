@@ -2,12 +2,28 @@ import ColumnStorage
 
 /// One key of an order.
 public struct SortKey: Hashable, Sendable {
-    /// The way to the value; for `@rank` to the first text that is searched.
+    /// The way to the value; for `items.@count` the way to what is counted, for `@rank` to the first
+    /// text that is searched.
     public let path: PropertyPath
     /// For `@rank` the searches whose scores are added up; empty for all other keys.
     let searches: [TextSearch]
     /// Whether small values, and before them nil, come first.
     public let ascending: Bool
+    /// Every key path that the value depends on.
+    public let dependencies: [PropertyPath]
+    /// The key as it was written.
+    public let description: String
+
+    /// What is computed for each object; nil where the path itself leads to the value.
+    let computed: Computed?
+
+    /// A value that is more than a path.
+    struct Computed: Sendable {
+        let expression: any PredicateExpression
+        let tables: [TableID]
+        /// Whether it may be of any type.
+        let isMixed: Bool
+    }
 
     /// Makes a key.
     ///
@@ -29,6 +45,111 @@ public struct SortKey: Hashable, Sendable {
         self.path = path
         self.ascending = ascending
         searches = []
+        dependencies = [path]
+        description = path.description
+        computed = nil
+    }
+
+    /// Reads a key of a class: a key path, or a path with an operation or an index such as
+    /// `items.@count`, `items.@max.price`, `items[1].price`.
+    ///
+    /// Throws `invalid_query` for a path that gives no order.
+    public init(
+        _ text: String, ascending: Bool, class classSchema: ClassSchema, schema: Schema
+    ) throws {
+        guard text.utf8.contains(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "[") })
+        else {
+            try self.init(
+                PropertyPath.parse(text, class: classSchema, schema: schema), ascending: ascending)
+            return
+        }
+        do throws(QueryFault) {
+            let syntax = try PredicateParser.parsePath(text)
+            try self.init(
+                syntax, 0..<text.utf8.count, text, ascending: ascending, class: classSchema,
+                schema: schema)
+        } catch {
+            throw error.rendered(in: text)
+        }
+    }
+
+    /// Gives a path that is more than names and dots its meaning.
+    init(
+        _ syntax: PathSyntax, _ range: Range<Int>, _ text: String, ascending: Bool,
+        class classSchema: ClassSchema, schema: Schema
+    ) throws(QueryFault) {
+        var compiler = PredicateCompiler(schema: schema, arguments: [])
+        let scope = PredicateCompiler.Scope(classSchema: classSchema, variable: nil, prefix: [])
+        let operand = try compiler.path(syntax, range, scope)
+        guard let expression = operand.expression, !operand.isToMany else {
+            throw QueryFault(
+                "sorting needs one value of each object; \(operand.description) may have many",
+                at: range)
+        }
+        guard case .value(let type) = operand.type, type != .data,
+            let path = compiler.dependencies.first
+        else { throw QueryFault("cannot sort by \(operand.description)", at: range) }
+        self.path = path
+        self.ascending = ascending
+        searches = []
+        dependencies = compiler.dependencies
+        description = text
+        computed = Computed(
+            expression: expression, tables: compiler.tables, isMixed: type == .mixed)
+    }
+
+    /// Whether both order alike.
+    public static func == (left: SortKey, right: SortKey) -> Bool {
+        left.ascending == right.ascending && left.description == right.description
+            && left.dependencies == right.dependencies && left.searches == right.searches
+    }
+
+    /// Hashes the path and the direction.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(description)
+        hasher.combine(ascending)
+        hasher.combine(path)
+    }
+
+    /// The key ready to be read in a view.
+    func bound(to view: StoreView) -> BoundSortKey {
+        if let computed {
+            return BoundSortKey(
+                path: nil, isMixed: computed.isMixed, expression: computed.expression,
+                tables: BoundTables(computed.tables, in: view))
+        }
+        var tables: [TableID] = []
+        let compiled = compiled(&tables)
+        return BoundSortKey(
+            path: compiled, isMixed: compiled.isMixed, expression: PathExpression(path: compiled),
+            tables: BoundTables(tables, in: view))
+    }
+}
+
+/// A key of an order, ready to be read in one view.
+struct BoundSortKey {
+    /// The path to the value; nil for a value that is computed.
+    let path: CompiledPath?
+    /// Whether the values may be of any type.
+    let isMixed: Bool
+    private let expression: any PredicateExpression
+    private let tables: BoundTables
+
+    init(
+        path: CompiledPath?, isMixed: Bool, expression: any PredicateExpression,
+        tables: BoundTables
+    ) {
+        self.path = path
+        self.isMixed = isMixed
+        self.expression = expression
+        self.tables = tables
+    }
+
+    /// The value of an object; no value at all is null.
+    func value(_ key: ObjectKey) -> Scalar {
+        if let path { return path.value(tables, key) }
+        let value = expression.value(tables, key)
+        return value == .nothing ? .null : value
     }
 }
 
@@ -104,22 +225,19 @@ public struct SortPosition: Comparable, Sendable {
 ///
 /// Confined to the view's thread; it follows a live view.
 public struct SortComparator {
-    private let paths: [CompiledPath]
+    private let keys: [BoundSortKey]
     private let descending: [Bool]
-    private let tables: BoundTables
 
     /// Prepares to compare in a view.
     public init(_ keys: [SortKey], in view: StoreView) {
-        var tables: [TableID] = []
-        paths = keys.map { $0.compiled(&tables) }
+        self.keys = keys.map { $0.bound(to: view) }
         descending = keys.map { !$0.ascending }
-        self.tables = BoundTables(tables, in: view)
     }
 
     /// -1, 0 or 1; 0 only for the same object.
     public func order(_ left: ObjectKey, _ right: ObjectKey) -> Int {
-        for (index, path) in paths.enumerated() {
-            let order = SortComparator.order(path.value(tables, left), path.value(tables, right))
+        for (index, key) in keys.enumerated() {
+            let order = SortComparator.order(key.value(left), key.value(right))
             if order != 0 { return descending[index] ? -order : order }
         }
         return left == right ? 0 : left < right ? -1 : 1
@@ -128,7 +246,7 @@ public struct SortComparator {
     /// The values that an object is ordered by, to be kept.
     public func position(of key: ObjectKey) -> SortPosition {
         SortPosition(
-            key: key, values: paths.map { $0.value(tables, key) }, descending: descending)
+            key: key, values: keys.map { $0.value(key) }, descending: descending)
     }
 
     /// Nil first, NaN last.

@@ -78,13 +78,10 @@ extension SortKey {
         path = first.path
         self.searches = searches
         self.ascending = ascending
+        dependencies = searches.map(\.path)
+        description = SortKey.rankName
+        computed = nil
     }
-
-    /// Every key path that the order depends on.
-    var dependencies: [PropertyPath] { searches.isEmpty ? [path] : searches.map(\.path) }
-
-    /// What explanations call it.
-    var name: String { searches.isEmpty ? path.description : SortKey.rankName }
 
     /// The way to the value, with its tables at places in `tables`, which grows as needed.
     func compiled(_ tables: inout [TableID]) -> CompiledPath {

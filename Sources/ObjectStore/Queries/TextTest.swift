@@ -3,7 +3,7 @@ import ColumnStorage
 /// A test of text or other bytes against constants.
 enum TextTest: Sendable {
     case compare(Comparison, [UInt8])
-    case oneOf(Set<[UInt8]>)
+    case oneOf(BytesSet)
     case beginsWith([UInt8])
     case endsWith([UInt8])
     case contains([UInt8])
@@ -66,7 +66,7 @@ enum TextTest: Sendable {
         case .compare(let comparison, let other):
             return TextTest.holds(TextTest.order(bytes, other.span), comparison)
         case .oneOf(let set):
-            return set.contains([UInt8](copying: bytes))
+            return set.contains(bytes)
         case .beginsWith(let other):
             return other.count <= bytes.count && TextTest.equal(bytes, from: 0, other.span)
         case .endsWith(let other):

@@ -12,17 +12,17 @@ struct ValueTest: Sendable {
         case bool(Bool)
         case int(Comparison, Int64)
         case intBetween(Int64, Int64)
-        case intIn([Int64])
+        case intIn(IntSet)
         case double(Comparison, Double)
         case doubleBetween(Double, Double)
-        case doubleIn([Double])
+        case doubleIn(RealSet)
         case bytes(TextTest)
         /// What no column kernel knows: decimals.
         case compare(Comparison, Scalar)
         case between(Scalar, Scalar)
         case oneOf([Scalar])
-        /// Links to one of these objects, ascending.
-        case links([ObjectKey])
+        /// Links to one of the objects with these keys.
+        case links(IntSet)
         case notLink(ObjectKey)
     }
 
@@ -48,7 +48,7 @@ struct ValueTest: Sendable {
             return Scalar.holds(value, comparison, .int(bound))
         case (.intBetween(let low, let high), .int(let number)):
             return low <= number && number <= high
-        case (.intIn(let set), .int(let number)): return set.containsSorted(number)
+        case (.intIn(let set), .int(let number)): return set.contains(number)
         case (.double(let comparison, let bound), .double):
             return Scalar.holds(value, comparison, .double(bound))
         case (.doubleBetween(let low, let high), .double(let number)):
@@ -67,9 +67,19 @@ struct ValueTest: Sendable {
             (.bytes(.folded(_, .compare(.notEqual, _))), .mixed):
             return true  // a mixed value that is no text differs from any
         case (.bytes(let test), .bytes(let bytes)): return test.matches(bytes.span)
-        case (.links(let keys), .link(let key)): return keys.containsSorted(key)
+        case (.links(let keys), .link(let key)): return keys.contains(key.rawValue)
         case (.notLink(let other), .link(let key)): return key != other
         default: return false
+        }
+    }
+
+    /// How a list of values is kept, in words; nil for other tests.
+    var note: String? {
+        switch form {
+        case .intIn(let set), .links(let set): "\(set.form) of \(set.count.grouped) values"
+        case .doubleIn(let set): "hash of \(set.count.grouped) values"
+        case .bytes(.oneOf(let set)): "hash of \(set.count.grouped) values"
+        default: nil
         }
     }
 
@@ -85,29 +95,5 @@ struct ValueTest: Sendable {
         case .bytes(.contains): 15
         case .bytes: 8
         }
-    }
-}
-
-extension [Int64] {
-    func containsSorted(_ value: Int64) -> Bool {
-        var low = 0
-        var high = count
-        while low < high {
-            let middle = (low + high) / 2
-            if self[middle] < value { low = middle + 1 } else { high = middle }
-        }
-        return low < count && self[low] == value
-    }
-}
-
-extension [ObjectKey] {
-    func containsSorted(_ value: ObjectKey) -> Bool {
-        var low = 0
-        var high = count
-        while low < high {
-            let middle = (low + high) / 2
-            if self[middle] < value { low = middle + 1 } else { high = middle }
-        }
-        return low < count && self[low] == value
     }
 }

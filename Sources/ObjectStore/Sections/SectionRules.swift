@@ -26,9 +26,13 @@ struct SectionRules {
         return base.adding(
             .filter(
                 CompiledPredicate(
-                    text: "\(sortKey.name) == \(value(key).summary)", table: base.table,
-                    dependencies: [sortKey.path], node: node(path, key), searches: [],
-                    tables: tables)))
+                    text: "\(sortKey.description) == \(value(key).summary)", table: base.table,
+                    dependencies: [sortKey.path],
+                    parts: [
+                        .init(
+                            text: "\(sortKey.description) == \(value(key).summary)",
+                            node: node(path, key), tables: tables)
+                    ], searches: [])))
     }
 
     private func node(_ path: CompiledPath, _ key: Scalar) -> any PredicateNode {
@@ -56,7 +60,8 @@ struct SectionRules {
                         form: .between(.decimal(-.infinity), .decimal(.infinity)),
                         matchesNull: true)))
         case .decimal, .mixed: test = ValueTest(form: .compare(.equal, key), matchesNull: false)
-        case .link(let link): test = ValueTest(form: .links([link]), matchesNull: false)
+        case .link(let link):
+            test = ValueTest(form: .links(IntSet([link.rawValue])), matchesNull: false)
         }
         if path.hops.isEmpty, case .value(let slot, let source) = path.terminal {
             return ColumnNode(slot: slot, source: source, test: test)
@@ -141,7 +146,7 @@ struct SectionRules {
         else {
             throw StoreError(
                 .typeMismatch,
-                "the sections of '\(sortKey.name)' are of type \(type.rawValue), not "
+                "the sections of '\(sortKey.description)' are of type \(type.rawValue), not "
                     + value.typeName)
         }
         switch (scalar, type) {

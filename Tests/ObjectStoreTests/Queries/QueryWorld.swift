@@ -56,11 +56,11 @@ struct QueryWorld {
 
     let store: Store
 
-    init() throws {
+    init(classes: [ClassSchema] = QueryWorld.classes) throws {
         store = try Store(
             StoreConfiguration(
                 .memory("query-world-\(UInt64.random(in: 0 ... .max))"),
-                schema: QueryWorld.classes),
+                schema: classes),
             scheduler: StillScheduler())
     }
 

@@ -1,0 +1,118 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A set of texts or other bytes that is asked about every row of a column.
+///
+/// The values lie one after the other; a hash table says where. Most rows that are not in the set
+/// are told by the first slot alone, which holds half of the hash. Immutable.
+public struct BytesSet: Sendable, Hashable {
+    private let content: [UInt8]
+    /// Where each value begins in `content`; one more at the end.
+    private let starts: [Int]
+    /// The upper half of a hash, then the number of the value and one; 0 for none.
+    private let slots: [UInt64]
+    /// Another one for each set, so that nobody can prepare values that all meet in one slot.
+    private let seed: UInt64
+
+    /// Makes a set of some values, in any order.
+    public init(_ values: some Sequence<[UInt8]>) {
+        let distinct = Set(values)
+        var power = 4
+        while 1 << power < distinct.count * 4 { power += 1 }
+        var content: [UInt8] = []
+        var starts = [0]
+        var slots = [UInt64](repeating: 0, count: 1 << power)
+        let seed = UInt64.random(in: 1 ... .max)
+        for value in distinct {
+            content += value
+            starts.append(content.count)
+            let hash = value.withUnsafeBytes { BytesSet.hash($0, seed) }
+            var place = Int(truncatingIfNeeded: hash) & (slots.count - 1)
+            while slots[place] != 0 { place = (place + 1) & (slots.count - 1) }
+            slots[place] = hash & 0xffff_ffff_0000_0000 | UInt64(starts.count - 1)
+        }
+        (self.content, self.starts, self.slots, self.seed) = (content, starts, slots, seed)
+    }
+
+    /// How many values there are.
+    public var count: Int { starts.count - 1 }
+
+    /// The values, in no particular order.
+    public var values: [[UInt8]] {
+        (0..<count).map { Array(content[starts[$0]..<starts[$0 + 1]]) }
+    }
+
+    /// Whether some bytes are in the set.
+    public func contains(_ bytes: Span<UInt8>) -> Bool {
+        bytes.withUnsafeBytes { contains($0) }
+    }
+
+    func contains(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        let hash = BytesSet.hash(bytes, seed)
+        let mask = slots.count &- 1
+        return slots.withUnsafeBufferPointer { slots in
+            var place = Int(truncatingIfNeeded: hash) & mask
+            while true {
+                let slot = slots[place]
+                // The table is at most a quarter full, so an empty slot ends every search.
+                if slot == 0 { return false }
+                if (slot ^ hash) &>> 32 == 0,
+                    isValue(Int(truncatingIfNeeded: slot & 0xffff_ffff) &- 1, bytes)
+                {
+                    return true
+                }
+                place = (place &+ 1) & mask
+            }
+        }
+    }
+
+    private func isValue(_ index: Int, _ bytes: UnsafeRawBufferPointer) -> Bool {
+        let start = starts[index]
+        guard starts[index + 1] - start == bytes.count else { return false }
+        guard let other = bytes.baseAddress, bytes.count > 0 else { return true }
+        return content.withUnsafeBytes { content in
+            content.baseAddress.map { memcmp($0 + start, other, bytes.count) == 0 } ?? false
+        }
+    }
+
+    @inline(__always)
+    private static func hash(_ bytes: UnsafeRawBufferPointer, _ seed: UInt64) -> UInt64 {
+        var hash = seed ^ UInt64(truncatingIfNeeded: bytes.count) &* 0x9e37_79b9_7f4a_7c15
+        guard let base = bytes.baseAddress else { return fold(hash, seed) }
+        var offset = 0
+        while bytes.count &- offset >= 8 {
+            hash = fold(
+                hash ^ base.loadUnaligned(fromByteOffset: offset, as: UInt64.self),
+                0xe703_7ed1_a0b4_28db)
+            offset &+= 8
+        }
+        var rest: UInt64 = 0
+        if bytes.count >= 8 {
+            // The last eight bytes, some of them twice: cheaper than one byte after the other.
+            rest = base.loadUnaligned(fromByteOffset: bytes.count &- 8, as: UInt64.self)
+        } else {
+            while offset < bytes.count {
+                rest = rest &<< 8 | UInt64(base.load(fromByteOffset: offset, as: UInt8.self))
+                offset &+= 1
+            }
+        }
+        return fold(hash ^ rest, 0x8ebc_6af0_9c88_c6e3)
+    }
+
+    @inline(__always)
+    private static func fold(_ left: UInt64, _ right: UInt64) -> UInt64 {
+        let product = left.multipliedFullWidth(by: right)
+        return product.high ^ product.low
+    }
+
+    /// Whether both hold the same values.
+    public static func == (left: BytesSet, right: BytesSet) -> Bool {
+        left.count == right.count && left.values.allSatisfy { right.contains($0.span) }
+    }
+
+    /// Hashes the number of the values: their order is not fixed.
+    public func hash(into hasher: inout Hasher) { hasher.combine(count) }
+}

@@ -1,0 +1,170 @@
+/// A set of integers that is asked about every row of a column.
+///
+/// Values that lie close together are kept as bits, others in a hash table; either way a question
+/// costs a load or two, however many values there are. Immutable.
+public struct IntSet: Sendable, Hashable {
+    /// The values, ascending, each once.
+    public let values: [Int64]
+    private let bits: [UInt64]
+    private let slots: [Int64]
+    /// What an empty slot holds: an integer that is not in the set.
+    private let empty: Int64
+    private let shift: UInt64
+
+    /// Makes a set of some values, in any order.
+    ///
+    /// Cost: sorting them.
+    public init(_ unordered: some Sequence<Int64>) {
+        let sorted = unordered.sorted()
+        var values: [Int64] = []
+        values.reserveCapacity(sorted.count)
+        for value in sorted where values.last != value { values.append(value) }
+        self.values = values
+        var empty = Int64.min
+        for value in values where value == empty { empty += 1 }
+        self.empty = empty
+        guard let first = values.first, let last = values.last else {
+            (bits, slots, shift) = ([], [], 0)
+            return
+        }
+        let span = UInt64(bitPattern: last &- first)
+        if span < UInt64(values.count) * 256 {
+            var bits = [UInt64](repeating: 0, count: Int(span / 64) + 1)
+            for value in values {
+                let place = UInt64(bitPattern: value &- first)
+                bits[Int(place / 64)] |= 1 << (place % 64)
+            }
+            (self.bits, slots, shift) = (bits, [], 0)
+            return
+        }
+        var power: UInt64 = 4
+        while 1 << power < values.count * 4 { power += 1 }
+        var slots = [Int64](repeating: empty, count: 1 << Int(power))
+        for value in values {
+            var place = IntSet.slot(of: value, 64 - power)
+            while slots[place] != empty { place = (place + 1) & (slots.count - 1) }
+            slots[place] = value
+        }
+        (bits, self.slots, shift) = ([], slots, 64 - power)
+    }
+
+    @inline(__always)
+    private static func slot(of value: Int64, _ shift: UInt64) -> Int {
+        Int(truncatingIfNeeded: (UInt64(bitPattern: value) &* 0x9e37_79b9_7f4a_7c15) &>> shift)
+    }
+
+    /// How many values there are.
+    public var count: Int { values.count }
+
+    /// How the values are kept, for explanations: `bits` or `hash`.
+    public var form: String { slots.isEmpty ? "bits" : "hash" }
+
+    /// Whether a value is in the set.
+    public func contains(_ value: Int64) -> Bool {
+        guard let first = values.first, let last = values.last, value >= first, value <= last
+        else { return false }
+        if slots.isEmpty {
+            let place = UInt64(bitPattern: value &- first)
+            return bits[Int(place / 64)] >> (place % 64) & 1 != 0
+        }
+        if value == empty { return false }
+        var place = IntSet.slot(of: value, shift)
+        // The table is at most a quarter full, so an empty slot ends every search.
+        while slots[place] != value {
+            if slots[place] == empty { return false }
+            place = (place + 1) & (slots.count - 1)
+        }
+        return true
+    }
+
+    /// Whether both hold the same values.
+    public static func == (left: IntSet, right: IntSet) -> Bool { left.values == right.values }
+
+    /// Hashes the values.
+    public func hash(into hasher: inout Hasher) { hasher.combine(values) }
+
+    /// The rows of a leaf of integers whose value less `offset` is in the set, nulls not looked at.
+    func rows(of leaf: Leaf, offset: Int64, among: ClusterBits) -> ClusterBits {
+        guard let first = values.first, let last = values.last else { return .zero }
+        if leaf.encoding == LeafEncoding.constant {
+            return contains(leaf.minimum &- offset) ? among : .zero
+        }
+        // Heap leaves do not know their bounds; packed ones that are not constant have two.
+        if leaf.maximum > leaf.minimum,
+            leaf.maximum &- offset < first || leaf.minimum &- offset > last
+        {
+            return .zero
+        }
+        let span = UInt64(bitPattern: last &- first)
+        if slots.isEmpty {
+            return bits.withUnsafeBufferPointer { bits in
+                IntSet.each(among) { row in
+                    let place = UInt64(bitPattern: leaf.int(row) &- offset &- first)
+                    guard place <= span else { return 0 }
+                    return bits[Int(truncatingIfNeeded: place &>> 6)] &>> (place & 63) & 1
+                }
+            }
+        }
+        let mask = slots.count - 1
+        return slots.withUnsafeBufferPointer { slots in
+            IntSet.each(among) { row in
+                let value = leaf.int(row) &- offset
+                guard UInt64(bitPattern: value &- first) <= span, value != empty else { return 0 }
+                var place = IntSet.slot(of: value, shift)
+                while slots[place] != value {
+                    if slots[place] == empty { return 0 }
+                    place = (place &+ 1) & mask
+                }
+                return 1
+            }
+        }
+    }
+
+    /// The same for a leaf of floats or doubles whose bit patterns are in the set.
+    func rows(ofReals leaf: Leaf, isFloat: Bool, among: ClusterBits) -> ClusterBits {
+        if leaf.encoding == LeafEncoding.constant {
+            return contains(RealSet.pattern(leaf.minimumDouble)) ? among : .zero
+        }
+        return IntSet.each(among) { row in
+            let value = isFloat ? Double(leaf.float(row)) : leaf.double(row)
+            return contains(RealSet.pattern(value)) ? 1 : 0
+        }
+    }
+
+    @inline(__always)
+    private static func each(_ among: ClusterBits, _ test: (Int) -> UInt64) -> ClusterBits {
+        var result = ClusterBits.zero
+        var word = 0
+        while word < 8 {
+            var rest = among[word]
+            var found: UInt64 = 0
+            while rest != 0 {
+                let bit = rest.trailingZeroBitCount
+                rest &= rest &- 1
+                found |= test(word &<< 6 &+ bit) &<< UInt64(truncatingIfNeeded: bit)
+            }
+            result[word] = found
+            word &+= 1
+        }
+        return result
+    }
+}
+
+/// A set of floats or doubles; both zeros are one, and NaN is never in it.
+public struct RealSet: Sendable, Hashable {
+    let patterns: IntSet
+
+    /// Makes a set of some values.
+    public init(_ values: some Sequence<Double>) {
+        patterns = IntSet(values.lazy.filter { !$0.isNaN }.map(RealSet.pattern))
+    }
+
+    /// How many values there are.
+    public var count: Int { patterns.count }
+
+    /// Whether a value is in the set.
+    public func contains(_ value: Double) -> Bool { patterns.contains(RealSet.pattern(value)) }
+
+    @inline(__always)
+    static func pattern(_ value: Double) -> Int64 { Int64(bitPattern: (value + 0).bitPattern) }
+}

@@ -1,0 +1,149 @@
+import LMDBStorage
+
+// Links of many rows at once: where a condition on the linked rows was answered before, as a set.
+extension TableReader {
+    /// The rows among `among` whose link leads to one of `targets`; null leads nowhere.
+    ///
+    /// `among` must be rows that exist. Cost: a load and a bit test for each of them.
+    public func matches(
+        _ column: ColumnID, _ cluster: Int, linkedTo targets: RowSet, among: ClusterBits
+    ) -> ClusterBits {
+        guard !among.isEmpty, let (leaf, kind) = self.column(column, cluster), kind == .link else {
+            return .zero
+        }
+        return targets.clusters.withUnsafeBytes { words in
+            switch leaf.encoding {
+            case LeafEncoding.bits8: LinkKernels.rows(of: leaf, UInt8.self, words, among)
+            case LeafEncoding.bits16: LinkKernels.rows(of: leaf, UInt16.self, words, among)
+            case LeafEncoding.bits32: LinkKernels.rows(of: leaf, UInt32.self, words, among)
+            case LeafEncoding.bits64: LinkKernels.rows(of: leaf, UInt64.self, words, among)
+            default: LinkKernels.anyRows(of: leaf, words, among)
+            }
+        }
+    }
+
+    /// The rows of this table whose link or list in `column` holds one of `targets`.
+    ///
+    /// Cost: look-ups for a few targets, one pass through the index of the column for many.
+    public func sources(of targets: RowSet, through column: ColumnID) -> RowSet {
+        var found = RowSet(clusterCount: clusterCount)
+        guard let index = intIndex(column) else { return found }
+        let wanted = targets.count
+        if wanted == 0 { return found }
+        if wanted < count / 16 {
+            targets.forEach { target in
+                for source in sources(of: target, through: column) { found.insert(source) }
+            }
+            return found
+        }
+        _ = read { (transaction) throws(StorageError) in
+            try index.forEach(in: transaction) { target, source in
+                if targets.contains(ObjectKey(rawValue: target)) { found.insert(source) }
+                return true
+            }
+        }
+        return found
+    }
+
+    /// The rows of a table of `clusterCount` clusters to which the link or list in `column` of one
+    /// of `sources`, rows of this table, leads.
+    ///
+    /// Cost: one pass through the index of the column.
+    public func targets(
+        of sources: RowSet, through column: ColumnID, clusterCount: Int
+    ) -> RowSet {
+        var found = RowSet(clusterCount: clusterCount)
+        guard let index = intIndex(column) else { return found }
+        _ = read { (transaction) throws(StorageError) in
+            try index.forEach(in: transaction) { target, source in
+                if sources.contains(source) { found.insert(ObjectKey(rawValue: target)) }
+                return true
+            }
+        }
+        return found
+    }
+
+    /// The value under a key of a row's map; nil without such a key, for a dead row and for another
+    /// kind of column.
+    ///
+    /// What cannot be read is noted in the snapshot's `damage` and counts as nothing.
+    public func mapValue(_ column: ColumnID, _ key: ObjectKey, _ name: [UInt8]) -> ListElement? {
+        guard let map = map(column, key) else { return nil }
+        do throws(StorageError) {
+            return try map.value(name)
+        } catch {
+            source.note(error)
+            return nil
+        }
+    }
+
+    /// One element of a row's list; nil past its end, for a dead row and for another kind of
+    /// column.
+    ///
+    /// What cannot be read is noted in the snapshot's `damage` and counts as nothing.
+    public func listElement(
+        _ column: ColumnID, _ key: ObjectKey, at position: Int
+    ) -> ListElement? {
+        guard position >= 0, let list = list(column, key) else { return nil }
+        do throws(StorageError) {
+            return try list.element(at: position)
+        } catch {
+            source.note(error)
+            return nil
+        }
+    }
+}
+
+/// Tests of the links of a leaf.
+private enum LinkKernels {
+    /// Whether the bit of a row is set; `stored` is the row's key and one, 0 for no link.
+    @inline(__always)
+    private static func bit(_ stored: Int64, _ words: UnsafeRawBufferPointer) -> UInt64 {
+        let key = UInt64(bitPattern: stored &- 1)
+        let cluster = key / UInt64(Cluster.rows)
+        let row = key &- cluster &* UInt64(Cluster.rows)
+        let place = cluster &* 64 &+ (row &>> 6) &* 8
+        // No link is the largest key, which no set reaches.
+        guard cluster < UInt64(words.count / 64), let base = words.baseAddress else { return 0 }
+        let word = base.load(
+            fromByteOffset: Int(truncatingIfNeeded: place), as: UInt64.self)
+        return word &>> (row & 63) & 1
+    }
+
+    @inline(__always)
+    static func rows<T: FixedWidthInteger & UnsignedInteger>(
+        of leaf: Leaf, _: T.Type, _ words: UnsafeRawBufferPointer, _ among: ClusterBits
+    ) -> ClusterBits {
+        let payload = leaf.payload
+        let least = leaf.minimum
+        return each(among) { row in
+            let offset = payload.loadUnaligned(
+                fromByteOffset: row &* MemoryLayout<T>.size, as: T.self)
+            return bit(least &+ Int64(truncatingIfNeeded: offset), words)
+        }
+    }
+
+    static func anyRows(
+        of leaf: Leaf, _ words: UnsafeRawBufferPointer, _ among: ClusterBits
+    ) -> ClusterBits {
+        each(among) { bit(leaf.int($0), words) }
+    }
+
+    @inline(__always)
+    private static func each(_ among: ClusterBits, _ test: (Int) -> UInt64) -> ClusterBits {
+        var result = ClusterBits.zero
+        var word = 0
+        while word < 8 {
+            var rest = among[word]
+            var found: UInt64 = 0
+            while rest != 0 {
+                let bit = rest.trailingZeroBitCount
+                rest &= rest &- 1
+                found |= test(word &<< 6 &+ bit) &<< UInt64(truncatingIfNeeded: bit)
+            }
+            result[word] = found
+            word &+= 1
+        }
+        return result
+    }
+}

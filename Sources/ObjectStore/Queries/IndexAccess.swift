@@ -1,0 +1,306 @@
+import ColumnStorage
+
+/// How an index finds the rows that can satisfy a condition.
+struct IndexAccess {
+    /// How many rows the index names, or a little more.
+    let count: Int
+    /// Whether the index names just the rows that satisfy the condition, and `count` is their
+    /// number.
+    var isExact = false
+    /// What is done, in words.
+    let words: String
+    /// The condition that the index serves, as it was written.
+    var condition = ""
+    /// The columns of an index of several columns that are asked together; empty for others.
+    var columns: [ColumnID] = []
+    /// The rows, in any order, perhaps several times.
+    private let read: () -> [ObjectKey]
+
+    init(count: Int, isExact: Bool = false, words: String, read: @escaping () -> [ObjectKey]) {
+        self.count = count
+        self.isExact = isExact
+        self.words = words
+        self.read = read
+    }
+
+    /// The rows, ascending and each once.
+    func keys() -> [ObjectKey] {
+        let found = read()
+        var isAscending = true
+        for index in found.indices.dropFirst() where found[index - 1] >= found[index] {
+            isAscending = false
+            break
+        }
+        if isAscending { return found }
+        var result: [ObjectKey] = []
+        result.reserveCapacity(found.count)
+        for key in found.sorted() where result.last != key { result.append(key) }
+        return result
+    }
+
+    /// The access that leaves the fewest rows for conditions that all must hold; nil if looking at
+    /// every row costs less.
+    static func best(of conditions: [ScanPlanner.Condition], _ rows: TableReader) -> IndexAccess? {
+        // A row behind an index is visited, where a scan takes whole leaves: about 30 times dearer.
+        let most = max(16, rows.count / 32)
+        var best: IndexAccess?
+        for condition in conditions {
+            let limit = min(best.map { $0.count - 1 } ?? most, most)
+            guard limit >= 0,
+                let access = access(condition.node, condition.tables, rows, limit)
+            else { continue }
+            if let found = best, found.count <= access.count { continue }
+            best = access
+            best?.condition = condition.text
+            if access.count <= 1 { return best }
+        }
+        return better(than: best, conditions, rows) ?? best
+    }
+
+    /// What indexes offer for several conditions together: an index of several columns, or two ends
+    /// of a range.
+    private static func better(
+        than best: IndexAccess?, _ conditions: [ScanPlanner.Condition], _ rows: TableReader
+    ) -> IndexAccess? {
+        let nodes = conditions.map(\.node)
+        var best = best
+        var result: IndexAccess?
+        func consider(_ access: IndexAccess?) {
+            guard let access, access.count < best?.count ?? .max else { return }
+            (best, result) = (access, access)
+        }
+        if let composite = CompositeAccess.find(nodes, rows),
+            let found = composite.candidates(rows)
+        {
+            let count = composite.equalCount + (composite.hasRange ? 1 : 0)
+            var access = IndexAccess(count: found.count, words: "") { found }
+            access.columns = Array(composite.columns.prefix(count))
+            access.condition = text(of: conditions, on: Set(access.columns))
+            consider(access)
+        }
+        if let (column, range) = IndexRange.find(nodes, rows) {
+            var access = range
+            access.condition = text(of: conditions, on: [column])
+            consider(access)
+        }
+        return result
+    }
+
+    private static func text(
+        of conditions: [ScanPlanner.Condition], on columns: Set<ColumnID>
+    ) -> String {
+        conditions.filter { condition in
+            (condition.node as? ColumnNode).map { columns.contains($0.source.column) } ?? false
+        }.map(\.text).joined(separator: " and ")
+    }
+
+    /// The access for one condition that names at most `most` rows.
+    private static func access(
+        _ node: any PredicateNode, _ tables: BoundTables, _ rows: TableReader, _ most: Int
+    ) -> IndexAccess? {
+        switch node {
+        case let node as ColumnNode:
+            return node.test.matchesNull || node.source.type == .mixed
+                ? nil : column(node.source.column, node.test.form, rows, most)
+        case let node as PathNode:
+            return path(node, tables, rows, most)
+        case let node as ConjunctionNode:
+            return node.parts.lazy.compactMap { access($0, tables, rows, most) }
+                .min { $0.count < $1.count }
+                .map { access in
+                    var access = access
+                    access.isExact = false
+                    return access
+                }
+        case let node as DisjunctionNode:
+            var all: [IndexAccess] = []
+            var count = 0
+            for part in node.parts {
+                guard let access = access(part, tables, rows, most - count) else { return nil }
+                all.append(access)
+                count += access.count
+            }
+            let words = all.map(\.words).joined(separator: ", and ")
+            return IndexAccess(count: count, words: words) { all.flatMap { $0.keys() } }
+        default:
+            return nil
+        }
+    }
+
+    private static func column(
+        _ column: ColumnID, _ form: ValueTest.Form, _ rows: TableReader, _ most: Int
+    ) -> IndexAccess? {
+        let columns = rows.definition.columns
+        guard column.rawValue >= 0, column.rawValue < columns.count else { return nil }
+        let definition = columns[column.rawValue]
+        if definition.kind == .link {
+            guard case .links(let targets) = form else { return nil }
+            return links(column, targets.values.map { ObjectKey(rawValue: $0) }, rows, most)
+        }
+        if case .bytes(.search(let search)) = form {
+            // A scan would cut every text into words: that costs more than any number of keys.
+            guard let found = rows.rows(column, matching: search) else { return nil }
+            let words = search.required.count == 1 ? "word" : "words"
+            return IndexAccess(
+                count: found.count, isExact: true,
+                words: "looks up \(search.required.count) \(words) in the full-text index"
+            ) { found }
+        }
+        guard definition.index != .none else { return nil }
+        let isUnique = definition.index == .unique
+        switch (form, definition.kind) {
+        case (.bool(let flag), .bool): return range(column, flag ? 1 : 0, flag ? 1 : 0, rows, most)
+        case (.int(.equal, let value), .int) where isUnique:
+            let found = rows.find(column, int: value).map { [$0] } ?? []
+            return IndexAccess(
+                count: found.count, isExact: true, words: "looks up 1 value in the unique index"
+            ) { found }
+        case (.int(let comparison, let bound), .int):
+            guard let (low, high) = bounds(comparison, bound) else { return nil }
+            return range(column, low, high, rows, most)
+        case (.intBetween(let low, let high), .int): return range(column, low, high, rows, most)
+        case (.intIn(let set), .int): return ints(column, set, isUnique, rows, most)
+        case (.bytes(let test), .string), (.bytes(let test), .bytes12),
+            (.bytes(let test), .bytes16):
+            return bytes(column, test, isUnique, rows, most)
+        default: return nil
+        }
+    }
+
+    private static func bounds(_ comparison: Comparison, _ value: Int64) -> (Int64, Int64)? {
+        switch comparison {
+        case .equal: (value, value)
+        case .less: value == .min ? (0, -1) : (.min, value - 1)
+        case .lessOrEqual: (.min, value)
+        case .greater: value == .max ? (0, -1) : (value + 1, .max)
+        case .greaterOrEqual: (value, .max)
+        case .notEqual: nil
+        }
+    }
+
+    private static func range(
+        _ column: ColumnID, _ low: Int64, _ high: Int64, _ rows: TableReader, _ most: Int
+    ) -> IndexAccess? {
+        guard low <= high else {
+            return IndexAccess(count: 0, isExact: true, words: "an empty range") { [] }
+        }
+        // A scan looks at some hundred integers in the time that an index takes for one row.
+        let most = low == high ? most : min(most, max(16, rows.count / 256))
+        guard let count = rows.count(column, from: low, through: high, atMost: most) else {
+            return nil
+        }
+        let words =
+            low == high ? "looks up 1 value in the index" : "reads a range of values from the index"
+        return IndexAccess(count: count, isExact: true, words: words) {
+            low == high
+                ? rows.keys(column, equalTo: low) : rows.keys(column, from: low, through: high)
+        }
+    }
+
+    private static func ints(
+        _ column: ColumnID, _ set: IntSet, _ isUnique: Bool, _ rows: TableReader, _ most: Int
+    ) -> IndexAccess? {
+        guard set.count <= most else { return nil }
+        let words = "looks up \(set.count.grouped) values in the index"
+        if isUnique {
+            return IndexAccess(count: set.count, words: words) {
+                set.values.compactMap { rows.find(column, int: $0) }
+            }
+        }
+        // Where there are many values, some of them tell how often the others may be there.
+        let step = max(1, set.count / 64)
+        var asked = 0
+        var found = 0
+        for place in stride(from: 0, to: set.count, by: step) {
+            let value = set.values[place]
+            guard let count = rows.count(column, from: value, through: value) else { return nil }
+            asked += 1
+            found += count
+        }
+        let expected = found * set.count / max(asked, 1)
+        guard expected <= most else { return nil }
+        return IndexAccess(count: expected, isExact: step == 1, words: words) {
+            set.values.flatMap { rows.keys(column, equalTo: $0) }
+        }
+    }
+
+    private static func bytes(
+        _ column: ColumnID, _ test: TextTest, _ isUnique: Bool, _ rows: TableReader, _ most: Int
+    ) -> IndexAccess? {
+        switch test {
+        case .compare(.equal, let text):
+            let found =
+                isUnique
+                ? rows.find(column, bytes: text).map { [$0] } ?? []
+                : rows.keys(column, equalTo: text)
+            guard found.count <= most else { return nil }
+            return IndexAccess(
+                count: found.count, isExact: true,
+                words: "looks up 1 value in the \(isUnique ? "unique " : "")index"
+            ) { found }
+        case .oneOf(let set):
+            guard set.count <= most else { return nil }
+            return IndexAccess(
+                count: set.count, words: "looks up \(set.count.grouped) values in the index"
+            ) {
+                isUnique
+                    ? set.values.compactMap { rows.find(column, bytes: $0) }
+                    : set.values.flatMap { rows.keys(column, equalTo: $0) }
+            }
+        case .beginsWith(let text):
+            guard let found = rows.keys(column, withPrefix: text, atMost: most) else { return nil }
+            return IndexAccess(
+                count: found.count, isExact: true, words: "reads a range of values from the index"
+            ) { found }
+        default:
+            return nil
+        }
+    }
+
+    /// The rows that link to some objects.
+    private static func links(
+        _ column: ColumnID, _ targets: [ObjectKey], _ rows: TableReader, _ most: Int
+    ) -> IndexAccess? {
+        guard targets.count <= 4096 else { return nil }
+        var count = 0
+        for target in targets {
+            count += rows.sourceCount(of: target, through: column)
+            if count > most { return nil }
+        }
+        return IndexAccess(
+            count: count,
+            words: "follows the links back from \(targets.count.grouped) objects"
+        ) {
+            targets.flatMap { rows.sources(of: $0, through: column) }
+        }
+    }
+
+    /// A condition on what a link or a list leads to, where an index finds those few objects.
+    private static func path(
+        _ node: PathNode, _ tables: BoundTables, _ rows: TableReader, _ most: Int
+    ) -> IndexAccess? {
+        guard node.quantifier == .any, !node.test.matchesNull, let hop = node.path.hops.first
+        else { return nil }
+        let column: ColumnID
+        switch hop {
+        case .link(_, let link), .list(_, let link): column = link
+        case .backlinks, .holders, .element: return nil
+        }
+        let rest = PathNode(
+            path: CompiledPath(
+                hops: Array(node.path.hops.dropFirst()), terminal: node.path.terminal),
+            quantifier: .any, test: node.test)
+        if rest.path.hops.isEmpty, rest.path.terminal == .object {
+            guard case .links(let targets) = node.test.form else { return nil }
+            return links(column, targets.values.map { ObjectKey(rawValue: $0) }, rows, most)
+        }
+        guard let target = rest.path.table(tables) else { return nil }
+        let inner = rest.simplified
+        guard let access = access(inner, tables, target, min(most, 4096)) else { return nil }
+        let targets = access.keys().filter { inner.matches(tables, $0) }
+        guard let back = links(column, targets, rows, most) else { return nil }
+        return IndexAccess(
+            count: back.count, words: "\(access.words) of the linked objects, then \(back.words)",
+            read: back.keys)
+    }
+}

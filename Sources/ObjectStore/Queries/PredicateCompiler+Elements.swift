@@ -1,0 +1,104 @@
+import ColumnStorage
+
+extension PredicateCompiler {
+    /// Which element is meant by what stands in brackets after a list, a set or a map; nil without
+    /// brackets, and for `[size]`, which is none.
+    func place(
+        of component: PathSyntax.Component, in property: Property, _ description: String
+    ) throws(QueryFault) -> CompiledPath.ListPlace? {
+        guard let place = component.place else { return nil }
+        guard let collection = property.collection else {
+            throw QueryFault(
+                "\(description) is \(property.typeName), not a list: it has no elements to take one of",
+                at: place.range)
+        }
+        var form = place.form
+        if case .argument(let position) = form {
+            let given = try argument(position, place.range)
+            switch given.form {
+            case .constant(.int(let index)): form = .index(index)
+            case .constant(.bytes(let name)) where given.type == .value(.string):
+                form = .key(String(decoding: name, as: UTF8.self))
+            default: break
+            }
+        }
+        switch (form, collection) {
+        case (.size, _): return nil
+        case (.key(let name), .map): return .key(Array(name.utf8))
+        case (.first, .list), (.first, .set): return .index(0)
+        case (.last, .list), (.last, .set): return .last
+        case (.index(let index), .list), (.index(let index), .set):
+            return try listPlace(index, place.range)
+        default:
+            let places =
+                collection == .map ? "a key such as ['name']" : "an index from 1, 'first' or 'last'"
+            throw QueryFault(
+                "an element of \(description) is taken by \(places)", at: place.range)
+        }
+    }
+
+    /// `m.@keys`: the keys of a map, which are strings.
+    mutating func keys(
+        _ walk: Walk, _ syntax: PathSyntax, _ index: Int, _ range: Range<Int>, _ scope: Scope
+    ) throws(QueryFault) -> PredicateOperand {
+        let sign = syntax.components[index]
+        guard let (slot, column, hops) = mapColumn(of: walk) else {
+            throw QueryFault(
+                "'@\(sign.name)' needs a map before it; \(walk.description) is none", at: sign.range
+            )
+        }
+        depend(on: walk.components, in: scope)
+        let path = CompiledPath(hops: hops, terminal: .keys(slot: slot, column))
+        if index + 2 == syntax.components.count, syntax.components[index + 1].isAggregate,
+            ["count", "size"].contains(syntax.components[index + 1].name.lowercased())
+        {
+            return PredicateOperand(
+                form: .expression(CountExpression(paths: [path])), type: .value(.int),
+                description: "a count", range: range)
+        }
+        guard index + 1 == syntax.components.count else {
+            throw QueryFault(
+                "only '@count' can follow '@\(sign.name)'",
+                at: syntax.components[index + 1].range)
+        }
+        return PredicateOperand(
+            form: .path(path), type: .value(.string), description: "a key of \(walk.description)",
+            range: range, quantifier: syntax.quantifier)
+    }
+
+    /// The map that a path has reached, and the way to its owner.
+    private func mapColumn(
+        of walk: Walk
+    ) -> (slot: Int, column: ColumnID, hops: [CompiledPath.Hop])? {
+        guard walk.last?.collection == .map else { return nil }
+        if case .elements(let slot, let source) = walk.terminal {
+            return (slot, source.column, walk.hops)
+        }
+        if case .list(let slot, let column)? = walk.hops.last {
+            return (slot, column, Array(walk.hops.dropLast()))
+        }
+        return nil
+    }
+
+    private func listPlace(
+        _ index: Int64, _ range: Range<Int>
+    ) throws(QueryFault) -> CompiledPath.ListPlace {
+        guard index >= 1 else {
+            throw QueryFault("elements are counted from 1: the first is [1] or [first]", at: range)
+        }
+        return .index(Int(index - 1))
+    }
+
+    /// `items[size]`: the same as `items.@count`.
+    mutating func size(
+        _ walk: Walk, _ syntax: PathSyntax, _ index: Int, _ scope: Scope
+    ) throws(QueryFault) -> PredicateOperand {
+        let component = syntax.components[index]
+        let range = component.place?.range ?? component.range
+        var counted = syntax
+        counted.components = Array(syntax.components[...index])
+        counted.components.append(.init(name: "size", isAggregate: true, range: range))
+        counted.components += syntax.components[(index + 1)...]
+        return try count(walk, counted, index + 1, range, scope)
+    }
+}

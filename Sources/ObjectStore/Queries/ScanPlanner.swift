@@ -1,0 +1,287 @@
+import ColumnStorage
+
+/// Prepares conditions for a scan of one table: answers once what concerns other tables, measures
+/// how many rows each condition leaves, and puts them into the order that costs least.
+struct ScanPlanner {
+    /// A condition with what its places stand for.
+    typealias Condition = (text: String, node: any PredicateNode, tables: BoundTables)
+
+    /// One or several conditions as they will be run.
+    struct Step {
+        /// As they were written.
+        var texts: [String]
+        let scan: any ScanNode
+        /// What was done ahead, in words; nil for a plain test of each row.
+        var note: String?
+        /// The part of the rows that is left, measured on some clusters; nil if it was not.
+        var share: Double?
+
+        /// Costs of a row against the rows that need no further test.
+        fileprivate var rank: Double {
+            Double(max(scan.cost, 1)) / max(1 - (share ?? 0.5), 0.001)
+        }
+    }
+
+    /// The rows of fewer clusters are scanned sooner than measured.
+    private static let leastSampled = 16
+    private static let sampledClusters = 8
+    /// What reading one row behind a link costs beside testing one of a leaf.
+    private static let costOfVisit = 24.0
+
+    let rows: TableReader
+
+    /// The steps for conditions that all must hold, in order.
+    func steps(_ conditions: [Condition]) -> [Step] {
+        var plain: [Step] = []
+        var linked: [(hop: LinkHop, conditions: [Condition])] = []
+        var others: [Condition] = []
+        for condition in conditions {
+            if let (hop, _) = LinkHop.first(of: condition) {
+                if let place = linked.firstIndex(where: { $0.hop == hop }) {
+                    linked[place].conditions.append(condition)
+                } else {
+                    linked.append((hop, [condition]))
+                }
+            } else if condition.node is ColumnNode || condition.node is ElementCountNode {
+                let scan = PlainScan(node: condition.node, tables: condition.tables)
+                let note = (condition.node as? ColumnNode)?.test.note
+                plain.append(Step(texts: [condition.text], scan: scan, note: note))
+            } else {
+                others.append(condition)
+            }
+        }
+        var asked = Double(rows.count)
+        for index in plain.indices {
+            measure(&plain[index])
+            asked *= plain[index].share ?? 0.5
+        }
+        for group in linked {
+            var steps = link(group.conditions, asked: asked)
+            for index in steps.indices { measure(&steps[index]) }
+            plain += steps
+        }
+        for condition in others {
+            let (scan, note) = prepare(condition, asked: asked)
+            var step = Step(texts: [condition.text], scan: scan, note: note)
+            measure(&step)
+            plain.append(step)
+        }
+        return plain.enumerated()
+            .sorted { ($0.element.rank, $0.offset) < ($1.element.rank, $1.offset) }
+            .map(\.element)
+    }
+
+    /// All rows of the table that satisfy some conditions.
+    func matching(_ conditions: [Condition]) -> RowSet {
+        var found = RowSet(clusterCount: rows.clusterCount)
+        if let access = IndexAccess.best(of: conditions, rows) {
+            for key in access.keys()
+            where conditions.allSatisfy({ $0.node.matches($0.tables, key) }) {
+                found.insert(key)
+            }
+            return found
+        }
+        let scan = AllScan(parts: steps(conditions).map(\.scan))
+        for cluster in 0..<rows.clusterCount {
+            found[cluster] = scan.evaluate(cluster, among: rows.presence(cluster))
+        }
+        return found
+    }
+
+    /// One condition of any form; `asked` is how many rows are expected to be tested by it.
+    private func prepare(
+        _ condition: Condition, asked: Double
+    ) -> (scan: any ScanNode, note: String?) {
+        let tables = condition.tables
+        func part(_ node: any PredicateNode) -> any ScanNode {
+            prepare((condition.text, node, tables), asked: asked).scan
+        }
+        switch condition.node {
+        case let node as ConjunctionNode:
+            let steps = steps(node.parts.map { (condition.text, $0, tables) })
+            return (AllScan(parts: steps.map(\.scan)), nil)
+        case let node as DisjunctionNode:
+            return (AnyScan(parts: node.parts.map(part)), nil)
+        case let node as NegationNode:
+            return (NotScan(part: part(node.part)), nil)
+        case let node as PathNode:
+            if LinkHop.first(of: condition) != nil {
+                let step = link([condition], asked: asked)[0]
+                return (step.scan, step.note)
+            }
+            if let found = collection(node, condition, asked) { return found }
+        default: break
+        }
+        return (PlainScan(node: condition.node, tables: tables), nil)
+    }
+
+    /// Conditions on the object behind one link, which are answered for all objects there when
+    /// that is cheaper than visiting the object behind each row.
+    private func link(_ conditions: [Condition], asked: Double) -> [Step] {
+        var inner: [Condition] = []
+        var includesNull = true
+        var target: TableReader?
+        var column: ColumnID?
+        for condition in conditions {
+            guard let (hop, rest) = LinkHop.first(of: condition) else { continue }
+            inner.append(rest)
+            includesNull = includesNull && hop.passesNull(condition.node)
+            (target, column) = (hop.target, hop.column)
+        }
+        if let target, let column,
+            asked * Self.costOfVisit * Double(inner.count)
+                > Double(target.count) * 2 + Double(rows.count) / 2
+        {
+            let targets = ScanPlanner(rows: target).matching(inner)
+            let scan = LinkScan(
+                rows: rows, column: column, targets: targets, includesNull: includesNull)
+            let note =
+                "answered once for \(target.count.grouped) linked objects, of which "
+                + "\(targets.count.grouped) match"
+            return [Step(texts: conditions.map(\.text), scan: scan, note: note)]
+        }
+        return conditions.map {
+            Step(
+                texts: [$0.text], scan: PlainScan(node: $0.node, tables: $0.tables),
+                note: "visits the linked object")
+        }
+    }
+
+    /// A condition on the elements of a list of objects or of backlinks, answered by one pass
+    /// through the index of the links.
+    private func collection(
+        _ node: PathNode, _ condition: Condition, _ asked: Double
+    ) -> (scan: any ScanNode, note: String?)? {
+        guard let hop = node.path.hops.first else { return nil }
+        let rest = PathNode(
+            path: CompiledPath(
+                hops: Array(node.path.hops.dropFirst()), terminal: node.path.terminal),
+            quantifier: node.quantifier == .all ? .all : .any, test: node.test)
+        guard let element = rest.path.table(condition.tables) else { return nil }
+        guard asked * 4 * Self.costOfVisit > Double(element.count + rows.count) * 4 else {
+            return nil
+        }
+        // All of none fail; so the elements that fail are what is looked for.
+        let isAll = node.quantifier == .all
+        let inner: any PredicateNode = rest.simplified
+        let wanted: any PredicateNode = isAll ? NegationNode(part: inner) : inner
+        let elements = ScanPlanner(rows: element).matching([
+            (condition.text, wanted, condition.tables)
+        ])
+        let found: RowSet
+        switch hop {
+        case .list(_, let column): found = rows.sources(of: elements, through: column)
+        case .backlinks(let slot, let column):
+            found = condition.tables[slot].targets(
+                of: elements, through: column, clusterCount: rows.clusterCount)
+        default: return nil
+        }
+        return (
+            RowSetScan(matching: found, isComplement: node.quantifier != .any),
+            "answered once for \(element.count.grouped) elements, then through the index of the "
+                + "links"
+        )
+    }
+
+    /// Counts what a step leaves of a few clusters.
+    private func measure(_ step: inout Step) {
+        let count = rows.clusterCount
+        guard count >= Self.leastSampled else { return }
+        // Dear conditions are asked about fewer rows.
+        let isDear = step.scan.cost > 30
+        let samples = isDear ? 2 : Self.sampledClusters
+        var asked = 0
+        var left = 0
+        for sample in 0..<samples {
+            let cluster = (2 * sample + 1) * count / (2 * samples)
+            var among = rows.presence(cluster)
+            if isDear { among &= Self.fewRows }
+            asked += among.rowCount
+            left += step.scan.evaluate(cluster, among: among).rowCount
+        }
+        if asked > 0 { step.share = Double(left) / Double(asked) }
+    }
+
+    private static let fewRows: ClusterBits = {
+        var bits = ClusterBits.zero
+        for row in stride(from: 0, to: Cluster.rows, by: 31) { bits.insert(row) }
+        return bits
+    }()
+}
+
+/// The to-one link that a path of a condition begins with.
+struct LinkHop: Equatable {
+    let column: ColumnID
+    let target: TableReader
+
+    static func == (left: LinkHop, right: LinkHop) -> Bool {
+        left.column == right.column && left.target === right.target
+    }
+
+    /// The link, and the condition on the object behind it; nil for a condition of another form.
+    static func first(
+        of condition: ScanPlanner.Condition
+    ) -> (hop: LinkHop, rest: ScanPlanner.Condition)? {
+        guard let node = condition.node as? PathNode,
+            case .link(_, let column)? = node.path.hops.first
+        else { return nil }
+        let rest = PathNode(
+            path: CompiledPath(
+                hops: Array(node.path.hops.dropFirst()), terminal: node.path.terminal),
+            quantifier: node.quantifier, test: node.test)
+        guard let target = rest.path.table(condition.tables) else { return nil }
+        return (
+            LinkHop(column: column, target: target),
+            (condition.text, rest.simplified, condition.tables)
+        )
+    }
+
+    /// Whether a nil link, which is one nil value, satisfies the condition.
+    func passesNull(_ node: any PredicateNode) -> Bool {
+        guard let node = node as? PathNode else { return false }
+        return node.quantifier == .none ? !node.test.matchesNull : node.test.matchesNull
+    }
+}
+
+extension CompiledPath {
+    /// The table of the objects that the path begins at; nil if it does not say.
+    func table(_ tables: BoundTables) -> TableReader? {
+        switch hops.first {
+        case .link(let slot, _), .list(let slot, _), .element(let slot, _, _): return tables[slot]
+        // Backlinks name the table that they come from.
+        case .backlinks, .holders: return nil
+        case nil: break
+        }
+        switch terminal {
+        case .object, .rank: return nil
+        case .value(let slot, _), .elements(let slot, _), .size(let slot, _),
+            .element(let slot, _, _), .keys(let slot, _):
+            return tables[slot]
+        }
+    }
+}
+
+extension PathNode {
+    /// The same as a test of whole leaves, where the path is a property of the class itself.
+    var simplified: any PredicateNode {
+        if path.hops.isEmpty, case .value(let slot, let source) = path.terminal,
+            quantifier != .none
+        {
+            return ColumnNode(slot: slot, source: source, test: test)
+        }
+        return self
+    }
+}
+
+extension Int {
+    /// The number with a comma between each three digits.
+    var grouped: String {
+        var digits = Array(String(magnitude))
+        var place = digits.count - 3
+        while place > 0 {
+            digits.insert(",", at: place)
+            place -= 3
+        }
+        return (self < 0 ? "-" : "") + String(digits)
+    }
+}

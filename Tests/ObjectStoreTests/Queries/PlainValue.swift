@@ -1,0 +1,122 @@
+import ObjectStore
+
+/// A value as the plainest evaluator knows it.
+enum PlainValue: Hashable {
+    /// No value at all, as the minimum of none: it satisfies nothing.
+    case nothing
+    case null
+    case int(Int64)
+    case real(Double)
+    case bool(Bool)
+    case text(String)
+    case bytes([UInt8])
+    case date(Int64)
+    /// An object of a class by its place.
+    case link(String, Int)
+
+    /// -1, 0, 1, or nil without an order.
+    static func order(_ left: PlainValue, _ right: PlainValue) -> Int? {
+        func order<T: Comparable>(_ a: T, _ b: T) -> Int { a < b ? -1 : a > b ? 1 : 0 }
+        switch (left, right) {
+        case (.int(let a), .int(let b)), (.date(let a), .date(let b)): return order(a, b)
+        case (.int(let a), .real(let b)): return order(Double(a), b)
+        case (.real(let a), .int(let b)): return order(a, Double(b))
+        case (.real(let a), .real(let b)): return a.isNaN || b.isNaN ? nil : order(a, b)
+        case (.bool(let a), .bool(let b)): return a == b ? 0 : a ? 1 : -1
+        case (.text(let a), .text(let b)): return bytes(Array(a.utf8), Array(b.utf8))
+        case (.bytes(let a), .bytes(let b)): return bytes(a, b)
+        case (.link(let a, let x), .link(let b, let y)):
+            return a == b && x == y ? 0 : nil
+        default: return nil
+        }
+    }
+
+    private static func bytes(_ a: [UInt8], _ b: [UInt8]) -> Int {
+        a == b ? 0 : a.lexicographicallyPrecedes(b) ? -1 : 1
+    }
+
+    /// Whether `left sign right` holds.
+    static func holds(_ left: PlainValue, _ sign: String, _ right: PlainValue) -> Bool {
+        if left == .nothing || right == .nothing { return false }
+        if left == .null || right == .null {
+            return sign == "==" ? left == right : sign == "!=" ? left != right : false
+        }
+        let order = order(left, right)
+        return switch sign {
+        case "==": order == 0
+        case "!=": order != 0
+        case "<": order == -1
+        case "<=": order == -1 || order == 0
+        case ">": order == 1
+        default: order == 1 || order == 0
+        }
+    }
+
+    /// Whether `left operator right` holds for an operator that looks into text.
+    static func searches(_ left: PlainValue, _ operation: String, _ part: String) -> Bool {
+        guard case .text(let text) = left else { return false }
+        let ignoresCase = operation.hasSuffix("[c]")
+        let a = Array((ignoresCase ? text.lowercased() : text).utf8)
+        let b = Array((ignoresCase ? part.lowercased() : part).utf8)
+        if operation.hasPrefix("beginswith") { return a.starts(with: b) }
+        if operation.hasPrefix("endswith") { return a.reversed().starts(with: b.reversed()) }
+        if operation.hasPrefix("contains") {
+            return b.isEmpty || a.indices.contains { a[$0...].starts(with: b) }
+        }
+        return isLike(a[...], b[...])
+    }
+
+    private static func isLike(_ text: ArraySlice<UInt8>, _ pattern: ArraySlice<UInt8>) -> Bool {
+        guard let first = pattern.first else { return text.isEmpty }
+        if first == UInt8(ascii: "*") {
+            return isLike(text, pattern.dropFirst())
+                || (!text.isEmpty && isLike(text.dropFirst(), pattern))
+        }
+        guard let character = text.first else { return false }
+        return (first == UInt8(ascii: "?") || first == character)
+            && isLike(text.dropFirst(), pattern.dropFirst())
+    }
+
+    /// Nil first, then by value.
+    static func precedes(_ left: PlainValue, _ right: PlainValue) -> Int {
+        switch (left, right) {
+        case (.null, .null), (.nothing, .nothing), (.null, .nothing), (.nothing, .null): 0
+        case (.null, _), (.nothing, _): -1
+        case (_, .null), (_, .nothing): 1
+        default: order(left, right) ?? 0
+        }
+    }
+
+    static func calculate(_ left: PlainValue, _ sign: String, _ right: PlainValue) -> PlainValue {
+        if left == .nothing || right == .nothing { return .nothing }
+        if case .int(let a) = left, case .int(let b) = right, sign != "/" {
+            return .int(sign == "+" ? a + b : sign == "-" ? a - b : a * b)
+        }
+        func number(_ value: PlainValue) -> Double? {
+            switch value {
+            case .int(let number): Double(number)
+            case .real(let number): number
+            default: nil
+            }
+        }
+        guard let a = number(left), let b = number(right) else { return .null }
+        return .real(sign == "+" ? a + b : sign == "-" ? a - b : sign == "*" ? a * b : a / b)
+    }
+
+    /// `@sum` and its like.
+    static func aggregate(_ operation: String, _ values: [PlainValue]) -> PlainValue {
+        let values = values.filter { $0 != .null && $0 != .nothing }
+        switch operation {
+        case "@sum": return values.reduce(.int(0)) { calculate($0, "+", $1) }
+        case "@avg":
+            return values.isEmpty
+                ? .nothing
+                : calculate(aggregate("@sum", values), "/", .int(Int64(values.count)))
+        default:
+            let sign = operation == "@min" ? "<" : ">"
+            return values.reduce(.nothing) {
+                $0 == .nothing || holds($1, sign, $0) ? $1 : $0
+            }
+        }
+    }
+}

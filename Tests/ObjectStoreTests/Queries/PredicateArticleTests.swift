@@ -1,0 +1,104 @@
+import Foundation
+import ObjectStore
+import Testing
+
+/// The examples of the article about the predicate language give what it says.
+@Suite struct PredicateArticleTests {
+    private static let classes = [
+        ClassSchema(
+            "Dog",
+            [
+                Property("name", .string), Property("age", .int, isOptional: true),
+                Property("weight", .double), Property("born", .date, isOptional: true),
+                Property("tags", .string, collection: .list),
+                Property("owner", .object, target: "Person"),
+                Property("colours", .string, collection: .set),
+                Property("notes", .string, collection: .map),
+                Property("toys", .object, collection: .list, target: "Toy"),
+            ]),
+        ClassSchema(
+            "Person",
+            [
+                Property("name", .string), Property("age", .int),
+                Property("favorite", .object, target: "Dog"),
+                Property("dogs", .backlinks, origin: .init(className: "Dog", property: "owner")),
+            ]),
+        ClassSchema("Toy", [Property("name", .string), Property("price", .double)]),
+    ]
+
+    private func fill(_ world: QueryWorld) throws {
+        let store = world.store
+        func make(_ className: String, _ values: [String: Value]) throws -> LiveObject {
+            try store.create(className, .dictionary(values))
+        }
+        func date(_ text: String) -> Value { .date(Timestamp(text)!) }
+        try store.write {
+            let ann = try make("Person", ["name": .string("Ann"), "age": .int(34)])
+            let bob = try make("Person", ["name": .string("Bob"), "age": .int(52)])
+            var toys: [String: Value] = [:]
+            for (name, price) in [("ball", 3), ("rope", 5), ("bone", 9.5)] {
+                toys[name] = .object(
+                    try make("Toy", ["name": .string(name), "price": .double(price)]).reference)
+            }
+            func dog(
+                _ name: String, _ weight: Double, tags: [String], toys names: [String],
+                _ others: [String: Value]
+            ) throws -> LiveObject {
+                var values = others
+                values["name"] = .string(name)
+                values["weight"] = .double(weight)
+                values["tags"] = .list(tags.map(Value.string))
+                values["toys"] = .list(names.map { toys[$0]! })
+                return try make("Dog", values)
+            }
+            let rex = try dog(
+                "Rex", 30.5, tags: ["good", "loud"], toys: ["ball", "rope"],
+                ["age": .int(3), "born": date("2021-03-04"), "owner": .object(ann.reference)])
+            let max = try dog(
+                "Max", 12, tags: [], toys: ["bone"],
+                ["age": .int(7), "born": date("2018-01-01"), "owner": .object(bob.reference)])
+            _ = try dog(
+                "Bella", 8, tags: ["small"], toys: [], ["owner": .object(ann.reference)])
+            let last = try dog(
+                "Änne", 40, tags: ["loud"], toys: ["ball", "ball", "bone"],
+                ["age": .int(7), "born": date("2018-06-30")])
+            try ann.set("favorite", .object(rex.reference))
+            func describe(_ dog: LiveObject, _ colours: [String], _ notes: [String: String]) throws
+            {
+                try dog.set("colours", .list(colours.map(Value.string)))
+                try dog.set("notes", .dictionary(notes.mapValues(Value.string)))
+            }
+            try describe(rex, ["white", "black"], ["food": "dry", "vet": "2024"])
+            try describe(max, ["brown"], [:])
+            try describe(last, ["white"], ["food": "wet"])
+            try bob.set("favorite", .object(last.reference))
+        }
+    }
+
+    @Test func `every example matches the dogs that it names`() throws {
+        let world = try QueryWorld(classes: Self.classes)
+        try fill(world)
+        let article =
+            #filePath.components(separatedBy: "/Tests/")[0]
+            + "/Sources/ObjectStore/ObjectStore.docc/PredicateLanguage.md"
+        let lines = try String(contentsOfFile: article, encoding: .utf8).split(separator: "\n")
+        var count = 0
+        for line in lines where line.contains("→") && !line.hasPrefix("|") {
+            let parts = line.components(separatedBy: "→")
+            let text = parts[0].trimmingCharacters(in: .whitespaces)
+            let expected = parts[1].trimmingCharacters(in: .whitespaces)
+            let found = try world.all("Dog").filtered(text)
+            let names = try found.keys().map { key -> String in
+                guard
+                    case .string(let name) = try found.source.object(
+                        found.classSchema(), key
+                    ).value("name")
+                else { return "?" }
+                return name
+            }
+            #expect(names.joined(separator: ", ") == expected, "\(text)")
+            count += 1
+        }
+        #expect(count >= 60)
+    }
+}

@@ -1,0 +1,251 @@
+import ObjectStore
+
+/// Writes random predicates that are valid for a ``RandomWorld``, each with its meaning for one
+/// object as plain code.
+struct RandomQuery {
+    /// A condition on the objects of one class.
+    struct Condition {
+        let text: String
+        let holds: (Int) -> Bool
+    }
+
+    /// A path with the values that it leads to.
+    struct Path {
+        var text: String
+        /// The class that was reached; nil behind a value.
+        var reached: String?
+        var type: PropertyType?
+        var isToMany = false
+        /// Nil stands for a nil link on the way.
+        var objects: (Int) -> [Int?]
+        var values: (Int) -> [PlainValue] = { _ in [] }
+    }
+
+    let world: RandomWorld
+    var generator: SplitMix
+    var arguments: [Value] = []
+    private var variables = 0
+
+    init(_ world: RandomWorld, seed: UInt64) {
+        self.world = world
+        generator = SplitMix(seed: seed)
+    }
+
+    mutating func pick<T>(_ choices: [T]) -> T { choices.randomElement(using: &generator)! }
+    mutating func chance(_ one: Int) -> Bool { Int.random(in: 0..<one, using: &generator) == 0 }
+    mutating func number(_ range: ClosedRange<Int>) -> Int {
+        Int.random(in: range, using: &generator)
+    }
+
+    // MARK: Conditions
+
+    mutating func condition(
+        of className: String, _ depth: Int, variable: String? = nil
+    ) -> Condition {
+        if depth > 0 {
+            let next = depth - 1
+            switch number(0...4) {
+            case 0, 1:
+                let parts = (0...number(1...2)).map { _ in
+                    condition(of: className, next, variable: variable)
+                }
+                let isAll = chance(2)
+                let sign = isAll ? pick([" and ", " && "]) : pick([" or ", " || "])
+                return Condition(text: "(" + parts.map(\.text).joined(separator: sign) + ")") {
+                    place in
+                    isAll
+                        ? parts.allSatisfy { $0.holds(place) } : parts.contains { $0.holds(place) }
+                }
+            case 2:
+                let part = condition(of: className, next, variable: variable)
+                return Condition(text: pick(["not ", "!"]) + "(\(part.text))") {
+                    !part.holds($0)
+                }
+            default: break
+            }
+        }
+        return leaf(className, variable)
+    }
+
+    private mutating func leaf(_ className: String, _ variable: String?) -> Condition {
+        switch number(0...15) {
+        case 0: return count(className, variable)
+        case 1: return aggregate(className, variable)
+        case 2: return subquery(className, variable)
+        case 3: return sequence(className, variable)
+        case 4: return arithmetic(className, variable)
+        case 5: return twoPaths(className, variable)
+        case 6: return objects(className, variable)
+        case 7:
+            let value = chance(2)
+            return Condition(text: value ? "truepredicate" : "FALSEPREDICATE") { _ in value }
+        default: return comparison(className, variable)
+        }
+    }
+
+    /// Chooses a quantifier for a path and counts with it.
+    mutating func quantified(
+        _ path: Path, _ test: @escaping (PlainValue) -> Bool
+    ) -> (prefix: String, holds: (Int) -> Bool) {
+        let quantifier = path.isToMany ? pick(["", "any ", "some ", "all ", "none "]) : ""
+        return (
+            quantifier,
+            { place in
+                let values = path.values(place)
+                switch quantifier {
+                case "all ": return values.allSatisfy(test)
+                case "none ": return !values.contains(where: test)
+                default: return values.contains(where: test)
+                }
+            }
+        )
+    }
+
+    private mutating func comparison(_ className: String, _ variable: String?) -> Condition {
+        let path = valuePath(className, variable)
+        switch number(0...5) {
+        case 0:
+            let members = (0..<number(0...12)).map { _ in
+                chance(6) ? constant(pick([.int, .string, .bool])) : constant(path.type!)
+            }
+            let values = members.map(\.value)
+            let (prefix, holds) = quantified(path) { value in
+                values.contains { PlainValue.holds(value, "==", $0) }
+            }
+            let list = members.map(\.text).joined(separator: ", ")
+            return Condition(text: "\(prefix)\(path.text) in {\(list)}", holds: holds)
+        case 1 where path.type == .int || path.type == .double || path.type == .date:
+            let (low, high) = (constant(path.type!), constant(path.type!))
+            let (prefix, holds) = quantified(path) {
+                PlainValue.holds($0, ">=", low.value) && PlainValue.holds($0, "<=", high.value)
+            }
+            return Condition(
+                text: "\(prefix)\(path.text) between {\(low.text), \(high.text)}", holds: holds)
+        case 2, 3:
+            guard path.type == .string else { fallthrough }
+            let operation =
+                pick(["beginswith", "endswith", "contains", "like"]) + pick(["", "[c]"])
+            let part = pick(RandomWorld.texts + ["a*", "?b", "*b*", "?"])
+            let (prefix, holds) = quantified(path) {
+                PlainValue.searches($0, operation, part)
+            }
+            return Condition(text: "\(prefix)\(path.text) \(operation) '\(part)'", holds: holds)
+        case 4:
+            let sign = pick(["==", "!="])
+            let (prefix, holds) = quantified(path) { PlainValue.holds($0, sign, .null) }
+            return Condition(text: "\(prefix)\(path.text) \(sign) nil", holds: holds)
+        default:
+            let isOrdered = path.type != .bool && path.type != .uuid
+            let sign = pick(isOrdered ? ["==", "!=", "<", "<=", ">", ">="] : ["==", "!="])
+            let other = constant(path.type!)
+            let (prefix, holds) = quantified(path) { PlainValue.holds($0, sign, other.value) }
+            return Condition(text: "\(prefix)\(path.text) \(sign) \(other.text)", holds: holds)
+        }
+    }
+
+    private mutating func count(_ className: String, _ variable: String?) -> Condition {
+        let sign = pick(["==", "!=", "<", "<=", ">", ">="])
+        let wanted = PlainValue.int(Int64(number(0...4)))
+        let path = chance(2) ? collectionPath(className, variable) : listPath(className, variable)
+        let suffix = pick([".@count", ".@size"])
+        return Condition(text: "\(path.text)\(suffix) \(sign) \(constantText(wanted))") { place in
+            let count =
+                path.reached == nil
+                ? path.objects(place).compactMap { $0 }.count == 0
+                    ? 0 : path.values(place).count
+                : path.objects(place).compactMap { $0 }.count
+            return PlainValue.holds(.int(Int64(count)), sign, wanted)
+        }
+    }
+
+    private mutating func aggregate(_ className: String, _ variable: String?) -> Condition {
+        let sign = pick(["==", "!=", "<", "<=", ">", ">="])
+        let operation = pick(["@sum", "@min", "@max", "@avg"])
+        let wanted = constant(pick([.int, .double]))
+        let path: Path
+        let text: String
+        if chance(2) {
+            path = listPath(className, variable, types: [.int, .double])
+            text = "\(path.text).\(operation)"
+        } else {
+            let list = collectionPath(className, variable)
+            let name = pick(["n", "d", "i"])
+            path = follow(list, name)
+            text = "\(list.text).\(operation).\(name)"
+        }
+        return Condition(text: "\(text) \(sign) \(wanted.text)") { place in
+            PlainValue.holds(
+                PlainValue.aggregate(operation, path.values(place)), sign, wanted.value)
+        }
+    }
+
+    private mutating func subquery(_ className: String, _ variable: String?) -> Condition {
+        let list = collectionPath(className, variable)
+        variables += 1
+        let name = "$v\(variables)"
+        let inner = condition(of: list.reached!, number(0...1), variable: name)
+        let sign = pick(["==", "!=", "<", ">", ">="])
+        let wanted = PlainValue.int(Int64(number(0...2)))
+        let text =
+            "subquery(\(list.text), \(name), \(inner.text)).@count \(sign) \(constantText(wanted))"
+        return Condition(text: text) { place in
+            let count = list.objects(place).compactMap { $0 }.count { inner.holds($0) }
+            return PlainValue.holds(.int(Int64(count)), sign, wanted)
+        }
+    }
+
+    private mutating func sequence(_ className: String, _ variable: String?) -> Condition {
+        let path = listPath(className, variable)
+        let members = (0..<number(0...3)).map { _ in constant(path.type!) }
+        let list = "{\(members.map(\.text).joined(separator: ", "))}"
+        let text = chance(2) ? "\(path.text) == \(list)" : "\(list) == \(path.text)"
+        let values = members.map(\.value)
+        return Condition(text: text) { place in
+            let found = path.values(place)
+            return found.count == values.count
+                && zip(found, values).allSatisfy { PlainValue.holds($0, "==", $1) }
+        }
+    }
+
+    private mutating func arithmetic(_ className: String, _ variable: String?) -> Condition {
+        let first = singlePath(className, variable, types: [.int, .double])
+        let second = singlePath(className, variable, types: [.int, .double])
+        let sign = pick(["+", "-", "*", "/"])
+        let factor = constant(pick([.int, .double]))
+        let comparison = pick(["==", "!=", "<", ">="])
+        return Condition(
+            text: "\(first.text) \(sign) \(factor.text) \(comparison) \(second.text)"
+        ) { place in
+            let value = PlainValue.calculate(first.values(place)[0], sign, factor.value)
+            return PlainValue.holds(value, comparison, second.values(place)[0])
+        }
+    }
+
+    private mutating func twoPaths(_ className: String, _ variable: String?) -> Condition {
+        let type = pick([PropertyType.int, .double, .string, .date, .bool])
+        let types: [PropertyType] = type == .int || type == .double ? [.int, .double] : [type]
+        let left = valuePath(className, variable, types: types)
+        let right = valuePath(className, variable, types: types)
+        let sign = pick(type == .bool ? ["==", "!="] : ["==", "!=", "<", ">="])
+        let text = "\(left.text) \(sign) \(right.text)"
+        return Condition(text: text) { place in
+            left.values(place).contains { first in
+                right.values(place).contains { PlainValue.holds(first, sign, $0) }
+            }
+        }
+    }
+
+    private mutating func objects(_ className: String, _ variable: String?) -> Condition {
+        let path = objectPath(className, variable)
+        let places = (0..<number(1...3)).map { _ in
+            number(0...world.rows[path.reached!]!.count - 1)
+        }
+        let values = places.map { PlainValue.link(path.reached!, $0) }
+        arguments.append(
+            .list(places.map { .object(world.references[path.reached!]![$0]) }))
+        let (prefix, holds) = quantified(path) { value in
+            values.contains { PlainValue.holds(value, "==", $0) }
+        }
+        return Condition(text: "\(prefix)\(path.text) in $\(arguments.count)", holds: holds)
+    }
+}

@@ -1,0 +1,167 @@
+import ObjectStore
+
+/// Random classes with random objects, in a store and as plain values.
+struct RandomWorld {
+    struct Link: Hashable {
+        let className: String
+        let property: String
+        let target: String
+        let isList: Bool
+    }
+
+    let world: QueryWorld
+    let classes: [ClassSchema]
+    /// The values of each class's objects by their place: one, or those of a list.
+    private(set) var rows: [String: [[String: [PlainValue]]]] = [:]
+    private(set) var references: [String: [ObjectReference]] = [:]
+
+    private var incoming: [Link: [[Int]]] = [:]
+
+    static let texts = ["", "a", "ab", "aB", "abc", "b", "Bob", "bob", "x*y", "zzzzzzzzzzzzzzz"]
+    static let identifiers = (0..<4).map { UUIDValue.numbered($0) }
+
+    static func schema(_ generator: inout SplitMix) -> [ClassSchema] {
+        let names = ["A", "B", "C"]
+        func maybe() -> Bool { Bool.random(using: &generator) }
+        return names.map { name in
+            var properties = [
+                Property("i", .int, isOptional: maybe(), isIndexed: maybe()),
+                Property("n", .int, isOptional: true),
+                Property("d", .double, isOptional: maybe()),
+                Property("f", .float, isOptional: maybe()),
+                Property("b", .bool, isOptional: maybe(), isIndexed: maybe()),
+                Property("s", .string, isOptional: maybe(), isIndexed: maybe()),
+                Property("t", .date, isOptional: maybe(), isIndexed: maybe()),
+                Property("u", .uuid, isOptional: maybe(), isIndexed: maybe()),
+                Property("li", .int, isOptional: maybe(), collection: .list),
+                Property("ls", .string, isOptional: maybe(), collection: .list),
+                Property("ld", .double, collection: .list),
+            ]
+            if maybe() { properties.insert(Property("id", .int, isPrimary: true), at: 0) }
+            for (suffix, target) in zip(
+                ["x", "y"], [names.randomElement(using: &generator)!, "B"])
+            {
+                properties.append(Property("l\(suffix)", .object, target: target))
+                properties.append(
+                    Property("m\(suffix)", .object, collection: .list, target: target))
+            }
+            return ClassSchema(name, properties)
+        }
+    }
+
+    /// Makes `count` objects of every class.
+    init(_ generator: inout SplitMix, count: Int) throws {
+        classes = Self.schema(&generator)
+        world = try QueryWorld(classes: classes)
+        for classSchema in classes {
+            rows[classSchema.name] = (0..<count).map { place in
+                Dictionary(
+                    uniqueKeysWithValues: classSchema.properties.map { property in
+                        (property.name, Self.values(property, place, count, &generator))
+                    })
+            }
+        }
+        collectLinks()
+        try store()
+    }
+
+    private static func values(
+        _ property: Property, _ place: Int, _ count: Int, _ generator: inout SplitMix
+    ) -> [PlainValue] {
+        func one() -> PlainValue {
+            if property.isOptional, Int.random(in: 0..<5, using: &generator) == 0 { return .null }
+            let number = Int.random(in: -3...6, using: &generator)
+            switch property.type {
+            case .int: return .int(Int64(number))
+            case .double, .float: return .real(Double(number) / 2)
+            case .bool: return .bool(number > 1)
+            case .string: return .text(texts.randomElement(using: &generator)!)
+            case .date: return .date(Int64(number) * 86_400_000_000)
+            case .uuid: return .bytes(identifiers.randomElement(using: &generator)!.bytes)
+            default: return .link(property.target!, Int.random(in: 0..<count, using: &generator))
+            }
+        }
+        if property.isPrimary { return [.int(Int64(place) * 3)] }
+        if property.isList {
+            return (0..<Int.random(in: 0...3, using: &generator)).map { _ in one() }
+        }
+        return [one()]
+    }
+
+    private mutating func store() throws {
+        let store = world.store
+        var made: [String: [LiveObject]] = [:]
+        try store.write {
+            for classSchema in classes {
+                made[classSchema.name] = try rows[classSchema.name]!.map { row in
+                    var values: [String: Value] = [:]
+                    for property in classSchema.properties where property.type != .object {
+                        let all = row[property.name]!.map { Self.stored($0, property) }
+                        values[property.name] = property.isList ? .list(all) : all[0]
+                    }
+                    return try store.create(classSchema.name, .dictionary(values))
+                }
+            }
+            for classSchema in classes {
+                for (place, row) in rows[classSchema.name]!.enumerated() {
+                    for property in classSchema.properties where property.type == .object {
+                        let targets = row[property.name]!.map { value -> Value in
+                            guard case .link(let name, let place) = value else { return .null }
+                            return .object(made[name]![place].reference)
+                        }
+                        if !property.isList, targets[0] == .null { continue }
+                        try made[classSchema.name]![place].set(
+                            property.name, property.isList ? .list(targets) : targets[0])
+                    }
+                }
+            }
+        }
+        references = made.mapValues { $0.map(\.reference) }
+    }
+
+    private static func stored(_ value: PlainValue, _ property: Property) -> Value {
+        switch value {
+        case .int(let number): .int(number)
+        case .real(let number): property.type == .float ? .float(Float(number)) : .double(number)
+        case .bool(let flag): .bool(flag)
+        case .text(let text): .string(text)
+        case .bytes(let bytes): UUIDValue(bytes: bytes).map(Value.uuid) ?? .null
+        case .date(let moment): .date(Timestamp(microseconds: moment))
+        case .null, .nothing, .link: .null
+        }
+    }
+
+    /// The links of all classes that lead to a class.
+    func links(to target: String) -> [Link] {
+        classes.flatMap { classSchema in
+            classSchema.properties.filter { $0.type == .object && $0.target == target }.map {
+                Link(
+                    className: classSchema.name, property: $0.name, target: target,
+                    isList: $0.isList)
+            }
+        }
+    }
+
+    func find(_ name: String) -> ClassSchema { classes.first { $0.name == name }! }
+
+    /// The places of the objects that link to an object, as often as they do.
+    func sources(_ link: Link, _ place: Int) -> [Int] { incoming[link]![place] }
+
+    private mutating func collectLinks() {
+        for link in classes.flatMap({ links(to: $0.name) }) where incoming[link] == nil {
+            var sources = [[Int]](repeating: [], count: rows[link.target]!.count)
+            for (source, row) in rows[link.className]!.enumerated() {
+                for case .link(_, let target) in row[link.property]! {
+                    sources[target].append(source)
+                }
+            }
+            incoming[link] = sources
+        }
+    }
+}
+
+extension UUIDValue {
+    fileprivate static func numbered(_ number: Int) -> UUIDValue {
+        UUIDValue("00000000-0000-0000-0000-00000000000\(number)")!
+    }
+}
