@@ -45,7 +45,7 @@ struct SchemaOpening {
             case .reset: try reset()
             }
         }
-        store.announceCommit()
+        store.wakeOthers()
     }
 
     private var wanted: [ClassSchema] { store.configuration.schema ?? [] }
@@ -176,7 +176,7 @@ extension Store {
     /// Throws `invalid_argument` for a file that does not exist or has no schema yet, and what opening
     /// a file may throw.
     public static func schemaVersion(atPath path: String) throws -> UInt64 {
-        let file = try FileOpening.open(StoreConfiguration(.file(path), isReadOnly: true))
+        let file = try FileOpening.open(StoreConfiguration(.file(path), isReadOnly: true), nil)
         defer { file.close() }
         let snapshot = try StoreError.wrapping { () throws(StorageError) in try Snapshot(file) }
         defer { snapshot.close() }
