@@ -94,12 +94,3 @@ extension Double {
             ? "\(tenths / 10).\(tenths % 10) %" : "\((tenths + 5) / 10) %"
     }
 }
-
-extension Double {
-    /// A share of 1 as whole per cent, or with a digit where it is small.
-    fileprivate var percentage: String {
-        let tenths = Int((self * 1000).rounded())
-        return tenths < 100 && tenths % 10 != 0
-            ? "\(tenths / 10).\(tenths % 10) %" : "\((tenths + 5) / 10) %"
-    }
-}
