@@ -225,9 +225,9 @@ public final class Environment: Sendable {
     ///
     /// The copy appears when it is whole. Throws `exists`, `inUse`, `diskFull`, `permission`, `notFound`.
     package func copyCompacted(
-        to destination: String, versionTable: TableName, isReplacing: Bool = false
+        to destination: String, versions: VersionPlace, isReplacing: Bool = false
     ) throws(StorageError) {
-        let copy = FileCopy(destination: destination, versionTable: versionTable)
+        let copy = FileCopy(destination: destination, versions: versions)
         guard isReplacing, access(destination, F_OK) == 0 else {
             return try copy.make(of: pointer, isReplacing: isReplacing)
         }

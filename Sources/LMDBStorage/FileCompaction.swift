@@ -16,15 +16,15 @@ package enum FileCompaction {
     ///
     /// Throws `inUse`, `diskFull`, `permission`, `notFound`, `notAStore`; the file is as it was then.
     package static func compact(
-        path: String, versionTable: TableName
+        path: String, versions: VersionPlace
     ) throws(StorageError) -> (before: Int, after: Int) {
         try EnvironmentRegistry.excluding(path) { () throws(StorageError) in
-            try replace(path, versionTable)
+            try replace(path, versions)
         }
     }
 
     private static func replace(
-        _ path: String, _ versionTable: TableName
+        _ path: String, _ versions: VersionPlace
     ) throws(StorageError) -> (before: Int, after: Int) {
         let lock = try FileLock(of: path)
         defer { lock.release() }
@@ -42,7 +42,7 @@ package enum FileCompaction {
         guard before > 0 else { return (0, 0) }
         let environment = try RawEnvironment(path, named: path)
         do throws(StorageError) {
-            try FileCopy(destination: path, versionTable: versionTable)
+            try FileCopy(destination: path, versions: versions)
                 .make(of: environment.pointer, mode: status.st_mode & 0o7777, isReplacing: true)
         } catch {
             environment.close()

@@ -6,6 +6,24 @@ import CLMDB
     import Darwin
 #endif
 
+/// Where a file says what its newest version is: the greatest key of a table, or what stands under a name beside the
+/// names of the tables, whichever is greater.
+package struct VersionPlace: Sendable {
+    let table: TableName
+    let name: String
+    let newest: @Sendable (UnsafeRawBufferPointer) -> UInt64?
+
+    /// `newest` reads what stands under the name.
+    package init(
+        table: TableName, name: String,
+        newest: @escaping @Sendable (UnsafeRawBufferPointer) -> UInt64?
+    ) {
+        self.table = table
+        self.name = name
+        self.newest = newest
+    }
+}
+
 /// Makes compact copies of files that appear under their names only when they are whole and on the device.
 ///
 /// A copy is another file with the same content: its version, too, is that of the original, which LMDB alone would
@@ -13,8 +31,8 @@ import CLMDB
 struct FileCopy {
     /// The path that the copy gets in the end.
     let destination: String
-    /// A table whose greatest key is the newest version.
-    let versionTable: TableName
+    /// Where the copy says what its version is.
+    let versions: VersionPlace
 
     private static let metaOffset = FileHeader.pageHeaderSize
 
@@ -61,7 +79,7 @@ struct FileCopy {
         if let version = try newestVersion(temporary) { try number(descriptor, version) }
     }
 
-    /// The greatest key of the version table in the copy.
+    /// The version that the copy's content says.
     private func newestVersion(_ path: String) throws(StorageError) -> UInt64? {
         let environment = try RawEnvironment(path, named: destination)
         defer { environment.close() }
@@ -70,9 +88,16 @@ struct FileCopy {
             mdb_txn_begin(environment.pointer, nil, UInt32(MDB_RDONLY), &transaction),
             "mdb_txn_begin", destination)
         defer { mdb_txn_abort(transaction) }
+        let greatest = try greatestKey(transaction)
+        let named = try namedVersion(transaction)
+        guard let greatest else { return named }
+        return max(greatest, named ?? 0)
+    }
+
+    private func greatestKey(_ transaction: OpaquePointer?) throws(StorageError) -> UInt64? {
         var table: UInt32 = 0
         let code = mdb_dbi_open(
-            transaction, versionTable.name, UInt32(MDB_INTEGERKEY), &table)
+            transaction, versions.table.name, UInt32(MDB_INTEGERKEY), &table)
         if code == MDB_NOTFOUND { return nil }
         try check(code, "mdb_dbi_open", destination)
         var cursor: OpaquePointer?
@@ -84,6 +109,19 @@ struct FileCopy {
             return nil
         }
         return key.mv_data.loadUnaligned(as: UInt64.self)
+    }
+
+    private func namedVersion(_ transaction: OpaquePointer?) throws(StorageError) -> UInt64? {
+        var names: UInt32 = 0
+        try check(mdb_dbi_open(transaction, nil, 0, &names), "mdb_dbi_open", destination)
+        var value = MDB_val()
+        let code = Array(versions.name.utf8).withUnsafeBytes { bytes in
+            var key = MDB_val(bytes)
+            return mdb_get(transaction, names, &key, &value)
+        }
+        if code == MDB_NOTFOUND { return nil }
+        try check(code, "mdb_get", destination)
+        return versions.newest(UnsafeRawBufferPointer(value))
     }
 
     /// Gives the copy its version: the meta page that the version's parity names describes it, the other one the

@@ -1,6 +1,7 @@
-import ColumnStorage
 import LMDBStorage
 import Testing
+
+@testable import ColumnStorage
 
 @Suite struct RemovalTests {
     private let file = TemporaryFolder()
@@ -38,6 +39,9 @@ import Testing
         count += try reader.handle.statistics(file.tables.values).entries
         count += try reader.handle.statistics(file.tables.leaves(of: table.id)).entries
         count += try reader.handle.statistics(file.tables.indexes(of: table.id)).entries
+        try RecentNodes.read(reader.handle).forEach { home, _, _ in
+            if home == .tail { count += 1 }
+        }
         reader.end()
         return count
     }

@@ -84,7 +84,11 @@ import Testing
             head.keyBound = 1201
             head.count = 7
             head.hasTailRows = true
-            try head.write(people.id, in: handle, tables.tail)
+            let recent = RecentNodeBuffer()
+            head.write(
+                to: try recent.reserve(
+                    .tail, TableHead.key(people.id), count: TableHead.size, tables, in: handle))
+            try recent.store(in: handle)
         }
         try expect("presence bitmap of cluster 1") { handle, tables in
             let key = LeafKey(people.id, cluster: 1, slot: 0).rawValue
@@ -179,10 +183,15 @@ import Testing
             }
         }
         let faults = try faults { handle, tables in
-            let cursor = try handle.cursor(tables.history)
-            let last = try #require(try cursor.last())
-            let key = last.integerKey
-            try [0, 0, 0, 0, 255, 255, 255].withUnsafeBytes { try cursor.put(key, $0) }
+            var last: UInt64 = 0
+            try RecentNodes.read(handle).forEach { home, version, _ in
+                if home == .history { last = max(last, version) }
+            }
+            #expect(last > 0)
+            let recent = RecentNodeBuffer()
+            let place = try recent.reserve(.history, last, count: 7, tables, in: handle)
+            place.copyBytes(from: [0, 0, 0, 0, 255, 255, 255])
+            try recent.store(in: handle)
         }
         #expect(faults.contains { $0.what.contains("change set") }, "\(faults)")
     }

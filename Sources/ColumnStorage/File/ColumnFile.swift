@@ -159,7 +159,7 @@ public final class ColumnFile: Sendable {
         to destination: String, isReplacing: Bool = false
     ) throws(StorageError) {
         try lease().environment.copyCompacted(
-            to: destination, versionTable: FileTables.history, isReplacing: isReplacing)
+            to: destination, versions: FileTables.versions, isReplacing: isReplacing)
     }
 
     /// Puts a compact copy in a file's place; its size in bytes before and after.
@@ -167,7 +167,7 @@ public final class ColumnFile: Sendable {
     /// Throws `inUse` if anybody has it open, `diskFull`, `permission`, `notFound`, `notAStore`; the
     /// file is as it was then.
     public static func compact(path: String) throws(StorageError) -> (before: Int, after: Int) {
-        try FileCompaction.compact(path: path, versionTable: FileTables.history)
+        try FileCompaction.compact(path: path, versions: FileTables.versions)
     }
 
     /// How many bytes the file has, and how many of them its newest version uses.

@@ -45,6 +45,15 @@ package struct FileTables: Sendable {
     /// The table whose greatest key is the newest version.
     static let history = TableName("history", .integers)
 
+    /// Where a file says what its newest version is.
+    static let versions = VersionPlace(table: history, name: "\(RecentNodes.name)") { bytes in
+        var newest: UInt64?
+        RecentNodes(bytes)?.forEach { home, key, _ in
+            if home == .history { newest = max(newest ?? 0, key) }
+        }
+        return newest
+    }
+
     static var names: [TableName] {
         [
             TableName("meta", .bytes), history,

@@ -42,6 +42,9 @@ extension Snapshot {
                 entry = try cursor.next()
             }
         }
+        source.recent.forEach { home, version, _ in
+            if home == .history { versions.append(version) }
+        }
         for (place, number) in versions.enumerated() {
             if place > 0, number != versions[place - 1] + 1 {
                 faults.add(FileFault("the history misses versions before \(number)"))

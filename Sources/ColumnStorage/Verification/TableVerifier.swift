@@ -23,7 +23,7 @@ struct TableVerifier {
     }
 
     func run() throws(StorageError) {
-        try verifyHead()
+        verifyHead()
         try verifyLeaves()
         try verifyTail()
         verifyCount()
@@ -50,8 +50,8 @@ struct TableVerifier {
         }
     }
 
-    private func verifyHead() throws(StorageError) {
-        guard let bytes = try transaction.get(tables.tail, TableHead.key(definition.id)),
+    private func verifyHead() {
+        guard let bytes = reader.source.tailNode(TableHead.key(definition.id)),
             TableHead(bytes) == nil
         else { return }
         fault("the head of the table makes no sense")
@@ -108,20 +108,31 @@ struct TableVerifier {
 
     private func verifyTail() throws(StorageError) {
         let layout = RowLayout(definition)
-        let first = Int64(reader.tailCluster * Cluster.rows)
+        let keys = TableHead.key(definition.id, 0)..<TableHead.key(definition.id)
         let cursor = try transaction.cursor(tables.tail)
-        var entry = try cursor.setRange(TableHead.key(definition.id, 0))
-        let end = TableHead.key(definition.id)
-        while let found = entry, found.integerKey < end, !faults.isFull {
-            let key = ObjectKey(Int64(found.integerKey - TableHead.key(definition.id, 0)))
-            if !reader.hasTailRows {
-                fault("a row waits that the head knows nothing of", nil, key)
-            } else if key.rawValue < first || key.rawValue >= reader.keyBound {
-                fault("a waiting row is not of the newest cluster", nil, key)
-            } else if !layout.isWhole(found.value) {
-                fault("a waiting row makes no sense", nil, key)
-            }
+        var entry = try cursor.setRange(keys.lowerBound)
+        while let found = entry, found.integerKey < keys.upperBound, !faults.isFull {
+            verifyWaiting(found.integerKey - keys.lowerBound, found.value, layout)
             entry = try cursor.next()
+        }
+        reader.source.recent.forEach { home, key, node in
+            if home == .tail && keys.contains(key) {
+                verifyWaiting(key - keys.lowerBound, node, layout)
+            }
+        }
+    }
+
+    private func verifyWaiting(
+        _ number: UInt64, _ node: UnsafeRawBufferPointer, _ layout: RowLayout
+    ) {
+        let key = ObjectKey(Int64(number))
+        let first = Int64(reader.tailCluster * Cluster.rows)
+        if !reader.hasTailRows {
+            fault("a row waits that the head knows nothing of", nil, key)
+        } else if key.rawValue < first || key.rawValue >= reader.keyBound {
+            fault("a waiting row is not of the newest cluster", nil, key)
+        } else if !layout.isWhole(node) {
+            fault("a waiting row makes no sense", nil, key)
         }
     }
 

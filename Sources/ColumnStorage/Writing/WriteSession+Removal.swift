@@ -45,8 +45,7 @@ extension WriteSession {
         try removeEntries(
             reader.leaves, from: LeafKey(table, cluster: 0, slot: 0).rawValue,
             through: UInt64(table.rawValue) << 48 | (1 << 48 - 1))
-        try removeEntries(
-            file.tables.tail, from: TableHead.key(table, 0), through: TableHead.key(table))
+        try removeTail(TableHead.key(table, 0)..<TableHead.key(table) + 1)
         snapshot.source.definitions[table] = empty
         reader.configure(empty)
     }
