@@ -9,7 +9,8 @@ let strict: [SwiftSetting] =
 let safe: [SwiftSetting] =
     strict + [.strictMemorySafety(), .treatWarning("StrictMemorySafety", as: .error)]
 
-/// The few modules where pointers live: LMDBStorage, ColumnStorage, Decimals, EventLoops, LuaHost and LineEditing.
+/// The few modules where pointers live: LMDBStorage, ColumnStorage, DataFormats, Decimals, EventLoops, LuaHost and
+/// LineEditing.
 let unsafeZone: [SwiftSetting] = strict
 
 let package = Package(
