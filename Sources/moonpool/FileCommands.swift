@@ -16,7 +16,7 @@ struct CompactCommand: ParsableCommand {
     var store: String
 
     func run() throws {
-        let size = try FileReport.of { try StoreFiles.compact(store) }
+        let size = try CommandFailure.shown { try StoreFiles.compact(store) }
         ProcessServices.writeOutput(
             "\(store): \(FileReport.size(size.before)) → \(FileReport.size(size.after))\n")
     }
@@ -42,7 +42,7 @@ struct BackupCommand: ParsableCommand {
     var force = false
 
     func run() throws {
-        try FileReport.of { try StoreFiles.backup(store, to: file, isReplacing: force) }
+        try CommandFailure.shown { try StoreFiles.backup(store, to: file, isReplacing: force) }
         let size = ProcessServices.size(of: file).map { ": \(FileReport.size($0))" } ?? ""
         ProcessServices.writeOutput("\(store) → \(file)\(size)\n")
     }
@@ -50,16 +50,6 @@ struct BackupCommand: ParsableCommand {
 
 /// What the commands say of files.
 enum FileReport {
-    /// Runs the work; an error is a line and exit code 1.
-    static func of<Result>(_ work: () throws -> Result) throws -> Result {
-        do {
-            return try work()
-        } catch let error as StoreError {
-            ProcessServices.writeError("moonpool: \(error.message)\n")
-            throw ExitCode(1)
-        }
-    }
-
     /// `12.3 MiB`.
     static func size(_ bytes: Int) -> String {
         guard bytes >= 1 << 20 else { return "\((bytes + 1023) >> 10) KiB" }
