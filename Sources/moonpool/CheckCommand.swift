@@ -1,6 +1,6 @@
 import ArgumentParser
 import EventLoops
-import ScriptHost
+import ObjectStore
 
 /// `moonpool check STORE`: looks at every part of a store.
 struct CheckCommand: ParsableCommand {
@@ -16,22 +16,21 @@ struct CheckCommand: ParsableCommand {
     var store: String
 
     func run() throws {
-        let check: StoreCheck
-        do {
-            check = try StoreCheck(path: store)
-        } catch {
-            ProcessServices.writeError("moonpool: \(error)\n")
-            ProcessServices.exit(1)
+        try CommandFailure.shown {
+            let opened = try CommandStore.open(store, isReadOnly: true)
+            defer { opened.close() }
+            let faults = try opened.verify()
+            guard faults.isEmpty else {
+                for fault in faults { ProcessServices.writeOutput("\(fault)\n") }
+                throw StoreError(
+                    .fileCorrupt,
+                    "'\(store)' is damaged; export what can be read, or go back to a backup")
+            }
+            let classes = opened.schema.classes
+            let objects = try classes.reduce(0) { try $0 + opened.objects($1.name).count() }
+            ProcessServices.writeOutput(
+                "\(store) is sound: \(classes.count) class\(classes.count == 1 ? "" : "es"), "
+                    + "\(objects) object\(objects == 1 ? "" : "s")\n")
         }
-        guard check.faults.isEmpty else {
-            for fault in check.faults { ProcessServices.writeOutput(fault + "\n") }
-            ProcessServices.writeError(
-                "moonpool: '\(store)' is damaged; export what can be read, or go back to a backup\n"
-            )
-            ProcessServices.exit(1)
-        }
-        let classes = check.classCount == 1 ? "1 class" : "\(check.classCount) classes"
-        let objects = check.objectCount == 1 ? "1 object" : "\(check.objectCount) objects"
-        ProcessServices.writeOutput("\(store) is sound: \(classes), \(objects)\n")
     }
 }
