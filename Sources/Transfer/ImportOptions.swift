@@ -27,7 +27,7 @@ public struct ImportReport: Sendable, Equatable {
     public var updated = 0
     /// Rows that were left out, with the first reasons.
     public var rejected = 0
-    /// Line and reason of the first rows that were left out, at most ten.
+    /// Line and reason of the first rows, and links, that were left out, at most ten.
     public var reasons: [String] = []
     /// Classes that the import created, with the types found for their properties.
     public var newClasses: [String] = []

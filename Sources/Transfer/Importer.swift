@@ -51,7 +51,7 @@ public final class Importer {
         if !isNested { try store.beginWrite() }
         do {
             try readRows(path, format)
-            try links.finish()
+            try settleLinks(isNested: isNested)
             if !isNested { try finishWrite() }
             try rejects?.finish()
         } catch {
@@ -60,6 +60,24 @@ public final class Importer {
         }
         progress?(rows, 1)
         return report
+    }
+
+    /// Deals with links to what never came: all or nothing gives up, else the links are left out and told.
+    private func settleLinks(isNested: Bool) throws {
+        let missing = links.missing
+        guard let first = missing.first else { return }
+        let more = missing.count > 1 ? " (and \(missing.count - 1) more such links)" : ""
+        let fault = FormatError(line: first.line, first.reason + more)
+        guard rejects != nil || options.batch != nil else { throw fault }
+        for link in missing { try links.delete(link.object) }
+        guard rejects != nil else {
+            // The batches before stay; what is nobody's does not.
+            if !isNested { try finishWrite() }
+            throw fault
+        }
+        for link in missing {
+            try reject(link.line, link.reason + "; the link was left out", row: "")
+        }
     }
 
     private func finishWrite() throws {
@@ -107,19 +125,25 @@ public final class Importer {
     /// Takes one row: `decode` makes its values, or nil for what is no row; `line` and `text` are for the report of a bad
     /// one.
     func take(line: Int, text: () -> String, decode: () throws -> DecodedRow?) throws {
+        links.startRow()
         do {
             guard let row = try decode() else { return }
             try store(row)
         } catch let error where isRowFault(error) {
             let reason = Self.reason(error)
-            guard let rejects else { throw FormatError(line: line, reason) }
+            guard rejects != nil else { throw FormatError(line: line, reason) }
+            try links.abandonRow()
             report.rejected += 1
-            if report.reasons.count < 10 { report.reasons.append("line \(line): \(reason)") }
-            try rejects.add(line: line, reason: reason, row: text())
+            try reject(line, reason, row: text())
         }
         rows += 1
         if rows % 4096 == 0 { progress?(rows, part()) }
         try endBatch()
+    }
+
+    private func reject(_ line: Int, _ reason: String, row: String) throws {
+        if report.reasons.count < 10 { report.reasons.append("line \(line): \(reason)") }
+        try rejects?.add(line: line, reason: reason, row: row)
     }
 
     /// The value of a link to the object with this primary key, which may come later.

@@ -13,8 +13,30 @@ struct LinkTable {
     private var pending: [Name: (key: ObjectKey, line: Int)] = [:]
     /// The objects of classes without primary key, by the numbers that the file has for them.
     private var numbered: [Name: ObjectKey] = [:]
+    /// What was made for the links of the row that is being read.
+    private var madeInRow: [Name] = []
+
+    /// A link to an object that never came.
+    struct Missing {
+        let object: ObjectReference
+        let line: Int
+        let reason: String
+    }
 
     init(_ store: Store) { self.store = store }
+
+    /// Begins the next row.
+    mutating func startRow() { madeInRow.removeAll(keepingCapacity: true) }
+
+    /// The row was left out: nobody links to what was made for it.
+    mutating func abandonRow() throws {
+        for name in madeInRow {
+            numbered[name] = nil
+            guard let made = pending.removeValue(forKey: name) else { continue }
+            try delete(ObjectReference(table: name.table, key: made.key))
+        }
+        startRow()
+    }
 
     /// A link to the object with this primary key.
     mutating func object(_ key: Value, _ target: ClassSchema, _ line: Int) throws -> Value {
@@ -26,7 +48,7 @@ struct LinkTable {
             row.values[position] = key
         }
         let made = try make(row)
-        pending[Name(table: target.table, key: key)] = (made, line)
+        wait(for: Name(table: target.table, key: key), made, line)
         return .object(ObjectReference(table: target.table, key: made))
     }
 
@@ -38,7 +60,7 @@ struct LinkTable {
         }
         let made = try make(DecodedRow(target))
         numbered[name] = made
-        pending[name] = (made, line)
+        wait(for: name, made, line)
         return .object(ObjectReference(table: target.table, key: made))
     }
 
@@ -55,14 +77,26 @@ struct LinkTable {
         numbered[Name(table: classSchema.table, key: .int(number))] = key
     }
 
-    /// Throws when something was linked to and never came.
-    func finish() throws {
-        guard let (name, first) = pending.min(by: { $0.value.line < $1.value.line }) else { return }
-        let target = store.view.schema.find(table: name.table)?.name ?? "object"
-        throw FormatError(
-            line: first.line,
-            "links to \(target) \(name.key.summary), which is neither in the file nor in the store"
-                + (pending.count > 1 ? " (and \(pending.count - 1) more such links)" : ""))
+    /// What was linked to and never came, in the order of the lines that did so first.
+    var missing: [Missing] {
+        pending.map { name, made in
+            let target = store.view.schema.find(table: name.table)?.name ?? "object"
+            return Missing(
+                object: ObjectReference(table: name.table, key: made.key), line: made.line,
+                reason: "links to \(target) \(name.key.summary), which is neither in the file nor "
+                    + "in the store")
+        }.sorted { $0.line < $1.line }
+    }
+
+    /// Deletes an object that was made for who links to it; their links become nil.
+    func delete(_ object: ObjectReference) throws {
+        guard let live = store.object(object) else { return }
+        try store.delete(live)
+    }
+
+    private mutating func wait(for name: Name, _ made: ObjectKey, _ line: Int) {
+        pending[name] = (made, line)
+        madeInRow.append(name)
     }
 
     /// An object whose values are yet to come: what is required is zero until then.

@@ -73,6 +73,43 @@ import Transfer
         #expect(rejects[1].contains("\"row\":\"{\\\"id\\\": 3, \\\"name\\\":\""))
     }
 
+    @Test func `what only a row that was left out links to is not made`() throws {
+        let world = try TransferWorld(Self.dogs)
+        var options = dogOptions()
+        options.rejects = world.path("rejects.jsonl")
+        let report = try world.take(
+            "{\"id\": 1, \"owner\": \"Ann\", \"name\": 7}\n{\"id\": 2, \"name\": \"Max\"}",
+            as: "a.jsonl", options)
+        #expect(report.created == 1 && report.rejected == 1)
+        #expect(try world.store.objects("Person").count() == 0)
+    }
+
+    @Test func `links to what never comes are left out and told when bad rows are`() throws {
+        let world = try TransferWorld(Self.dogs)
+        var options = dogOptions()
+        options.rejects = world.path("rejects.jsonl")
+        let report = try world.take(
+            "{\"id\": 1, \"name\": \"Rex\", \"owner\": \"Ann\"}", as: "a.jsonl", options)
+        #expect(report.created == 1)
+        #expect(report.reasons.first?.contains("line 1: links to Person \"Ann\"") == true)
+        #expect(try world.store.objects("Person").count() == 0)
+        #expect(try world.values("Dog", "owner") == [.null])
+    }
+
+    @Test func `batches leave no object behind that was only linked to`() throws {
+        let world = try TransferWorld(Self.dogs)
+        var options = dogOptions()
+        options.batch = 1
+        let said = message {
+            try world.take(
+                "{\"id\": 1, \"name\": \"Rex\", \"owner\": \"Ann\"}\n{\"id\": 2, \"name\": \"Max\"}",
+                as: "a.jsonl", options)
+        }
+        #expect(said.contains("line 1: links to Person \"Ann\""))
+        #expect(try world.store.objects("Dog").count() == 2)
+        #expect(try world.store.objects("Person").count() == 0)
+    }
+
     @Test func `updates by primary key when asked to`() throws {
         let world = try TransferWorld(Self.dogs)
         var options = dogOptions()
