@@ -98,7 +98,7 @@ public struct IntSet: Sendable, Hashable {
         let span = UInt64(bitPattern: last &- first)
         if slots.isEmpty {
             return bits.withUnsafeBufferPointer { bits in
-                IntSet.each(among) { row in
+                among.keeping { row in
                     let place = UInt64(bitPattern: leaf.int(row) &- offset &- first)
                     guard place <= span else { return 0 }
                     return bits[Int(truncatingIfNeeded: place &>> 6)] &>> (place & 63) & 1
@@ -107,7 +107,7 @@ public struct IntSet: Sendable, Hashable {
         }
         let mask = slots.count - 1
         return slots.withUnsafeBufferPointer { slots in
-            IntSet.each(among) { row in
+            among.keeping { row in
                 let value = leaf.int(row) &- offset
                 guard UInt64(bitPattern: value &- first) <= span, value != empty else { return 0 }
                 var place = IntSet.slot(of: value, shift)
@@ -125,28 +125,10 @@ public struct IntSet: Sendable, Hashable {
         if leaf.encoding == LeafEncoding.constant {
             return contains(RealSet.pattern(leaf.minimumDouble)) ? among : .zero
         }
-        return IntSet.each(among) { row in
+        return among.keeping { row in
             let value = isFloat ? Double(leaf.float(row)) : leaf.double(row)
             return contains(RealSet.pattern(value)) ? 1 : 0
         }
-    }
-
-    @inline(__always)
-    private static func each(_ among: ClusterBits, _ test: (Int) -> UInt64) -> ClusterBits {
-        var result = ClusterBits.zero
-        var word = 0
-        while word < 8 {
-            var rest = among[word]
-            var found: UInt64 = 0
-            while rest != 0 {
-                let bit = rest.trailingZeroBitCount
-                rest &= rest &- 1
-                found |= test(word &<< 6 &+ bit) &<< UInt64(truncatingIfNeeded: bit)
-            }
-            result[word] = found
-            word &+= 1
-        }
-        return result
     }
 }
 

@@ -116,7 +116,7 @@ private enum LinkKernels {
     ) -> ClusterBits {
         let payload = leaf.payload
         let least = leaf.minimum
-        return each(among) { row in
+        return among.keeping { row in
             let offset = payload.loadUnaligned(
                 fromByteOffset: row &* MemoryLayout<T>.size, as: T.self)
             return bit(least &+ Int64(truncatingIfNeeded: offset), words)
@@ -126,24 +126,6 @@ private enum LinkKernels {
     static func anyRows(
         of leaf: Leaf, _ words: UnsafeRawBufferPointer, _ among: ClusterBits
     ) -> ClusterBits {
-        each(among) { bit(leaf.int($0), words) }
-    }
-
-    @inline(__always)
-    private static func each(_ among: ClusterBits, _ test: (Int) -> UInt64) -> ClusterBits {
-        var result = ClusterBits.zero
-        var word = 0
-        while word < 8 {
-            var rest = among[word]
-            var found: UInt64 = 0
-            while rest != 0 {
-                let bit = rest.trailingZeroBitCount
-                rest &= rest &- 1
-                found |= test(word &<< 6 &+ bit) &<< UInt64(truncatingIfNeeded: bit)
-            }
-            result[word] = found
-            word &+= 1
-        }
-        return result
+        among.keeping { bit(leaf.int($0), words) }
     }
 }

@@ -58,6 +58,25 @@ extension SIMD8<UInt64> {
         self[index &>> 6] &= ~(1 &<< UInt64(truncatingIfNeeded: index & 63))
     }
 
+    /// The rows of the set for which a test gives 1 and not 0.
+    @inline(__always)
+    func keeping(_ test: (Int) -> UInt64) -> ClusterBits {
+        var result = ClusterBits.zero
+        var word = 0
+        while word < 8 {
+            var rest = self[word]
+            var found: UInt64 = 0
+            while rest != 0 {
+                let bit = rest.trailingZeroBitCount
+                rest &= rest &- 1
+                found |= test(word &<< 6 &+ bit) &<< UInt64(truncatingIfNeeded: bit)
+            }
+            result[word] = found
+            word &+= 1
+        }
+        return result
+    }
+
     /// Calls `body` with every row of the set, ascending.
     @inlinable @inline(__always)
     public func forEachRow<Failure: Error>(

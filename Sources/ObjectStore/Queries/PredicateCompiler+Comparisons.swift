@@ -116,7 +116,7 @@ extension PredicateCompiler {
         }
     }
 
-    private func isComparable(_ left: PredicateOperand, _ right: PredicateOperand) -> Bool {
+    func isComparable(_ left: PredicateOperand, _ right: PredicateOperand) -> Bool {
         if left.type.isComparable(with: right.type) { return true }
         // Lua has no other way to write a flag as a number than 0 and 1.
         for (side, other) in [(left, right), (right, left)] where side.type == .value(.bool) {
@@ -125,7 +125,7 @@ extension PredicateCompiler {
         return false
     }
 
-    private func mismatch(
+    func mismatch(
         _ left: PredicateOperand, _ right: PredicateOperand, _ range: Range<Int>
     ) -> QueryFault {
         QueryFault(
@@ -165,7 +165,7 @@ extension PredicateCompiler {
     }
 
     /// A comparison of a path with a constant, as a test of the path's values.
-    private func test(
+    func test(
         _ operation: PredicateOperator, _ path: PredicateOperand, _ constant: Scalar,
         _ right: PredicateOperand, _ folding: TextFolding
     ) throws(QueryFault) -> ValueTest {
@@ -251,7 +251,7 @@ extension PredicateCompiler {
     }
 
     /// A constant for a decimal column: the decimal that a number is written as.
-    private static func decimal(_ constant: Scalar) -> Scalar {
+    static func decimal(_ constant: Scalar) -> Scalar {
         constant.decimal.map(Scalar.decimal) ?? constant
     }
 
@@ -314,98 +314,5 @@ extension PredicateCompiler {
         case .always: return .intBetween(least, .max)
         default: return .never
         }
-    }
-
-    private func member(
-        _ left: PredicateOperand, _ right: PredicateOperand, _ folding: TextFolding,
-        _ syntax: ComparisonSyntax
-    ) throws(QueryFault) -> any PredicateNode {
-        guard !folding.isNeeded else {
-            throw QueryFault("'in' takes no options such as [c]", at: syntax.operatorRange)
-        }
-        if case .list(let members) = right.form {
-            if left.isBacklinks, members.contains(where: { $0.value == .null }) {
-                throw QueryFault(
-                    "\(left.description) is never nil; compare its '@count' with 0", at: left.range)
-            }
-            if case .path(let path) = left.form {
-                return node(path, left, PredicateCompiler.membershipTest(left.type, members))
-            }
-            let comparable = members.filter { left.type.isComparable(with: $0.type) }
-            return membership(left, comparable.map(\.value), isRange: false)
-        }
-        guard right.isToMany else {
-            throw QueryFault(
-                "'in' needs a list such as {1, 2} or a list property, found \(right.description)",
-                at: right.range)
-        }
-        if case .path(let path) = right.form, case .constant(let value) = left.form {
-            return node(path, right, try test(.equal, right, value, left, folding))
-        }
-        guard isComparable(left, right),
-            let first = left.expression(comparedWith: right),
-            let second = right.expression(comparedWith: left)
-        else { throw mismatch(left, right, syntax.operatorRange) }
-        return ComparisonNode(
-            left: first, right: second, operation: .memberOf, folding: folding,
-            quantifier: right.quantifier ?? left.quantifier ?? .any,
-            quantifiesRight: right.quantifier != nil)
-    }
-
-    private func membership(
-        _ operand: PredicateOperand, _ members: [Scalar], isRange: Bool
-    ) -> any PredicateNode {
-        guard let expression = operand.expression else { return ConstantNode(value: false) }
-        let node = MembershipNode(
-            operand: expression, quantifier: operand.quantifier ?? .any, members: members,
-            isRange: isRange)
-        guard operand.isConstant else { return node }
-        return ConstantNode(value: node.matches(BoundTables(), ObjectKey(rawValue: 0)))
-    }
-
-    /// A list of constants as a test; members of another type match nothing.
-    private static func membershipTest(
-        _ type: OperandType, _ members: [(value: Scalar, type: OperandType)]
-    ) -> ValueTest {
-        let matchesNull = members.contains { $0.value == .null }
-        if type.isMixed {
-            let values = members.filter { $0.value != .null }.map {
-                Scalar(mixed: $0.value, $0.type)
-            }
-            return ValueTest(form: .oneOf(values), matchesNull: matchesNull)
-        }
-        let values = members.filter { $0.type.isComparable(with: type) }.map(\.value)
-        let form: ValueTest.Form
-        switch type {
-        case .value(.int), .value(.date):
-            let numbers = values.compactMap { value -> Int64? in
-                if case .int(.equal, let number) = whole(.equal, value) { number } else { nil }
-            }
-            form = .intIn(IntSet(numbers))
-        case .value(.decimal):
-            form = .oneOf(values.filter { $0 != .null }.map(decimal))
-        case .value(.double) where values.contains { if case .decimal = $0 { true } else { false } }:
-            form = .oneOf(values.filter { $0 != .null })
-        case .value(.float), .value(.double):
-            form = .doubleIn(RealSet(values.filter { $0 != .null }.map { real($0, type) }))
-        case .value(.bool):
-            let flags = Set(values.filter { $0 != .null })
-            form =
-                flags.count == 2
-                ? .always : flags.isEmpty ? .never : .bool(flags.contains(.bool(true)))
-        case .object:
-            form = .links(
-                IntSet(
-                    values.compactMap {
-                        if case .link(let key) = $0 { key.rawValue } else { nil }
-                    }))
-        default:
-            form = .bytes(
-                .oneOf(
-                    BytesSet(
-                        values.compactMap { if case .bytes(let bytes) = $0 { bytes } else { nil } })
-                ))
-        }
-        return ValueTest(form: form, matchesNull: matchesNull)
     }
 }

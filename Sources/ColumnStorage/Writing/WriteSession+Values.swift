@@ -1,0 +1,145 @@
+// Setting single values of rows.
+extension WriteSession {
+    @inline(__always)
+    func place(_ key: ObjectKey) -> (cluster: Int, row: Int) {
+        let cluster = Int(key.rawValue) / Cluster.rows
+        return (cluster, Int(key.rawValue) - cluster * Cluster.rows)
+    }
+
+    /// The heap leaf and row to write a value to, marked as set.
+    @inline(__always)
+    private func target(
+        _ table: TableID, _ column: ColumnID, _ key: ObjectKey, _ kind: ColumnKind,
+        _ indexed: Int64? = nil, isNew: Bool = false
+    ) -> (leaf: HeapLeaf, row: Int) {
+        let overlay = overlay(table)
+        precondition(
+            overlay.reader.kind(of: column) == kind && key.rawValue >= 0
+                && (isNew || key.rawValue < overlay.reader.keyBound),
+            "no such row, or another kind of column")
+        if !overlay.reader.rowIndexes.isEmpty { noteChange(overlay, column, key) }
+        let (cluster, row) = place(key)
+        let leaf = overlay.heapLeaf(column.rawValue + 1, cluster)
+        // The index of a mixed column is kept by who sets its bytes.
+        if kind != .data, let index = overlay.reader.intIndexes[column.rawValue] {
+            // A row that this write has made has no entry before it is set for the first time.
+            let hadValue = leaf.marks.contains(row) || overlay.wasPresent(cluster, row)
+            var old: Int64?
+            if hadValue && !leaf.isNull(row) {
+                let word = leaf.word(row)
+                old = kind == .link ? (word == 0 ? nil : word - 1) : word
+            }
+            reindex(index, key, from: old, to: indexed)
+        }
+        leaf.mark(row)
+        return (leaf, row)
+    }
+
+    /// Sets an integer.
+    public func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, int value: Int64) {
+        let (leaf, row) = target(table, column, key, .int, value)
+        leaf.setNull(row, false)
+        leaf.setWord(row, UInt64(bitPattern: value))
+    }
+
+    /// Sets a boolean.
+    public func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, bool value: Bool) {
+        let (leaf, row) = target(table, column, key, .bool, value ? 1 : 0)
+        leaf.setNull(row, false)
+        leaf.setWord(row, value ? 1 : 0)
+    }
+
+    /// Sets a double.
+    public func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, double value: Double) {
+        let (leaf, row) = target(table, column, key, .double)
+        leaf.setNull(row, false)
+        leaf.setWord(row, value.bitPattern)
+    }
+
+    /// Sets a float.
+    public func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, float value: Float) {
+        let (leaf, row) = target(table, column, key, .float)
+        leaf.setNull(row, false)
+        leaf.setFloat(row, value)
+    }
+
+    /// Sets a link, or none.
+    public func set(
+        _ table: TableID, _ column: ColumnID, _ key: ObjectKey, link value: ObjectKey?
+    ) {
+        let (leaf, row) = target(table, column, key, .link, value?.rawValue)
+        leaf.setNull(row, false)
+        leaf.setWord(row, value.map { UInt64(bitPattern: $0.rawValue + 1) } ?? 0)
+    }
+
+    /// Sets a string, data or a fixed-size value.
+    public func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, bytes value: RawSpan) {
+        set(table, column, key, bytes: value, isNew: false)
+    }
+
+    /// `isNew`: the row is about to be added.
+    func set(
+        _ table: TableID, _ column: ColumnID, _ key: ObjectKey, bytes value: RawSpan, isNew: Bool
+    ) {
+        let overlay = overlay(table)
+        let kind = overlay.reader.kind(of: column) ?? .data
+        if overlay.reader.bytesIndex(column) != nil {
+            value.withUnsafeBytes {
+                reindexBytes(overlay, column, key, to: $0, isNew: isNew)
+            }
+        }
+        if kind == .data {
+            value.withUnsafeBytes { reindexMixed(overlay, column, key, to: $0, isNew: isNew) }
+        }
+        let (leaf, row) = target(table, column, key, kind, isNew: isNew)
+        leaf.setNull(row, false)
+        value.withUnsafeBytes { bytes in
+            switch kind {
+            case .string, .data:
+                let cluster = Int(key.rawValue) / Cluster.rows
+                leaf.setPointer(row, overlay.arena(cluster).copy(bytes))
+            case .bytes12, .bytes16:
+                let width = HeapLeaf.width(of: kind)
+                precondition(bytes.count == width, "wrong number of bytes")
+                if let source = bytes.baseAddress {
+                    (leaf.payload + width * row).copyMemory(from: source, byteCount: width)
+                }
+            default: preconditionFailure("not a column of bytes")
+            }
+        }
+    }
+
+    /// Sets a string, data or a fixed-size value.
+    public func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, bytes value: [UInt8]) {
+        set(table, column, key, bytes: value.span.bytes)
+    }
+
+    /// Sets a string.
+    public func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, string value: String) {
+        set(table, column, key, bytes: value.utf8Span.span.bytes)
+    }
+
+    /// Sets null; for a link, no link.
+    public func setNull(_ table: TableID, _ column: ColumnID, _ key: ObjectKey) {
+        let overlay = overlay(table)
+        let kind = overlay.reader.kind(of: column) ?? .int
+        reindexBytes(overlay, column, key, to: nil, isNew: false)
+        if kind == .data { reindexMixed(overlay, column, key, to: nil, isNew: false) }
+        let (leaf, row) = target(table, column, key, kind)
+        switch kind {
+        case .bool, .int, .double: leaf.setWord(row, 0)
+        case .link:
+            leaf.setWord(row, 0)
+            return
+        case .list: preconditionFailure("a list is never null")
+        case .float: leaf.setFloat(row, 0)
+        case .string, .data:
+            leaf.setPointer(row, UnsafeRawBufferPointer(start: nil, count: 0))
+        case .bytes12, .bytes16:
+            let width = HeapLeaf.width(of: kind)
+            (leaf.payload + width * row).initializeMemory(
+                as: UInt8.self, repeating: 0, count: width)
+        }
+        leaf.setNull(row, true)
+    }
+}
