@@ -34,8 +34,9 @@ struct DecimalNumberTests {
     @Test(
         "a binary number becomes the decimal that it is written as",
         arguments: [
-            (0.1, "0.1"), (12.3, "12.3"), (-2.5, "-2.5"), (5e-324, "5E-324"), (1e22, "1E+22"),
-            (9_007_199_254_740_993, "9007199254740992"), (.infinity, "Infinity"), (.nan, "NaN"),
+            (0.1, "0.1"), (12.3, "12.3"), (-2.5, "-2.5"), (.leastNonzeroMagnitude, "5E-324"),
+            (1e22, "1E+22"),
+            (9_007_199_254_740_992, "9007199254740992"), (.infinity, "Infinity"), (.nan, "NaN"),
             (1_152_921_504_606_846_976, "1152921504606846976"),
         ])
     func fromDouble(_ number: Double, _ text: String) {

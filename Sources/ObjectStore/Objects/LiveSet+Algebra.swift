@@ -8,7 +8,7 @@ extension LiveSet {
     /// Throws `type_mismatch` for a value that the set could not hold, `invalid_object` if the owner was
     /// deleted.
     public func union(_ others: [Value]) throws -> [Value] {
-        try order.normalized(try elements() + accepted(others)).map(value)
+        order.normalized(try elements() + accepted(others)).map(value)
     }
 
     /// The values of the set that are among the others, ordered.
