@@ -4,6 +4,7 @@
 
 static int resume_framed(lua_State *L, lua_State *co, int arguments, int *results) {
     host *h = host_of(L);
+    limits_charge(h, 100);  // what a fresh coroutine does before its first count is not seen otherwise
     if (!frame_enter(h, co)) return luaL_error(L, "not enough memory");
     int status = lua_resume(co, L, arguments, results);
     frame_leave(h);

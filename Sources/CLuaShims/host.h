@@ -37,13 +37,19 @@ typedef struct host {
     volatile sig_atomic_t depth;
     int capacity;
     shim_interrupt *interrupt;
+    struct time_watch *watch;
     _Atomic uint64_t run;    // id of the outermost run, 0 when idle
     _Atomic uint64_t stop;   // the run that shall stop
     uint64_t runs;
     volatile sig_atomic_t raised;  // the stop hook has raised in this run
     _Atomic bool catchable;        // the stop may be caught once
     int64_t warned_at;             // when it was raised for being caught; 0: not yet
-    int stop_value;
+    _Atomic int reason;            // why: SHIM_STOP_…
+    int stop_values[SHIM_STOP_REASONS];
+    // limits of each outermost run; 0: none
+    int64_t time_limit, instruction_limit;
+    int64_t instructions_left;
+    _Atomic int64_t deadline;      // of the run that is going on, on the monotonic clock; 0: none
     lua_CFunction xpcall;
     int main_levels;  // levels of the stack while the watched chunk is the innermost function
     // errors
@@ -78,7 +84,18 @@ static inline void passage_back(host *h, passage p) { h->current = p.current; h-
 // A Lua stack begins and ends to execute. False: no memory for the frame.
 int frame_enter(host *h, lua_State *L);
 void frame_leave(host *h);
+bool stop_asked(host *h);
+void stop_hook(lua_State *L, lua_Debug *ar);
+void stop_here(host *h, int reason);  // by the run itself; `stop_hook` raises
+bool interrupt_request(shim_interrupt *i, bool catchable, int reason, uint64_t only);  // only: this run; 0: any
+int64_t monotonic_now(void);
 void interrupt_setup(lua_State *L, host *h);
+// Limits: at the begin and end of an outermost run, and what a stack's hook is while nothing else is hooked.
+void limits_begin_run(host *h);
+void limits_end_run(host *h);
+void limits_charge(host *h, int64_t instructions);
+void limits_hook(host *h, lua_State *L);
+void limits_teardown(host *h);
 void interrupt_teardown(host *h);
 void coroutine_setup(lua_State *L);
 void class_setup(lua_State *L, host *h);

@@ -28,9 +28,7 @@ static atomic_bool previous_is_third;       // CallInfo's layout is the one `ste
 
 // ---- on the loop thread
 
-static void stop_hook(lua_State *L, lua_Debug *ar);
-
-static bool stop_asked(host *h) {
+bool stop_asked(host *h) {
     uint64_t run = atomic_load(&h->run);
     return run && atomic_load(&h->stop) == run;
 }
@@ -89,10 +87,15 @@ static void replace_handler(lua_State *L, host *h) {
     } while (step(L, &ar, ++level));
 }
 
-static int64_t now(void) {
+int64_t monotonic_now(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+static void give_back(host *h, frame *f) {
+    // A coroutine that was made while its maker was being stopped has inherited the stop hook, and had none of its own.
+    if (f->hook) lua_sethook(f->L, f->hook, f->mask, f->count); else limits_hook(h, f->L);
 }
 
 // Gives a stack the hook back that it had of its own.
@@ -100,28 +103,28 @@ static void disarm(host *h, lua_State *L) {
     frame *f = &h->frames[h->depth - 1];
     if (f->armed && f->L == L) {
         f->armed = 0;
-        lua_sethook(L, f->hook, f->mask, f->count);
+        give_back(h, f);
     } else {
-        lua_sethook(L, NULL, 0, 0);
+        limits_hook(h, L);
     }
 }
 
-static void stop_hook(lua_State *L, lua_Debug *ar) {
+void stop_hook(lua_State *L, lua_Debug *ar) {
     (void)ar;
     host *h = host_of(L);
     if (!stop_asked(h)) {  // a coroutine inherited the hook from a run that is over
-        lua_sethook(L, NULL, 0, 0);
+        limits_hook(h, L);
         return;
     }
     if (!h->raised && atomic_load(&h->catchable)) {
-        int64_t time = now();
+        int64_t time = monotonic_now();
         if (!h->warned_at || time - h->warned_at < grace) {
             bool first = !h->warned_at;
             disarm(h, L);
             if (!first) return;
             h->warned_at = time;
             replace_handler(L, h);
-            lua_rawgeti(L, LUA_REGISTRYINDEX, h->stop_value);
+            lua_rawgeti(L, LUA_REGISTRYINDEX, h->stop_values[atomic_load(&h->reason)]);
             lua_error(L);
         }
     }
@@ -137,7 +140,7 @@ static void stop_hook(lua_State *L, lua_Debug *ar) {
     }
     replace_handler(L, h);
     lua_sethook(L, stop_hook, LUA_MASKCOUNT, 1);
-    lua_rawgeti(L, LUA_REGISTRYINDEX, h->stop_value);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, h->stop_values[atomic_load(&h->reason)]);
     lua_error(L);
 }
 
@@ -153,16 +156,25 @@ static void begin_run(host *h) {
     h->warned_at = 0;
     atomic_store(&h->interrupt->thread, pthread_self());
     atomic_store(&h->run, ++h->runs);
+    limits_begin_run(h);
 }
 
 static void end_run(host *h) {
     uint64_t run = h->runs;
+    limits_end_run(h);
     atomic_store(&h->run, 0);
     if (atomic_load(&h->stop) != run) return;
     // A requester may be about to signal this thread: it does so under the lock, so after it the thread may end.
     pthread_mutex_lock(&h->interrupt->lock);
     pthread_cond_broadcast(&h->interrupt->ended);
     pthread_mutex_unlock(&h->interrupt->lock);
+}
+
+void stop_here(host *h, int reason) {
+    if (stop_asked(h) && !atomic_load(&h->catchable)) return;
+    atomic_store(&h->reason, reason);
+    atomic_store(&h->catchable, false);
+    atomic_store(&h->stop, atomic_load(&h->run));
 }
 
 int frame_enter(host *h, lua_State *L) {
@@ -193,7 +205,7 @@ void frame_leave(host *h) {
     frame *f = &h->frames[depth];
     h->depth = depth;
     atomic_signal_fence(memory_order_seq_cst);
-    if (f->armed && lua_gethook(f->L) == stop_hook) lua_sethook(f->L, f->hook, f->mask, f->count);
+    if (f->armed && lua_gethook(f->L) == stop_hook) give_back(h, f);
     running = f->outer;
     if (depth == 0) {
         end_run(h);
@@ -232,13 +244,22 @@ static void *repeat(void *argument) {
     return NULL;
 }
 
-bool shim_interrupt_request(shim_interrupt *i, bool catchable) {
+bool shim_interrupt_request(shim_interrupt *i, bool catchable, int32_t reason) {
+    return interrupt_request(i, catchable, reason, 0);
+}
+
+bool interrupt_request(shim_interrupt *i, bool catchable, int reason, uint64_t only) {
     pthread_mutex_lock(&i->lock);
     host *h = i->host;
     uint64_t run = h ? atomic_load(&h->run) : 0;
+    if (only && run != only) run = 0;
     if (run) {
-        // A request for certain is not weakened by a later one.
-        if (!catchable || atomic_load(&h->stop) != run) atomic_store(&h->catchable, catchable);
+        // A request for certain is neither weakened nor explained otherwise by a later one.
+        bool is_certain = atomic_load(&h->stop) == run && !atomic_load(&h->catchable);
+        if (!is_certain && (!catchable || atomic_load(&h->stop) != run)) {
+            atomic_store(&h->reason, reason);
+            atomic_store(&h->catchable, catchable);
+        }
         atomic_store(&h->stop, run);
         if (atomic_load(&h->run) != run) run = 0;  // it ended meanwhile, and may not have seen the request
     }
@@ -278,7 +299,9 @@ shim_interrupt *shim_interrupt_retain(lua_State *L) {
 void shim_interrupt_release(shim_interrupt *i) { release(i); }
 bool shim_is_running(lua_State *L) { return host_of(L)->depth > 0; }
 bool shim_stop_asked(lua_State *L) { return stop_asked(host_of(L)); }
-void shim_set_stop_value(lua_State *L) { lua_rawseti(L, LUA_REGISTRYINDEX, host_of(L)->stop_value); }
+void shim_set_stop_value(lua_State *L, int32_t reason) {
+    lua_rawseti(L, LUA_REGISTRYINDEX, host_of(L)->stop_values[reason]);
+}
 
 // ---- setup
 
@@ -309,11 +332,14 @@ void interrupt_setup(lua_State *L, host *h) {
     i->references = 1;
     i->host = h;
     h->interrupt = i;
-    lua_pushliteral(L, "interrupted");
-    h->stop_value = luaL_ref(L, LUA_REGISTRYINDEX);
+    for (int reason = 0; reason < SHIM_STOP_REASONS; reason++) {
+        lua_pushliteral(L, "interrupted");
+        h->stop_values[reason] = luaL_ref(L, LUA_REGISTRYINDEX);
+    }
 }
 
 void interrupt_teardown(host *h) {
+    limits_teardown(h);
     shim_interrupt *i = h->interrupt;
     if (!i) return;
     pthread_mutex_lock(&i->lock);

@@ -54,7 +54,7 @@ static int status_of(int status) {
 // Whatever `pcall` in the script made of it, a run in which the stop hook has raised is a stopped run.
 static int stopped(lua_State *L, host *h, int base) {
     lua_settop(L, base);
-    lua_rawgeti(L, LUA_REGISTRYINDEX, h->stop_value);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, h->stop_values[atomic_load(&h->reason)]);
     return SHIM_STOPPED;
 }
 

@@ -123,8 +123,11 @@ extension LuaState {
         return Int32(SHIM_RAISE)
     }
 
-    var stopError: LuaValue {
-        userdata(LuaErrorBox(LuaInterrupted(), position: ""), LuaErrorBox.declaration)
+    /// What a stop for this reason raises; made beforehand, because a hook cannot make it.
+    func setStopError(_ error: any Error, _ reason: Int) {
+        let L = stack
+        push(LuaErrorBox(error, position: ""), LuaErrorBox.declaration, on: L)
+        shim_set_stop_value(L, Int32(reason))
     }
 
     /// The value under which a script would catch this error: the raised value of a `LuaError`, else a userdata with

@@ -12,7 +12,7 @@ public struct LuaError: Error, Sendable, CustomStringConvertible {
         case memory
         /// Raised in a message handler or finalizer of its own.
         case handler
-        /// The run was stopped from outside.
+        /// The run was stopped from outside, or by one of its limits: see ``LuaError/limit``.
         case interrupted
         /// The state is closed.
         case closed
@@ -33,6 +33,8 @@ public struct LuaError: Error, Sendable, CustomStringConvertible {
 
     /// Whether a chunk that failed so may become valid if more text follows (`lua.c`'s rule for continued lines).
     public var isIncomplete: Bool { kind == .syntax && message.hasSuffix("<eof>") }
+    /// The limit that stopped the run, if one did.
+    public var limit: LuaLimitExceeded? { underlying as? LuaLimitExceeded }
     /// The message.
     public var description: String { message }
 

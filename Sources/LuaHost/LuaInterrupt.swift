@@ -26,7 +26,7 @@ public final class LuaInterrupt: @unchecked Sendable {
     /// Asks the run to stop; false when nothing is running.
     @discardableResult  // because often nobody cares whether there was something to stop
     public func request(_ force: Force = .certain) -> Bool {
-        shim_interrupt_request(handle, force == .catchable)
+        shim_interrupt_request(handle, force == .catchable, Int32(SHIM_STOP_INTERRUPT))
     }
 
     /// Whether a request has been made for a run that has not ended yet.

@@ -27,6 +27,8 @@ public final class LuaState {
     var methodSets: [ObjectIdentifier: [LuaReference]] = [:]
     /// Receives the warnings of `warn` and of failing finalizers, when they are switched on.
     public var onWarning: ((String) -> Void)?
+    /// Which files the functions that are given to the script may touch.
+    public var files = FileRights.all
     /// Called when a main chunk returns that is watched: see ``watchMainReturn()``.
     ///
     /// What neither its locals nor anything else reaches has just been collected; its locals are
@@ -37,8 +39,12 @@ public final class LuaState {
     ///
     /// Aborts when there is not even memory for an empty state.
     ///
-    /// `ignoresEnvironment` is `lua -E`: LUA_PATH and LUA_CPATH do not count.
-    public init(libraries: LuaLibraries = .all, ignoresEnvironment: Bool = false) {
+    /// `ignoresEnvironment` is `lua -E`: LUA_PATH and LUA_CPATH do not count. `isConfined` takes from the libraries what
+    /// could reach out of the state or go on when it is stopped: `dofile`, `loadfile` and binary chunks, `__gc`,
+    /// `string.dump`, and all of `os` but the time. The libraries should be ``LuaLibraries/confined`` then.
+    public init(
+        libraries: LuaLibraries = .all, isConfined: Bool = false, ignoresEnvironment: Bool = false
+    ) {
         home = LuaHome()
         var calls = shim_host_calls(
             release: { object in
@@ -66,8 +72,8 @@ public final class LuaState {
         main = state
         home.open(self)
         shim_open_libraries(state, libraries.rawValue, ignoresEnvironment)
-        push(stopError, on: state)
-        shim_set_stop_value(state)
+        if isConfined { shim_confine(state) }
+        setStopError(LuaInterrupted(), SHIM_STOP_INTERRUPT)
     }
 
     deinit { close() }

@@ -5,8 +5,10 @@ import LuaHost
 public struct ScriptConfiguration: Sendable {
     /// What the script is called: its thread is named `<name>-<uuid>`.
     public var name: String
-    /// Which of Lua's libraries it has.
-    public var libraries: LuaLibraries
+    /// What it may reach.
+    public var rights: ScriptRights
+    /// What it may take.
+    public var limits: ScriptLimits
     /// Whether `LUA_PATH`, `LUA_CPATH` and `LUA_INIT` count.
     public var usesEnvironment: Bool
     /// Whether the loop goes on when nothing is left to do, and an interrupt ends only the code that runs: for prompts.
@@ -19,18 +21,28 @@ public struct ScriptConfiguration: Sendable {
     ///
     /// Called on the script's thread.
     public var report: @Sendable (ScriptReport) -> Void
+    /// Where `print` writes, a line with its end at a time; nil for standard output.
+    ///
+    /// Called on the script's thread.
+    public var output: (@Sendable (String) -> Void)?
     /// The clock of its timers.
     public var clock: any LoopClock
 
-    /// Makes a configuration with the usual settings: all libraries, reports on standard error.
+    /// Makes a configuration with the usual settings: all rights, no limits, reports on standard error.
     public init(
-        name: String, libraries: LuaLibraries = .all, usesEnvironment: Bool = true,
+        name: String = "script", rights: ScriptRights = .all, limits: ScriptLimits = .none,
+        usesEnvironment: Bool = true,
         isInteractive: Bool = false, endsProcess: Bool = false, programName: String = "moonpool",
         clock: any LoopClock = SystemClock(),
-        report: @escaping @Sendable (ScriptReport) -> Void = { ProcessServices.writeError($0.text) }
+        report: @escaping @Sendable (ScriptReport) -> Void = {
+            ProcessServices.writeError($0.text)
+        },
+        output: (@Sendable (String) -> Void)? = nil
     ) {
         self.name = name
-        self.libraries = libraries
+        self.rights = rights
+        self.limits = limits
+        self.output = output
         self.usesEnvironment = usesEnvironment
         self.isInteractive = isInteractive
         self.endsProcess = endsProcess
@@ -38,4 +50,15 @@ public struct ScriptConfiguration: Sendable {
         self.clock = clock
         self.report = report
     }
+
+    /// For scripts of strangers: nothing outside of the script but these files, 64 MiB, 5 seconds for each run.
+    public static func sandboxed(
+        files: FileRights = .none, limits: ScriptLimits = .sandboxed
+    ) -> ScriptConfiguration {
+        ScriptConfiguration(
+            rights: .sandboxed(files: files), limits: limits, usesEnvironment: false)
+    }
+
+    /// For scripts of strangers: nothing outside of the script, 64 MiB, 5 seconds for each run.
+    public static var sandboxed: ScriptConfiguration { sandboxed() }
 }

@@ -39,7 +39,8 @@ public final class ScriptContext {
         self.loop = loop
         self.signals = signals
         let state = LuaState(
-            libraries: configuration.libraries,
+            libraries: configuration.rights.libraries,
+            isConfined: configuration.rights.isConfined,
             ignoresEnvironment: !configuration.usesEnvironment)
         self.state = state
         loadFile =
@@ -61,6 +62,7 @@ public final class ScriptContext {
         installProcessFunctions()
         module["version"] = .text(ProductVersion.text)
         state.globals["moonpool"] = .table(module)
+        confine()
     }
 
     // MARK: - Life
@@ -70,7 +72,7 @@ public final class ScriptContext {
         do {
             status = try entry { () throws in try main(self) }
         } catch let error as LuaError where error.kind == .interrupted {
-            status = 130
+            status = Self.exitStatus(ofStopped: error)
         } catch {
             status = 1
         }
@@ -118,6 +120,11 @@ public final class ScriptContext {
 
     /// Whether the script is on its way out.
     public var isExiting: Bool { exitStatus != nil }
+
+    /// 130 for Ctrl-C, 124 for a limit: that is what `timeout` ends with.
+    private static func exitStatus(ofStopped error: LuaError) -> Int32 {
+        error.limit == nil ? 130 : 124
+    }
 
     func interruptedWhileIdle() {
         if !configuration.isInteractive, !state.isRunning { exit(status: 130) }
@@ -185,7 +192,8 @@ public final class ScriptContext {
             // Inside an entry (that sleeps, say) the entry is stopped as well, and knows what it has begun.
             if entries == 0 { stores.cancelWrites(except: standingWrites) }
             if configuration.isInteractive { return report(error, in: source) }
-            return exit(status: 130)
+            if error.limit != nil { report(error, in: source) }
+            return exit(status: Self.exitStatus(ofStopped: error))
         }
         guard let handler = module["on_error"].function else {
             hasFailed = true

@@ -38,7 +38,7 @@ extension ScriptContext {
         add("every") { context, call in try context.makeTimer(call, repeats: true) }
         add("sleep") { context, call in
             let duration = try call.duration(1)
-            _ = context.loop.wait(for: duration) { context.mustNotWait }
+            _ = context.loop.wait(for: duration, recheck: context.stopCheck) { context.mustNotWait }
             return .none
         }
         add("wait_until") { context, call in
@@ -71,8 +71,11 @@ extension ScriptContext {
         module[name] = .function(function)
     }
 
+    /// How often a function that waits looks whether it must not any more; nil where whoever stops the script wakes it.
+    var stopCheck: Duration? { configuration.limits.time == nil ? nil : .milliseconds(20) }
+
     /// Whether a function that waits has to return at once: the code that called it is to be stopped.
-    private var mustNotWait: Bool { isExiting || state.isStopping }
+    var mustNotWait: Bool { isExiting || state.isStopping }
 
     private func makeTimer(_ call: borrowing LuaCall, repeats: Bool) throws -> LuaAnswer {
         let delay = try call.duration(1)

@@ -30,10 +30,12 @@ struct ModuleFunctions {
             table[name] = .function(state.makeFunction(name, body))
         }
         add("open") { call in
-            let (configuration, migration) = try OpenOptions.configuration(call, dates)
+            let module = try weak.module()
+            var (configuration, migration) = try OpenOptions.configuration(call, module)
+            module.rights.limit(&configuration)
             var schema: LuaTable?
             if case .table(let options) = call[1] { schema = options["schema"].table }
-            let handle = try weak.module().open(
+            let handle = try module.open(
                 configuration, shouldCompact: OpenOptions.shouldCompact(call),
                 migration: migration, defaults: schema)
             if let schema { try handle.functionDefaults.take(schema, for: handle) }

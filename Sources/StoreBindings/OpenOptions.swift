@@ -11,21 +11,24 @@ struct OpenOptions {
 
     /// The configuration that a path or a table of options describes, and the migration function.
     static func configuration(
-        _ call: borrowing LuaCall, _ dates: DateClass
+        _ call: borrowing LuaCall, _ module: StoreModule
     ) throws -> (StoreConfiguration, migration: LuaFunction?) {
         if case .string = call[1] {
-            return (StoreConfiguration(.file(try path(call.text(1), call))), nil)
+            return (
+                StoreConfiguration(.file(try path(call.text(1), call, module.rights.isReadOnly))),
+                nil
+            )
         }
         guard case .table = call[1] else { throw call.typeError(1, "path or table of options") }
         guard let options = try call.options(1, known) else {
             throw call.typeError(1, "path or table of options")
         }
-        var configuration = StoreConfiguration(try location(options, call))
+        var configuration = StoreConfiguration(try location(options, call, module))
         if !options["schema"].isNil {
             guard let schema = options["schema"].table else {
                 throw call.argumentError(1, "option 'schema' must be a table")
             }
-            configuration.schema = try SchemaArguments(call.state, dates).classes(schema)
+            configuration.schema = try SchemaArguments(call.state, module.dates).classes(schema)
         }
         configuration.schemaVersion = UInt64(try integer("schema_version", options, call) ?? 0)
         configuration.isReadOnly = try boolean("read_only", options, call) ?? false
@@ -64,15 +67,17 @@ struct OpenOptions {
     }
 
     private static func location(
-        _ options: LuaTable, _ call: borrowing LuaCall
+        _ options: LuaTable, _ call: borrowing LuaCall, _ module: StoreModule
     ) throws -> StoreConfiguration.Location {
         switch (options["path"], options["in_memory"]) {
         case (.string(let text), .nil):
             guard let text = text.text else {
                 throw call.argumentError(1, "the path is not valid UTF-8")
             }
-            return .file(try path(text, call))
-        case (.nil, .string(let name)): return .memory(name.description)
+            let isReadOnly = module.rights.isReadOnly || options["read_only"].isTruthy
+            return .file(try path(text, call, isReadOnly))
+        case (.nil, .string(let name)):
+            return .memory(module.rights.memoryPrefix + name.description)
         case (.nil, .nil): throw call.argumentError(1, "option 'path' or 'in_memory' is missing")
         default:
             throw call.argumentError(
@@ -80,11 +85,13 @@ struct OpenOptions {
         }
     }
 
-    private static func path(_ text: String, _ call: borrowing LuaCall) throws -> String {
+    private static func path(
+        _ text: String, _ call: borrowing LuaCall, _ isReadOnly: Bool
+    ) throws -> String {
         guard !text.isEmpty, !text.utf8.contains(0) else {
             throw call.argumentError(1, "the path is empty or has a zero byte")
         }
-        return text
+        return try call.state.files.check(text, for: isReadOnly ? .reading : .writing)
     }
 
     private static func integer(

@@ -53,6 +53,9 @@ public final class StoreModule {
     /// Hosts add their own functions to it.
     public let table: LuaTable
 
+    /// What the script may do with the stores that it opens.
+    public var rights = StoreRights()
+
     weak var host: (any BindingHost)?
     /// The open stores with what scripts call them, in the order of opening.
     public private(set) var handles: [StoreHandle] = []
@@ -148,6 +151,7 @@ public final class StoreModule {
             try known.checkSameOptions(configuration)
             return known
         }
+        try rights.checkCount(handles.count)
         var configuration = configuration
         configuration.holder = holder
         // Objects that a migration leaves in the script's variables are those of the opened store.

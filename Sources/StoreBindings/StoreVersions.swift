@@ -19,10 +19,7 @@ extension StoreHandle {
             "backup", "(path [, { overwrite = true }])",
             "Writes a compact copy of the newest version, also while others write."
         ) { handle, call in
-            let path = try call.text(2)
-            guard !path.isEmpty, !path.utf8.contains(0) else {
-                throw call.argumentError(2, "the path is empty or has a zero byte")
-            }
+            let path = try call.path(2, for: .writing)
             let options = try call.options(3, ["overwrite"])
             try handle.store.backup(
                 to: path, isReplacing: options?["overwrite"].isTruthy == true)

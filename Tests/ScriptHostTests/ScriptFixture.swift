@@ -24,10 +24,12 @@ final class ScriptFixture: Sendable {
     /// Starts a script with this source; `main` errors are logged as `error: …`.
     init(
         _ source: String, chunk: String = "=script", isInteractive: Bool = false,
-        clock: any LoopClock = SystemClock()
+        clock: any LoopClock = SystemClock(), rights: ScriptRights = .all,
+        limits: ScriptLimits = .none
     ) throws {
         let configuration = ScriptConfiguration(
-            name: "test", isInteractive: isInteractive, clock: clock,
+            name: "test", rights: rights, limits: limits, isInteractive: isInteractive,
+            clock: clock,
             report: { [self] report in reported.withLock { $0.append(report) } })
         let script = try Script(configuration) { [self] context in
             let log = context.state.makeFunction("log") { [self] call in
@@ -75,4 +77,48 @@ func eventually(_ condition: () -> Bool) -> Bool {
         usleep(500)
     }
     return true
+}
+
+/// A folder that goes away with its value.
+final class Folder {
+    let path: String
+
+    init() throws {
+        var template = Array("/tmp/moonpool-test-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw Failure() }
+        path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    }
+
+    struct Failure: Error {}
+
+    func make(_ name: String) throws {
+        guard mkdir("\(path)/\(name)", 0o755) == 0 else { throw Failure() }
+    }
+
+    func link(_ name: String, to target: String) throws {
+        guard symlink(target, "\(path)/\(name)") == 0 else { throw Failure() }
+    }
+
+    func write(_ text: String, to name: String) throws {
+        let file = open("\(path)/\(name)", O_WRONLY | O_CREAT | O_TRUNC, 0o644)
+        guard file >= 0 else { throw Failure() }
+        defer { close(file) }
+        let bytes = Array(text.utf8)
+        guard Glibc.write(file, bytes, bytes.count) == bytes.count else { throw Failure() }
+    }
+
+    deinit { Self.remove(path) }
+
+    private static func remove(_ path: String) {
+        if unlink(path) == 0 || rmdir(path) == 0 { return }
+        guard let folder = opendir(path) else { return }
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { remove("\(path)/\(name)") }
+        }
+        closedir(folder)
+        rmdir(path)
+    }
 }

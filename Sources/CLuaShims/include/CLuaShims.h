@@ -43,6 +43,7 @@ const void *shim_owner(lua_State *L);
 bool shim_watch_main_return(lua_State *L);
 lua_State *shim_current(lua_State *L);  // the stack the innermost host call was made from
 void shim_open_libraries(lua_State *L, uint32_t set, bool no_environment);  // bits in luaL_openlibs' order; [-0, +0]
+void shim_confine(lua_State *L);  // takes from the open libraries what a confined script may not have; [-0, +0]
 void shim_warnings(lua_State *L, bool on);
 
 // ---- memory
@@ -168,8 +169,13 @@ void shim_push_walk(lua_State *L, shim_class *c, const void *source, shim_keys k
 shim_interrupt *shim_interrupt_retain(lua_State *L);
 void shim_interrupt_release(shim_interrupt *i);
 // Any thread; false: nothing is running. A catchable stop raises once, then leaves the code 200 ms to end by itself.
-bool shim_interrupt_request(shim_interrupt *i, bool catchable);
+enum { SHIM_STOP_INTERRUPT, SHIM_STOP_TIME, SHIM_STOP_INSTRUCTIONS, SHIM_STOP_REASONS };
+bool shim_interrupt_request(shim_interrupt *i, bool catchable, int32_t reason);
 bool shim_interrupt_pending(shim_interrupt *i);  // a request for the run now going on
 bool shim_is_running(lua_State *L);
 bool shim_stop_asked(lua_State *L);              // the current run has been asked to stop
-void shim_set_stop_value(lua_State *L);          // [-1, +0] what a stop raises
+void shim_set_stop_value(lua_State *L, int32_t reason);  // [-1, +0] what a stop raises
+
+// ---- limits of each outermost run, which no code of it can outlast; 0 = none
+bool shim_time_limit(lua_State *L, int64_t nanoseconds);  // false: the system gives no thread
+void shim_instruction_limit(lua_State *L, int64_t count);  // counted by the thousand; slows code down

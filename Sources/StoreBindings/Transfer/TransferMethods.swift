@@ -37,7 +37,7 @@ enum TransferMethods {
     private static func export(
         _ subject: Exporter.Subject, _ call: borrowing LuaCall
     ) throws -> LuaAnswer {
-        let path = try call.text(2)
+        let path = try call.path(2, for: .writing)
         let format =
             call.isNil(3) ? try TransferFormat(path: path) : try TransferFormat(name: call.text(3))
         let count = try TransferError.wrapping {
@@ -47,7 +47,7 @@ enum TransferMethods {
     }
 
     private static func take(_ handle: StoreHandle, _ call: borrowing LuaCall) throws -> LuaAnswer {
-        let path = try call.text(2)
+        let path = try call.path(2, for: .reading)
         let given = try call.options(
             3, ["class", "format", "upsert", "map", "skip_bad", "batch", "dry_run"])
         let format =
@@ -57,7 +57,9 @@ enum TransferMethods {
         options.className = given?["class"].text
         options.isUpsert = given?["upsert"].isTruthy ?? false
         options.isDryRun = given?["dry_run"].isTruthy ?? false
-        options.rejects = given?["skip_bad"].text
+        options.rejects = try given?["skip_bad"].text.map {
+            try call.state.files.check($0, for: .writing)
+        }
         if let batch = given?["batch"], !batch.isNil {
             guard let count = batch.integer, count > 0 else {
                 throw call.argumentError(3, "'batch' must be a positive integer")

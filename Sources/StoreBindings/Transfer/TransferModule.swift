@@ -29,7 +29,7 @@ struct TransferModule {
 
     /// `read(path)` → an array of rows by the header's names; what stands between two commas alone is absent.
     private func readCSV(_ call: borrowing LuaCall) throws -> LuaAnswer {
-        let path = try call.text(1)
+        let path = try call.path(1, for: .reading)
         let state = state
         var header: [String]?
         var rows: [LuaValue] = []
@@ -64,7 +64,7 @@ struct TransferModule {
 
     /// `write(path, rows [, names])`: rows are tables; without names, those of the first row in order.
     private func writeCSV(_ call: borrowing LuaCall) throws -> LuaAnswer {
-        let path = try call.text(1)
+        let path = try call.path(1, for: .writing)
         let rows = try call.table(2).array
         let names: [String]
         if call.isNil(3) {

@@ -1,0 +1,124 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Which files the functions of a script may touch.
+///
+/// Asked by every function that takes a path from a script. Lua's own `io`, `os` and `loadfile` do not ask: a script that
+/// is confined has none of them.
+public struct FileRights: Sendable, Equatable {
+    /// What is done with a file.
+    public enum Access: String, Sendable {
+        case reading, writing
+    }
+
+    private enum Scope: Sendable, Equatable {
+        case everything
+        case folders(writable: [String], readable: [String])
+    }
+
+    private let scope: Scope
+
+    private init(_ scope: Scope) { self.scope = scope }
+
+    /// Every file.
+    public static let all = FileRights(.everything)
+    /// No file.
+    public static let none = FileRights(.folders(writable: [], readable: []))
+
+    /// The files in these folders and in the folders inside of them.
+    ///
+    /// In `reading` they may only be read. Symbolic links are followed before a file is judged. The folders have to exist
+    /// when they are named here; those that do not are left out.
+    public static func folders(_ writing: [String], reading: [String] = []) -> FileRights {
+        FileRights(
+            .folders(
+                writable: writing.compactMap(resolved), readable: reading.compactMap(resolved)))
+    }
+
+    /// Whether every file may be touched.
+    public var isUnlimited: Bool { scope == .everything }
+
+    /// The folders in which files may be read, in the order given.
+    public var readableFolders: [String] {
+        switch scope {
+        case .everything: []
+        case .folders(let writable, let readable): writable + readable
+        }
+    }
+
+    /// The path to use for this one: the same when every file is allowed, else without symbolic links.
+    ///
+    /// Throws `read_only` or `invalid_argument` when the file may not be touched so.
+    public func check(_ path: String, for access: Access) throws(FileRefusal) -> String {
+        guard case .folders(let writable, let readable) = scope else { return path }
+        guard let file = Self.place(of: path) else {
+            throw FileRefusal(
+                code: "invalid_argument",
+                scriptMessage: "this script may not use the file '\(path)'")
+        }
+        let isIn = { (folder: String) in
+            file.hasPrefix(folder == "/" ? folder : folder + "/")
+        }
+        if writable.contains(where: isIn) { return file }
+        if readable.contains(where: isIn) {
+            if access == .reading { return file }
+            throw FileRefusal(
+                code: "read_only", scriptMessage: "this script may only read the file '\(path)'")
+        }
+        throw FileRefusal(
+            code: "invalid_argument", scriptMessage: "this script may not use the file '\(path)'")
+    }
+
+    /// Where a file is, or would be made: its folder without links, and its name.
+    ///
+    /// Nil when that cannot be told: the folder is missing, or the name is a link that leads nowhere yet.
+    private static func place(of path: String) -> String? {
+        if path.isEmpty || path.utf8.contains(0) { return nil }
+        if let file = resolved(path) { return file }
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        guard let name = parts.last, !name.isEmpty, name != ".", name != ".." else { return nil }
+        let folder = parts.dropLast().joined(separator: "/")
+        guard let inside = resolved(folder.isEmpty ? (path.hasPrefix("/") ? "/" : ".") : folder)
+        else { return nil }
+        var byte: CChar = 0
+        if readlink(path, &byte, 1) >= 0 { return nil }
+        return (inside == "/" ? "" : inside) + "/" + name
+    }
+
+    private static func resolved(_ path: String) -> String? {
+        realpath(path, nil).map { pointer in
+            defer { free(pointer) }
+            return String(cString: pointer)
+        }
+    }
+}
+
+/// A file that a script may not touch.
+public struct FileRefusal: ScriptError, Equatable {
+    private let code: String
+    /// `read_only` where the file may be read, else `invalid_argument`.
+    public var scriptCode: String { code }
+    /// Which file.
+    public let scriptMessage: String
+
+    init(code: String, scriptMessage: String) {
+        self.code = code
+        self.scriptMessage = scriptMessage
+    }
+}
+
+extension LuaCall {
+    /// The path of a file that the script may touch so; made absolute when not every file is allowed.
+    ///
+    /// Every function that opens a file for a script takes its name by this.
+    public func path(_ index: Int, for access: FileRights.Access) throws -> String {
+        let path = try text(index)
+        guard !path.isEmpty, !path.utf8.contains(0) else {
+            throw argumentError(index, "the path is empty or has a zero byte")
+        }
+        return try state.files.check(path, for: access)
+    }
+}

@@ -1,0 +1,75 @@
+import EventLoops
+import LuaHost
+
+extension ScriptContext {
+    /// How many stores a confined script may have open at once.
+    private static let confinedStores = 16
+    /// What the files of a confined script's stores may grow to, in bytes, each.
+    private static let confinedStoreSize = 1 << 30
+
+    /// Gives the script the rights and limits of its configuration; before any of its code runs.
+    func confine() {
+        let (rights, limits) = (configuration.rights, configuration.limits)
+        state.files = rights.files
+        storeModule.rights.isReadOnly = rights.opensStoresReadOnly
+        if rights.isConfined {
+            storeModule.rights.memoryPrefix = name + "/"
+            storeModule.rights.maximumCount = Self.confinedStores
+            storeModule.rights.maximumSize = Self.confinedStoreSize
+            installConfinedRequire()
+        }
+        if let output = configuration.output { installPrint(output) }
+        if limits.instructions != nil, let debug = state.globals["debug"].table {
+            debug["sethook"] = .nil  // with it a script would count for itself
+        }
+        state.setInstructionLimit(limits.instructions)
+        state.setTimeLimit(limits.time)
+        // Counted from what the host itself needs of the state.
+        state.memoryQuota = limits.memory.map {
+            $0.addingReportingOverflow(state.memory.used).partialValue
+        }
+    }
+
+    private func installPrint(_ output: @escaping @Sendable (String) -> Void) {
+        let function = state.makeFunction("print") { call in
+            let words = try call.rest(from: 1).map { try call.state.describe($0).description }
+            output(words.joined(separator: "\t") + "\n")
+            return .none
+        }
+        state.globals["print"] = .function(function)
+    }
+
+    /// A `require` without a search path that scripts could change, and without modules in C.
+    private func installConfinedRequire() {
+        let loaded = state.makeTable()
+        loaded["moonpool"] = .table(module)
+        for name in ["coroutine", "table", "string", "math", "utf8", "os"] {
+            loaded[name] = state.globals[name]
+        }
+        let function = state.makeFunction("require") { [weak self] call in
+            guard let self else { return .none }
+            let name = try call.text(1)
+            if !loaded[name].isNil { return call.answer(loaded[name]) }
+            let (chunk, path) = try module(named: name)
+            let function = try state.load(LuaString(bytes: chunk), name: "@" + path)
+            let result = try function.call([.text(name), .text(path)]).first ?? .nil
+            if loaded[name].isNil { loaded[name] = result.isNil ? .boolean(true) : result }
+            return call.answer(loaded[name])
+        }
+        state.globals["require"] = .function(function)
+    }
+
+    private func module(named name: String) throws -> (bytes: [UInt8], path: String) {
+        let file = name.split(separator: ".", omittingEmptySubsequences: false)
+            .joined(separator: "/")
+        for folder in configuration.rights.files.readableFolders {
+            guard
+                let path = try? configuration.rights.files.check(
+                    "\(folder)/\(file).lua", for: .reading),
+                let bytes = ProcessServices.read(path, limit: 4 << 20)
+            else { continue }
+            return (bytes, path)
+        }
+        throw LuaArgumentError("module '\(name)' is not available to this script")
+    }
+}

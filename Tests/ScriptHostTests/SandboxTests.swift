@@ -1,0 +1,175 @@
+import LuaHost
+import ScriptHost
+import Testing
+
+@Suite struct SandboxTests {
+    private func run(
+        _ code: String, files: FileRights = .none, limits: ScriptLimits = .sandboxed
+    ) throws -> ScriptFixture {
+        let script = try ScriptFixture(
+            code, rights: .sandboxed(files: files), limits: limits)
+        _ = script.finish()
+        return script
+    }
+
+    @Test(arguments: [
+        "io", "debug", "package", "dofile", "loadfile", "string.dump", "os.execute", "os.exit",
+        "os.getenv", "os.remove", "os.rename", "os.tmpname", "os.setlocale",
+        "require 'moonpool'.run", "_ENV.io",
+    ])
+    func `a sandboxed script has no way out of its state`(_ name: String) throws {
+        #expect(try run("log(tostring(\(name)))").log == ["nil"])
+    }
+
+    @Test(arguments: [
+        ("load('\\27Lua')", "nil"),
+        ("load('\\27Lua', 'x', 'b')", "nil"),
+        ("load(function() return nil end)", "function"),
+        ("load('return 1', 'x', 'bt')", "function"),
+        ("getmetatable('')", "boolean"),
+        ("select(2, pcall(setmetatable, {}, {__gc = print}))", "string"),
+        ("setmetatable({}, {})", "table"),
+        ("select(2, pcall(require, 'luv'))", "userdata"),
+        ("select(2, pcall(require, '../../etc/passwd'))", "userdata"),
+        ("getmetatable(moonpool.date())", "boolean"),
+        ("getmetatable(moonpool.open { in_memory = 'x' })", "boolean"),
+        ("('').rep('', 1 << 62)", "string"),
+        ("os.time()", "number"),
+        ("require 'string'", "table"),
+        ("coroutine.wrap(load)('\\27Lua')", "nil"),
+        ("select(2, pcall(string.rep, 'x', 1 << 40))", "string"),
+        ("select(2, pcall(string.rep, 'x', 1 << 62))", "string"),
+        ("(function() local t = {} for i = 1, 1e9 do t[i] = i end end)", "function"),
+    ])
+    func `what is left of Lua gives nothing away`(_ code: String, type: String) throws {
+        #expect(try run("log(type((\(code))))").log == [type])
+    }
+
+    @Test(arguments: [
+        "moonpool.open '/tmp/x.moonpool'",
+        "moonpool.open { path = 'x.moonpool' }",
+        "moonpool.open { path = '/etc/passwd', read_only = true }",
+        "moonpool.csv.read '/etc/passwd'",
+        "moonpool.csv.write('/tmp/x.csv', {})",
+        "moonpool.open { in_memory = 'x' }:backup '/tmp/x'",
+        "moonpool.open { in_memory = 'x' }:export '/tmp/x.jsonl'",
+        "moonpool.open { in_memory = 'x' }:import '/etc/passwd'",
+        "moonpool.open { in_memory = 'x', schema = { A = { a = 'int' } } }:objects 'A':export '/tmp/x.csv'",
+    ])
+    func `no function of a sandboxed script touches a file`(_ code: String) throws {
+        let script = try run(
+            "local ok, e = pcall(function() \(code) end) log(e.code) log(e.message)")
+        #expect(script.log.first == "invalid_argument")
+        #expect(script.log.last?.contains("this script may not use the file") == true)
+    }
+
+    @Test func `allowed folders can be used, and no link leads out of them`() throws {
+        let folder = try Folder()
+        let inside = folder.path + "/in"
+        try folder.make("in")
+        try folder.make("out")
+        try folder.link("in/escape", to: folder.path + "/out")
+        try folder.link("in/dangling.moonpool", to: folder.path + "/out/new.moonpool")
+        let script = try run(
+            """
+            local dir = '\(inside)'
+            local s = moonpool.open { path = dir .. '/a.moonpool', schema = { A = { a = 'int' } } }
+            s:write(function() s:create('A', { a = 1 }) end)
+            log(s:export(dir .. '/a.jsonl'))
+            for _, path in ipairs { '/../out/b.moonpool', '/escape/b.moonpool', '/dangling.moonpool', '/../in/c.moonpool' } do
+                log(pcall(moonpool.open, dir .. path))
+            end
+            """, files: .folders([inside]))
+        #expect(script.log == ["1", "false", "false", "false", "true"])
+    }
+
+    @Test func `a folder for reading is read, also by require, and not written`() throws {
+        let folder = try Folder()
+        try folder.write("return { answer = 42 }", to: "helper.lua")
+        let script = try run(
+            """
+            log(require 'helper'.answer)
+            local ok, e = pcall(moonpool.open, '\(folder.path)/a.moonpool')
+            log(e.code)
+            """, files: .folders([], reading: [folder.path]))
+        #expect(script.log == ["42", "read_only"])
+    }
+
+    @Test func `stores in memory are each script's own`() throws {
+        let code = """
+            local s = moonpool.open { in_memory = 'shared', schema = { A = { a = 'int' } } }
+            s:write(function() s:create('A', { a = 1 }) end)
+            log(#s:objects 'A')
+            """
+        #expect(try run(code).log == ["1"])
+        #expect(try run(code).log == ["1"])
+    }
+
+    @Test func `a script that may only read cannot write to a file, but to memory`() throws {
+        let folder = try Folder()
+        let path = folder.path + "/a.moonpool"
+        let write = "s:write(function() s:create('A', { a = 1 }) end)"
+        let open = "local s = moonpool.open { path = '\(path)', schema = { A = { a = 'int' } } }"
+        let made = try ScriptFixture(open + write)
+        #expect(made.finish() == 0)
+        let script = try ScriptFixture(
+            """
+            \(open)
+            log(select(2, pcall(function() \(write) end)).code)
+            log(#s:objects 'A')
+            s = moonpool.open { in_memory = 'x', schema = { A = { a = 'int' } } }
+            \(write)
+            log(#s:objects 'A')
+            """, rights: .all.readOnly)
+        #expect(script.finish() == 0)
+        #expect(script.log == ["read_only", "1", "1"])
+    }
+
+    @Test func `a script beyond its memory gets an error that it can catch`() throws {
+        let script = try run(
+            "log(select(2, pcall(function() local t = {} for i = 1, 1e9 do t[i] = {i} end end))) log(1)",
+            limits: ScriptLimits(memory: 4 << 20))
+        #expect(script.log == ["not enough memory", "1"])
+    }
+
+    @Test(arguments: [
+        "while true do pcall(function() while true do end end) end", "moonpool.sleep(1000)",
+        "while true do pcall(moonpool.sleep, 1000) end",
+        "moonpool.wait_until(function() return false end)",
+        "moonpool.after(0, function() while true do end end)",
+    ])
+    func `a script over its time ends with code 124`(_ code: String) throws {
+        let script = try ScriptFixture(
+            code, rights: .sandboxed, limits: ScriptLimits(time: .milliseconds(50)))
+        #expect(script.finish() == 124)
+    }
+
+    @Test func `a write that is open when a limit is reached is rolled back`() throws {
+        let name = "limit-rolls-back"
+        let script = try ScriptFixture(
+            """
+            local s = moonpool.open { in_memory = '\(name)', schema = { A = { a = 'int' } } }
+            moonpool.after(0, function()
+                s:begin_write() s:create('A', { a = 1 }) while true do pcall(error) end
+            end)
+            """, isInteractive: true, limits: ScriptLimits(time: .milliseconds(50)))
+        #expect(eventually { !script.reports.isEmpty })
+        #expect(script.reports[0].message == "the time limit of 0.05 s was reached")
+        script.script.post { context in
+            _ = try? context.state.run(
+                "local s = moonpool.open { in_memory = '\(name)' } log(#s:objects 'A') log(tostring(s.is_in_write))"
+            )
+        }
+        #expect(script.logs("false"))
+        #expect(script.log == ["0", "false"])
+        script.script.finish()
+    }
+
+    @Test func `a script with all libraries cannot take an instruction limit off`() throws {
+        let script = try ScriptFixture(
+            "log(tostring(debug.sethook)) while true do end",
+            limits: ScriptLimits(instructions: 100_000))
+        #expect(script.finish() == 124)
+        #expect(script.log.first == "nil")
+    }
+}
