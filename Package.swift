@@ -61,6 +61,9 @@ let package = Package(
             name: "Transfer", dependencies: ["ObjectStore", "DataFormats"], swiftSettings: safe),
 
         .target(
+            name: "Reference", dependencies: ["ObjectStore", "LuaHost", "DataFormats"],
+            swiftSettings: safe),
+        .target(
             name: "StoreBindings",
             dependencies: ["ObjectStore", "LuaHost", "Decimals", "Transfer", "DataFormats"],
             swiftSettings: safe),
@@ -72,13 +75,14 @@ let package = Package(
             name: "REPL",
             dependencies: [
                 "ScriptHost", "StoreBindings", "ObjectStore", "LuaHost", "EventLoops",
-                "LineEditing",
+                "LineEditing", "Reference",
             ],
             swiftSettings: safe),
         .executableTarget(
             name: "moonpool",
             dependencies: [
-                "REPL", "ScriptHost", "LuaHost", "EventLoops", "Transfer", "DataFormats",
+                "REPL", "Reference", "ScriptHost", "LuaHost", "EventLoops", "Transfer",
+                "DataFormats",
                 "ObjectStore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -106,6 +110,10 @@ let package = Package(
             name: "EventLoopsTests", dependencies: ["EventLoops"], swiftSettings: unsafeZone),
         .testTarget(
             name: "TransferTests", dependencies: ["Transfer", "DataFormats", "ObjectStore"],
+            swiftSettings: unsafeZone),
+        .testTarget(
+            name: "ReferenceTests",
+            dependencies: ["Reference", "ObjectStore", "TestSupport", "ScriptHost", "LuaHost"],
             swiftSettings: unsafeZone),
         .testTarget(name: "LuaHostTests", dependencies: ["LuaHost"], swiftSettings: unsafeZone),
         .testTarget(

@@ -14,6 +14,13 @@ package struct ForeignReader: Hashable, Sendable {
 
 // Room in the file, and who keeps it.
 extension Environment {
+    /// The bytes of a page.
+    package var pageSize: Int {
+        var statistics = MDB_stat()
+        mdb_env_stat(pointer, &statistics)
+        return Int(statistics.ms_psize)
+    }
+
     /// How many bytes the file has, and how many of them the newest version uses.
     ///
     /// Costs a look at the list of free pages.
@@ -51,11 +58,8 @@ extension Environment {
             }
             entry = try cursor.next()
         }
-        var statistics = MDB_stat()
-        mdb_env_stat(pointer, &statistics)
-        return pages.map {
-            $0.multipliedReportingOverflow(by: Int(statistics.ms_psize)).partialValue
-        }
+        let pageSize = pageSize
+        return pages.map { $0.multipliedReportingOverflow(by: pageSize).partialValue }
     }
 
     /// The versions that other processes hold.

@@ -13,7 +13,7 @@ struct MoonpoolCommand: ParsableCommand {
         version: Texts.versionLine,
         subcommands: [
             RunScripts.self, ImportCommand.self, ExportCommand.self, BackupCommand.self,
-            CheckCommand.self, CompactCommand.self,
+            CheckCommand.self, CompactCommand.self, SchemaCommand.self, StatsCommand.self,
         ])
 
     /// Whether a command line with this first word is one for the commands, and not for `lua`'s reading of it.

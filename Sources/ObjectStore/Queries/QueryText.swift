@@ -75,6 +75,18 @@ public enum QueryText {
         return steps
     }
 
+    /// Looks up what the clauses after a condition name.
+    static func check(
+        _ syntax: QuerySyntax, _ text: String, _ classSchema: ClassSchema, _ schema: Schema,
+        _ searches: [TextSearch]
+    ) throws(QueryFault) {
+        for clause in syntax.clauses {
+            // The relevance of a search whose text is an argument is not known here.
+            if case .sort(let keys) = clause, keys.contains(where: \.path.isRank) { continue }
+            _ = try step(clause, of: text, classSchema, schema, searches)
+        }
+    }
+
     /// The conditions that all must hold.
     private static func conjuncts(_ syntax: PredicateSyntax) -> [PredicateSyntax] {
         if case .and(let parts) = syntax.form { parts.flatMap(conjuncts) } else { [syntax] }

@@ -62,6 +62,15 @@ public final class Schema: Sendable {
     /// The schema of a new, empty file.
     public static let empty = Schema(classes: [], version: 0, nextTable: 0)
 
+    /// The schema that an empty file would have with these classes: for checking names and predicates without a file.
+    ///
+    /// Throws `invalid_schema` with every fault.
+    public static func planned(_ classes: [ClassSchema]) throws -> Schema {
+        try SchemaValidation.check(classes)
+        return try SchemaChange(from: .empty, to: classes, version: 0, allowing: .newVersion)
+            .schema
+    }
+
     /// The class of this name, or nil.
     ///
     /// Constant time.

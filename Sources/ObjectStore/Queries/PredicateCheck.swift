@@ -1,0 +1,106 @@
+/// Checks the text of a predicate against a class without values for its arguments.
+///
+/// For tools that read scripts: what depends on an argument's value is taken to be right.
+public enum PredicateCheck {
+    /// What is wrong in a text, and where.
+    public struct Fault: Hashable, Sendable {
+        /// The sentence, with the nearest name where a name is unknown.
+        public let message: String
+        /// UTF-8 offsets into the text.
+        public let range: Range<Int>
+    }
+
+    /// The first thing that is wrong in a predicate with its trailing clauses; nil if nothing is.
+    public static func fault(
+        in text: String, class classSchema: ClassSchema, schema: Schema
+    ) -> Fault? {
+        do throws(QueryFault) {
+            let syntax = try PredicateParser.parse(text)
+            var compiler = PredicateCompiler(schema: schema, arguments: [])
+            let scope = PredicateCompiler.Scope(classSchema: classSchema, variable: nil, prefix: [])
+            try compiler.check(syntax.predicate, scope)
+            try QueryText.check(syntax, text, classSchema, schema, compiler.searches)
+            return nil
+        } catch {
+            return Fault(message: error.message, range: error.range)
+        }
+    }
+
+    /// What is wrong in a key path of an order or of an observer; nil if nothing is.
+    public static func fault(
+        inPath text: String, class classSchema: ClassSchema, schema: Schema
+    ) -> Fault? {
+        do {
+            _ = try PropertyPath.parse(text, class: classSchema, schema: schema)
+            return nil
+        } catch let error as StoreError {
+            return Fault(message: error.message, range: 0..<text.utf8.count)
+        } catch {
+            return nil
+        }
+    }
+}
+
+extension PredicateCompiler {
+    /// Compiles what does not depend on arguments.
+    fileprivate mutating func check(
+        _ syntax: PredicateSyntax, _ scope: Scope
+    ) throws(QueryFault) {
+        guard syntax.usesArguments else {
+            _ = try condition(syntax, scope)
+            return
+        }
+        switch syntax.form {
+        case .and(let parts), .or(let parts):
+            for part in parts { try check(part, scope) }
+        case .not(let part): try check(part, scope)
+        case .comparison(let comparison):
+            try checkOperand(comparison.left, scope)
+            try checkOperand(comparison.right, scope)
+        default: try checkOperand(syntax, scope)
+        }
+    }
+
+    private mutating func checkOperand(
+        _ syntax: PredicateSyntax, _ scope: Scope
+    ) throws(QueryFault) {
+        guard syntax.usesArguments else {
+            _ = try operand(syntax, scope)
+            return
+        }
+        switch syntax.form {
+        case .negated(let inner): try checkOperand(inner, scope)
+        case .arithmetic(_, let left, let right):
+            try checkOperand(left, scope)
+            try checkOperand(right, scope)
+        default: break
+        }
+    }
+}
+
+extension PredicateSyntax {
+    /// Whether its meaning depends on the value of an argument.
+    fileprivate var usesArguments: Bool {
+        switch form {
+        case .argument: true
+        case .null, .bool, .integer, .number, .text, .date, .literal, .always: false
+        case .list(let parts), .and(let parts), .or(let parts):
+            parts.contains(where: \.usesArguments)
+        case .path(let path): path.usesArguments
+        case .subquery(let subquery):
+            subquery.collection.usesArguments || subquery.condition.usesArguments
+        case .negated(let part), .not(let part): part.usesArguments
+        case .arithmetic(_, let left, let right): left.usesArguments || right.usesArguments
+        case .comparison(let comparison):
+            comparison.left.usesArguments || comparison.right.usesArguments
+        }
+    }
+}
+
+extension PathSyntax {
+    fileprivate var usesArguments: Bool {
+        components.contains { component in
+            if case .argument? = component.place?.form { true } else { false }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import ObjectStore
+
+/// Values as Lua source that makes them again.
+enum LuaLiteral {
+    private static let keywords: Set<String> = [
+        "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if",
+        "in", "local", "nil", "not", "or", "repeat", "return", "then", "true", "until", "while",
+    ]
+
+    /// Whether a text is a name of Lua: ASCII letters, digits and `_`, and no keyword.
+    static func isName(_ text: String) -> Bool {
+        guard let first = text.utf8.first, !(0x30...0x39).contains(first) else { return false }
+        return !keywords.contains(text)
+            && text.utf8.allSatisfy {
+                (0x30...0x39).contains($0) || $0 == 0x5F || (0x41...0x5A).contains($0)
+                    || (0x61...0x7A).contains($0)
+            }
+    }
+
+    /// A key in a table constructor: `name`, or `["a name"]`.
+    static func key(_ text: String) -> String { isName(text) ? text : "[\(string(text))]" }
+
+    /// A quoted string.
+    static func string(_ text: String) -> String { string(Array(text.utf8), isText: true) }
+
+    /// A quoted string of any bytes.
+    static func string(_ bytes: [UInt8], isText: Bool = false) -> String {
+        var quoted: [UInt8] = [0x22]
+        for (index, byte) in bytes.enumerated() {
+            switch byte {
+            case 0x22, 0x5C: quoted += [0x5C, byte]
+            case 0x0A: quoted += Array("\\n".utf8)
+            case 0x20..<0x7F: quoted.append(byte)
+            case 0x80... where isText: quoted.append(byte)
+            default:
+                // A digit that follows would be read as one of the escape's.
+                let next = index + 1 < bytes.count ? bytes[index + 1] : 0
+                let digits = String(byte)
+                let zeros = (0x30...0x39).contains(next) ? 3 - digits.utf8.count : 0
+                quoted += Array(("\\" + String(repeating: "0", count: zeros) + digits).utf8)
+            }
+        }
+        return String(decoding: quoted + [0x22], as: UTF8.self)
+    }
+
+    /// A value of a store.
+    ///
+    /// Links have none and are `nil`. Dates and the like call functions of `moonpool`.
+    static func value(_ value: Value) -> String {
+        switch value {
+        case .null, .object: "nil"
+        case .bool(let flag): flag ? "true" : "false"
+        case .int(let number): number == .min ? "math.mininteger" : "\(number)"
+        case .float(let number): double(Double(number))
+        case .double(let number): double(number)
+        case .string(let text): string(text)
+        case .data(let bytes): "moonpool.data(\(string(bytes)))"
+        case .date(let moment): "moonpool.date(\(string(moment.description)))"
+        case .uuid(let value): "moonpool.uuid(\(string(value.description)))"
+        case .objectID(let value): "moonpool.object_id(\(string(value.description)))"
+        case .decimal(let number): "moonpool.decimal(\(string(number.description)))"
+        case .list(let values):
+            values.isEmpty
+                ? "{}"
+                : "{ \(values.map { $0 == .null ? "moonpool.null" : self.value($0) }.joined(separator: ", ")) }"
+        case .dictionary(let entries):
+            entries.isEmpty
+                ? "{}"
+                : "{ "
+                    + entries.sorted { $0.key < $1.key }.map {
+                        "\(key($0.key)) = \($0.value == .null ? "moonpool.null" : self.value($0.value))"
+                    }.joined(separator: ", ") + " }"
+        }
+    }
+
+    private static func double(_ number: Double) -> String {
+        if number.isNaN { return "(0/0)" }
+        if number.isInfinite { return number > 0 ? "math.huge" : "-math.huge" }
+        return "\(number)"
+    }
+}

@@ -1,0 +1,71 @@
+import ObjectStore
+
+/// A schema as an entity-relationship diagram in Mermaid's language.
+///
+/// Links are lines, labelled by their property; all else stands in the boxes.
+struct MermaidDiagram {
+    private let classes: [ClassSchema]
+
+    init(_ classes: [ClassSchema]) { self.classes = classes }
+
+    var text: String {
+        let embedded = Set(classes.lazy.filter(\.isEmbedded).map(\.name))
+        var lines = ["erDiagram"]
+        for classSchema in classes {
+            let rows = classSchema.properties.filter { $0.type != .object }
+            guard !rows.isEmpty else {
+                lines.append("    \(Self.entity(classSchema.name))")
+                continue
+            }
+            lines.append("    \(Self.entity(classSchema.name)) {")
+            lines += rows.map { "        " + Self.attribute($0) }
+            lines.append("    }")
+        }
+        for classSchema in classes {
+            for property in classSchema.properties where property.type == .object {
+                guard let target = property.target else { continue }
+                let isOwning = embedded.contains(target)
+                // Many objects link to one, or each parent owns its own.
+                let left = isOwning ? "||" : "}o"
+                let right = property.isSingle ? "o|" : "o{"
+                lines.append(
+                    "    \(Self.entity(classSchema.name)) \(left)--\(right) "
+                        + "\(Self.entity(target)) : \"\(property.name)\(Self.kind(of: property))\"")
+            }
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func entity(_ name: String) -> String {
+        LuaLiteral.isName(name) ? name : "\"\(name)\""
+    }
+
+    private static func kind(of property: Property) -> String {
+        property.isSet ? " (set)" : property.isMap ? " (map)" : ""
+    }
+
+    /// `int? age PK "indexed"`, with the letters that Mermaid's types may have.
+    private static func attribute(_ property: Property) -> String {
+        var notes: [String] = []
+        let element = property.type.rawValue
+        var type: String
+        if let origin = property.origin {
+            type = "backlinks"
+            notes.append("of \(origin.className).\(origin.property)")
+        } else {
+            type =
+                property.isList
+                ? "\(element)[]"
+                : property.isSet ? "set(\(element))" : property.isMap ? "map(\(element))" : element
+        }
+        if property.isOptional, property.type != .mixed {
+            notes.append(property.isSingle ? "optional" : "of optional values")
+        }
+        if property.isIndexed, !property.isPrimary { notes.append("indexed") }
+        if property.isFullText { notes.append("full text") }
+        var line = "\(type) \(property.name)"
+        if property.isPrimary { line += " PK" }
+        if !notes.isEmpty { line += " \"\(notes.joined(separator: ", "))\"" }
+        return line
+    }
+}

@@ -1,0 +1,48 @@
+import ObjectStore
+
+/// The forms in which a schema can be shown.
+public enum SchemaFormat: String, Sendable, CaseIterable {
+    /// What `moonpool.open` and `store:define` take, as a script that returns it.
+    case lua
+    /// An entity-relationship diagram for Mermaid.
+    case mermaid
+    /// A graph for Graphviz.
+    case dot
+    /// One JSON object.
+    case json
+    /// Annotations for LuaLS.
+    case luals
+}
+
+/// A schema, or some of its classes, as text.
+public struct SchemaDocument: Sendable {
+    /// The classes that are shown, in the order of their names.
+    public let classes: [ClassSchema]
+    /// The number that migrations count.
+    public let version: UInt64
+
+    /// A document about all classes of a schema.
+    public init(_ schema: Schema) {
+        classes = schema.classes
+        version = schema.version
+    }
+
+    /// A document about one class.
+    ///
+    /// Throws `unknown_class` with the nearest name there is.
+    public init(_ schema: Schema, className: String) throws {
+        classes = [try schema.require(className)]
+        version = schema.version
+    }
+
+    /// The text, which ends with a new line.
+    public func text(as format: SchemaFormat) -> String {
+        switch format {
+        case .lua: LuaSchemaText(classes).script
+        case .mermaid: MermaidDiagram(classes).text
+        case .dot: GraphvizDiagram(classes).text
+        case .json: SchemaJSONText(classes, version: version).text
+        case .luals: LuaLSClasses(classes).text
+        }
+    }
+}

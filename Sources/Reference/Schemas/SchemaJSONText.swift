@@ -1,0 +1,114 @@
+import DataFormats
+import ObjectStore
+
+/// A schema as one JSON object, for other programs.
+///
+///     {"schema_version":0,"classes":[{"name":"Dog","embedded":false,"properties":[
+///       {"name":"id","type":"int","optional":false,"declaration":"int primary","primary":true}],"indexes":[]}]}
+struct SchemaJSONText {
+    private let classes: [ClassSchema]
+    private let version: UInt64
+
+    init(_ classes: [ClassSchema], version: UInt64) {
+        self.classes = classes
+        self.version = version
+    }
+
+    var text: String {
+        var json = JSONWriter()
+        json.beginObject()
+        json.key("schema_version")
+        json.int(Int64(clamping: version))
+        json.key("classes")
+        json.beginArray()
+        for classSchema in classes { Self.write(classSchema, to: &json) }
+        json.endArray()
+        json.endObject()
+        return String(decoding: json.bytes, as: UTF8.self) + "\n"
+    }
+
+    private static func write(_ classSchema: ClassSchema, to json: inout JSONWriter) {
+        json.beginObject()
+        json.key("name")
+        json.string(classSchema.name)
+        json.key("embedded")
+        json.bool(classSchema.isEmbedded)
+        json.key("properties")
+        json.beginArray()
+        for property in classSchema.properties { write(property, to: &json) }
+        json.endArray()
+        json.key("indexes")
+        json.beginArray()
+        for index in classSchema.indexes {
+            json.beginArray()
+            for name in index.properties { json.string(name) }
+            json.endArray()
+        }
+        json.endArray()
+        json.endObject()
+    }
+
+    private static func write(_ property: Property, to json: inout JSONWriter) {
+        json.beginObject()
+        json.key("name")
+        json.string(property.name)
+        json.key("type")
+        json.string(property.type.rawValue)
+        json.key("optional")
+        json.bool(property.isOptional)
+        json.key("declaration")
+        json.string(PropertySyntax.text(of: property))
+        if let collection = property.collection {
+            json.key("collection")
+            json.string(collection.name)
+        }
+        if let target = property.target {
+            json.key("class")
+            json.string(target)
+        }
+        if let origin = property.origin {
+            json.key("property")
+            json.string(origin.property)
+        }
+        for (name, flag) in [
+            ("primary", property.isPrimary), ("indexed", property.isIndexed),
+            ("fulltext", property.isFullText),
+        ] where flag {
+            json.key(name)
+            json.bool(true)
+        }
+        if let value = property.defaultValue {
+            json.key("default")
+            write(value, to: &json)
+        }
+        if property.storedName != property.name {
+            json.key("map_to")
+            json.string(property.storedName)
+        }
+        json.endObject()
+    }
+
+    /// Values that JSON does not have stand as text, as messages show them.
+    private static func write(_ value: Value, to json: inout JSONWriter) {
+        switch value {
+        case .null, .object: json.null()
+        case .bool(let flag): json.bool(flag)
+        case .int(let number): json.int(number)
+        case .float(let number) where number.isFinite: json.double(Double(number))
+        case .double(let number) where number.isFinite: json.double(number)
+        case .string(let text): json.string(text)
+        case .list(let values):
+            json.beginArray()
+            for value in values { write(value, to: &json) }
+            json.endArray()
+        case .dictionary(let entries):
+            json.beginObject()
+            for (key, value) in entries.sorted(by: { $0.key < $1.key }) {
+                json.key(key)
+                write(value, to: &json)
+            }
+            json.endObject()
+        case .float, .double, .data, .date, .uuid, .objectID, .decimal: json.string(value.summary)
+        }
+    }
+}

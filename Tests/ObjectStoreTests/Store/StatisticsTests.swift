@@ -1,0 +1,107 @@
+import ObjectStore
+import Testing
+
+/// A store in numbers.
+@Suite struct StatisticsTests {
+    static let classes = [
+        ClassSchema(
+            "Dog",
+            [
+                Property("id", .int, isPrimary: true),
+                Property("name", .string, isIndexed: true, isFullText: true),
+                Property("marks", .int, collection: .list),
+                Property("notes", .string, collection: .map),
+                Property("owner", .object, target: "Person"),
+            ], indexes: [CompositeIndex(["owner", "id"])]),
+        ClassSchema(
+            "Person",
+            [Property("dogs", .backlinks, origin: .init(className: "Dog", property: "owner"))]),
+        ClassSchema("Empty", [Property("n", .int)]),
+    ]
+
+    func fill(_ store: Store, _ count: Int64) throws {
+        try store.write {
+            let person = try store.create("Person")
+            for id in 0..<count {
+                let values: [String: Value] = [
+                    "id": .int(id), "name": .string("dog number \(id % 7)"),
+                    "marks": .list([.int(id), .int(2)]), "notes": .dictionary(["a": .string("b")]),
+                    "owner": .object(person.reference),
+                ]
+                try store.create("Dog", .dictionary(values))
+            }
+        }
+    }
+
+    @Test func `counts objects and finds the bytes of values, collections and indexes`() throws {
+        let store = try Store.temporary(Self.classes)
+        try fill(store, 2_000)
+        let statistics = try store.statistics()
+        #expect(statistics.version == store.version)
+        #expect(statistics.objects == 2_001)
+        #expect(statistics.classes.map(\.name) == ["Dog", "Empty", "Person"])
+        let dog = statistics.classes[0]
+        #expect(dog.objects == 2_000)
+        let usage = Dictionary(uniqueKeysWithValues: dog.properties.map { ($0.name, $0.usage) })
+        #expect(usage["id"]!.values > 0 && usage["id"]!.index > 0)
+        #expect(usage["name"]!.index > 0 && usage["name"]!.fullText > 0)
+        #expect(usage["marks"]!.elements >= 2_000)
+        #expect(usage["notes"]!.elements >= 4_000)
+        #expect(usage["owner"]!.index > 0)
+        #expect(dog.indexes.map(\.properties) == [["owner", "id"]])
+        #expect(dog.indexes[0].bytes > 0)
+        let parts = usage.values.reduce(0) { $0 + $1.total } + dog.indexes[0].bytes
+        #expect(dog.bytes >= parts + dog.waitingBytes)
+        #expect(dog.indexBytes < dog.bytes)
+        #expect(statistics.classes[1].objects == 0)
+        #expect(statistics.classes[1].properties[0].usage.total == 0)
+        #expect(statistics.usedBytes <= statistics.fileBytes)
+        #expect(statistics.usedBytes >= dog.bytes)
+        #expect(statistics.historyVersions?.upperBound == store.version)
+        #expect(statistics.historyBytes > 0)
+        #expect(statistics.pins.isEmpty)
+    }
+
+    @Test func `a long value counts as one, and the newest rows as waiting`() throws {
+        let store = try Store.temporary([ClassSchema("Note", [Property("text", .string)])])
+        try store.write {
+            _ = try store.create(
+                "Note", .dictionary(["text": .string(String(repeating: "x", count: 5_000))]))
+        }
+        let note = try store.statistics().classes[0]
+        #expect(note.objects == 1)
+        #expect(note.bytes >= 5_000)
+        try store.write { _ = try store.create("Note", .dictionary(["text": .string("short")])) }
+        #expect(try store.statistics().classes[0].objects == 2)
+    }
+
+    @Test func `inside a write the numbers are those of the version before`() throws {
+        let store = try Store.temporary(Self.classes)
+        try fill(store, 10)
+        try store.beginWrite()
+        try store.create("Dog", .dictionary(["id": .int(100), "name": .string("new")]))
+        #expect(try store.statistics().classes[0].objects == 10)
+        try store.commitWrite()
+        #expect(try store.statistics().classes[0].objects == 11)
+    }
+
+    @Test func `who holds an old version is named`() throws {
+        let store = try Store.temporary(Self.classes)
+        try fill(store, 10)
+        let frozen = try store.frozenView()
+        try fill2(store)
+        let pins = try store.statistics().pins
+        #expect(pins.map(\.kind) == [.frozen] || pins.contains { $0.kind == .frozen })
+        withExtendedLifetime(frozen) {}
+    }
+
+    private func fill2(_ store: Store) throws {
+        try store.write { _ = try store.create("Empty", .dictionary(["n": .int(1)])) }
+    }
+
+    @Test func `a closed store has none`() throws {
+        let store = try Store.temporary(Self.classes)
+        store.close()
+        _ = storeError(.closed) { _ = try store.statistics() }
+    }
+}

@@ -1,0 +1,141 @@
+import Glibc
+import Testing
+
+/// `moonpool schema` and `moonpool stats`.
+@Suite struct SchemaCommandTests {
+    static let writer = """
+        local store = moonpool.open {
+          path = arg[1],
+          schema = {
+            Dog = { id = "int primary", name = "string indexed", age = "int?", owner = "Person",
+              breed = { type = "string", default = "mutt" }, indexes = { {"owner", "age"} } },
+            Person = { { "name", "string" }, { "dogs", "Dog[]" }, { "address", "Address" } },
+            Address = { embedded = true, street = "string" },
+          },
+          schema_version = 3,
+        }
+        store:write(function()
+          local ann = store:create("Person", { name = "Ann", address = { street = "Main" } })
+          for id = 1, 500 do ann.dogs:append(store:create("Dog", { id = id, name = "d" .. id, owner = ann })) end
+        end)
+        """
+
+    let folder = try! TemporaryFolder()
+    var store: String { folder.path + "/zoo.moonpool" }
+
+    func fill() throws {
+        let script = try folder.write(Self.writer, to: "writer.lua")
+        let outcome = try Tool.run([script, store])
+        #expect(outcome.exitCode == 0, "\(outcome.error)")
+    }
+
+    @Test func `the schema as Lua makes the same classes again`() throws {
+        try fill()
+        let first = try Tool.run(["schema", store])
+        #expect(first.exitCode == 0, "\(first.error)")
+        #expect(first.error == "")
+        let script = try folder.write(first.output, to: "schema.lua")
+        let copy = folder.path + "/copy.moonpool"
+        let made = try Tool.run(
+            ["-e", "moonpool.open { path = arg[2], schema = dofile(arg[1]) }", "-", script, copy])
+        #expect(made.exitCode == 0, "\(made.error)")
+        #expect(try Tool.run(["schema", copy]).output == first.output)
+        // The file takes it without a migration.
+        let same = try Tool.run([
+            "-e", "moonpool.open { path = arg[2], schema_version = 3, schema = dofile(arg[1]) }",
+            "-", script, store,
+        ])
+        #expect(same.exitCode == 0, "\(same.error)")
+    }
+
+    @Test func `other forms and single classes`() throws {
+        try fill()
+        let one = try Tool.run(["schema", store, "--class", "Address"])
+        #expect(
+            one.output == """
+                return {
+                  Address = {
+                    embedded = true,
+                    street = "string",
+                  },
+                }
+
+                """)
+        for (format, start) in [
+            ("mermaid", "erDiagram\n"), ("dot", "digraph schema {\n"),
+            ("json", "{\"schema_version\":3,\"classes\":["), ("luals", "---@meta\n"),
+        ] {
+            let outcome = try Tool.run(["schema", store, "--format", format])
+            #expect(outcome.output.hasPrefix(start), "\(format)")
+            #expect(outcome.exitCode == 0)
+        }
+    }
+
+    @Test func `the numbers of a store, for people and for programs`() throws {
+        try fill()
+        let outcome = try Tool.run(["stats", store])
+        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        #expect(outcome.output.hasPrefix("\(store)\n  version         "))
+        for part in [
+            "schema version  3\n", "objects         502\n", "Address (embedded)", "500 objects",
+            "(owner, age)", "old versions    nobody holds one\n",
+        ] { #expect(outcome.output.contains(part), "\(part) in \(outcome.output)") }
+        let json = try Tool.run(["stats", "--json", store])
+        #expect(json.lines.count == 1)
+        let script = """
+            local stats = moonpool.json.decode(io.read "a")
+            print(stats.objects, stats.schema_version, #stats.classes, stats.classes[2].name, stats.classes[2].objects)
+            print(stats.classes[2].indexes[1].properties[1], stats.used_bytes <= stats.file_bytes)
+            """
+        let read = try Tool.run(["-e", script], input: json.output)
+        #expect(read.output == "502\t3\t3\tDog\t500\nowner\ttrue\n", "\(read.error)")
+    }
+
+    @Test func `an empty store has an empty schema and no classes`() throws {
+        #expect(try Tool.run(["-e", "moonpool.open(arg[1])", "-", store]).exitCode == 0)
+        #expect(try Tool.run(["schema", store]).output == "return {}\n")
+        #expect(try Tool.run(["stats", store]).output.contains("objects         0\n"))
+    }
+
+    // MARK: Failures
+
+    @Test(arguments: ["schema", "stats", "check"])
+    func `a file that is missing, foreign, damaged or newer is one line and exit code 1`(
+        command: String
+    ) throws {
+        func fails(_ words: [String], _ expected: String) throws {
+            let outcome = try Tool.run([command] + words)
+            #expect(outcome.exitCode == 1)
+            #expect(outcome.output == "")
+            #expect(outcome.error.contains(expected), "\(outcome.error)")
+            #expect(outcome.lines.isEmpty)
+            #expect(outcome.error.split(separator: "\n").count == 1, "\(outcome.error)")
+        }
+        try fails([folder.path + "/none.moonpool"], "none.moonpool")
+        let letter = try folder.write(
+            String(repeating: "This is a letter. ", count: 1000), to: "letter.moonpool")
+        try fails([letter], "letter.moonpool")
+        try fails([folder.path], folder.path)
+        try fill()
+        let file = try #require(fopen(store, "r+"))
+        // The number of LMDB's format, on both of the pages that describe a file.
+        for page in [0, 4096] {
+            fseek(file, page + 20, SEEK_SET)
+            fputc(9, file)
+        }
+        fclose(file)
+        try fails([store], "newer")
+    }
+
+    @Test func `a class that is not there, a form that is none, words that are unknown`() throws {
+        try fill()
+        let unknown = try Tool.run(["schema", store, "--class", "Dgo"])
+        #expect(unknown.exitCode == 1)
+        #expect(unknown.error == "moonpool: there is no class 'Dgo'; did you mean 'Dog'?\n")
+        let form = try Tool.run(["schema", store, "--format", "xml"])
+        #expect(form.exitCode == 64)
+        #expect(form.error.contains("mermaid"), "\(form.error)")
+        #expect(try Tool.run(["stats", store, "--jsn"]).exitCode == 64)
+        #expect(try Tool.run(["stats"]).exitCode == 64)
+    }
+}
