@@ -27,6 +27,8 @@ public final class LuaState {
     var methodSets: [ObjectIdentifier: [LuaReference]] = [:]
     /// Receives the warnings of `warn` and of failing finalizers, when they are switched on.
     public var onWarning: ((String) -> Void)?
+    /// What runs the state: declarations of classes, which belong to no state, find their host by it.
+    public weak var host: AnyObject?
     /// Which files the functions that are given to the script may touch.
     public var files = FileRights.all
     /// Called when a main chunk returns that is watched: see ``watchMainReturn()``.

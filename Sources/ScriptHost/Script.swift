@@ -67,6 +67,14 @@ public final class Script: Sendable {
         return didStop
     }
 
+    /// Stops the Lua code that is running, for certain; the script goes on.
+    ///
+    /// Any thread.
+    func stopRunning() {
+        shared.requestInterrupt(.certain)
+        post { _ in }  // for code that waits for its loop
+    }
+
     /// Ends the script as `os.exit` does.
     ///
     /// Any thread.
@@ -130,6 +138,7 @@ final class ScriptSignals: Sendable {
         if let status { handler(status) }
     }
 
+    @discardableResult  // because who stops for certain need not know whether something ran
     func requestInterrupt(_ force: LuaInterrupt.Force) -> Bool {
         state.withLock { $0.interrupt }?.request(force) ?? false
     }

@@ -62,6 +62,7 @@ public final class ScriptContext {
         installProcessFunctions()
         module["version"] = .text(ProductVersion.text)
         state.globals["moonpool"] = .table(module)
+        state.host = self
         confine()
     }
 

@@ -174,6 +174,11 @@ public final class StoreModule {
         return handle
     }
 
+    /// An open store as scripts hold it.
+    public func value(of handle: StoreHandle) -> LuaValue {
+        state.userdata(handle, StoreHandle.type)
+    }
+
     func didClose(_ handle: StoreHandle) {
         handles.removeAll { $0 === handle }
         host?.didClose(handle.store)

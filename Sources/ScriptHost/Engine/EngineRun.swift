@@ -1,0 +1,69 @@
+import LuaHost
+import Synchronization
+
+/// One run of an engine, and its cancellation from elsewhere.
+final class EngineRun: Sendable {
+    private enum Phase { case waiting, running, over, cancelled }
+
+    private let script: Script
+    private let phase = Mutex(Phase.waiting)
+
+    init(_ script: Script) { self.script = script }
+
+    /// Does the work on the engine's thread, unless it was cancelled before.
+    func perform<Value: Sendable>(
+        _ body: (ScriptContext) throws -> Value, in context: ScriptContext,
+        _ delivery: EngineDelivery<Value>
+    ) {
+        guard !context.isExiting else { return delivery.fail(ScriptFailure.closed) }
+        let begins = phase.withLock { phase in
+            guard phase == .waiting else { return false }
+            phase = .running
+            return true
+        }
+        guard begins else { return delivery.fail(CancellationError()) }
+        defer { phase.withLock { $0 = .over } }
+        do {
+            delivery.succeed(try context.entry { () throws in try body(context) })
+        } catch {
+            delivery.fail(ScriptFailure.describing(error))
+        }
+    }
+
+    /// Stops the run, or sees to it that it never begins.
+    func cancel() {
+        let runs = phase.withLock { phase in
+            switch phase {
+            case .waiting:
+                phase = .cancelled
+                return false
+            case .running: return true
+            case .over, .cancelled: return false
+            }
+        }
+        if runs { script.stopRunning() }
+    }
+}
+
+/// Where the result of a run goes, once.
+///
+/// A job that is dropped because the engine has ended drops this with it: whoever waits is told.
+final class EngineDelivery<Value: Sendable>: Sendable {
+    private let continuation: Mutex<CheckedContinuation<Value, any Error>?>
+
+    init(_ continuation: CheckedContinuation<Value, any Error>) {
+        self.continuation = Mutex(continuation)
+    }
+
+    deinit { take()?.resume(throwing: ScriptFailure.closed) }
+
+    func succeed(_ value: Value) { take()?.resume(returning: value) }
+    func fail(_ error: any Error) { take()?.resume(throwing: error) }
+
+    private func take() -> CheckedContinuation<Value, any Error>? {
+        continuation.withLock { continuation in
+            defer { continuation = nil }
+            return continuation
+        }
+    }
+}

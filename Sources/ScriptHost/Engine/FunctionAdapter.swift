@@ -1,0 +1,77 @@
+import EventLoops
+import LuaHost
+import Synchronization
+
+/// Reads the arguments of a call one after the other, converted.
+final class ArgumentReader {
+    private let values: [LuaValue]
+    private let context: ScriptContext
+    private let signature: FunctionSignature
+    private var index = 0
+
+    init(_ values: [LuaValue], _ context: ScriptContext, _ signature: FunctionSignature) {
+        self.values = values
+        self.context = context
+        self.signature = signature
+    }
+
+    /// The next argument; an error names it by its number and its name.
+    func next<Value: ScriptValue>(_ type: Value.Type) throws(LuaArgumentError) -> Value {
+        let value = index < values.count ? values[index] : .nil
+        index += 1
+        do throws(ScriptTypeMismatch) {
+            return try type.fromLua(value, in: context)
+        } catch {
+            var reason = error
+            if reason.path.isEmpty, index > values.count { reason.found = "no value" }
+            let name =
+                index <= signature.parameters.count ? " '\(signature.parameters[index - 1])'" : ""
+            throw LuaArgumentError(
+                "bad argument #\(index)\(name) to '\(signature.name)' (\(reason.reason))")
+        }
+    }
+}
+
+extension LuaCall {
+    /// The arguments of a call from this one on, to be converted.
+    borrowing func reader(
+        from first: Int = 1, _ signature: FunctionSignature
+    ) throws -> (ArgumentReader, ScriptContext) {
+        let context = try ScriptContext.of(state)
+        return (ArgumentReader(rest(from: first), context, signature), context)
+    }
+}
+
+extension ScriptContext {
+    /// The script whose state this is.
+    static func of(_ state: LuaState) throws -> ScriptContext {
+        guard let context = state.host as? ScriptContext else { throw ScriptFailure.closed }
+        return context
+    }
+
+    /// Waits for work that is done elsewhere, while the loop goes on: observers, timers and other runs have their turn.
+    ///
+    /// When the script is stopped the work is cancelled and not waited for.
+    func wait<Value: Sendable>(
+        for work: @escaping @Sendable () async throws -> Value
+    ) throws -> Value {
+        let outcome = Outcome<Value>()
+        let loop = loop
+        let task = Task.detached {
+            do { outcome.set(.success(try await work())) } catch { outcome.set(.failure(error)) }
+            loop.post {}
+        }
+        _ = loop.wait(recheck: stopCheck) { outcome.value != nil || mustNotWait }
+        guard let value = outcome.value else {
+            task.cancel()
+            throw LuaInterrupted()
+        }
+        return try value.get()
+    }
+}
+
+private final class Outcome<Value: Sendable>: Sendable {
+    private let state = Mutex<Result<Value, any Error>?>(nil)
+    var value: Result<Value, any Error>? { state.withLock { $0 } }
+    func set(_ value: Result<Value, any Error>) { state.withLock { $0 = value } }
+}

@@ -1,0 +1,116 @@
+import EventLoops
+import LuaHost
+
+/// A global's name, with the tables that it is in: `add`, `app.config.get`.
+struct GlobalName: Sendable {
+    let tables: [String]
+    let name: String
+
+    init(_ text: String) throws(LuaArgumentError) {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard parts.allSatisfy(Self.isName), let name = parts.last else {
+            throw LuaArgumentError("'\(text)' is no name of Lua, such as 'add' or 'app.add'")
+        }
+        tables = parts.dropLast()
+        self.name = name
+    }
+
+    private static let reserved: Set = [
+        "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if",
+        "in", "local", "nil", "not", "or", "repeat", "return", "then", "true", "until", "while",
+    ]
+
+    static func isName(_ text: String) -> Bool {
+        guard let first = text.utf8.first, !(48...57).contains(first) else { return false }
+        return !reserved.contains(text)
+            && text.utf8.allSatisfy {
+                (48...57).contains($0) || (65...90).contains($0) || (97...122).contains($0)
+                    || $0 == 95
+            }
+    }
+}
+
+/// What a function is called and what its parameters are: `add(a, b)`; a name alone leaves them without names.
+struct FunctionSignature: Sendable {
+    let name: String
+    let parameters: [String]
+
+    init(_ text: String) throws(LuaArgumentError) {
+        guard let open = text.firstIndex(of: "(") else {
+            name = text
+            parameters = []
+            return
+        }
+        guard text.hasSuffix(")") else {
+            throw LuaArgumentError("'\(text)' is no signature, such as 'add(a, b)'")
+        }
+        name = String(text[..<open])
+        let inside = text[text.index(after: open)...].dropLast()
+        parameters = inside.split(separator: ",").map { part in
+            String(part.drop { $0 == " " }.prefix { $0 != " " })
+        }
+        guard parameters.allSatisfy(GlobalName.isName) else {
+            throw LuaArgumentError("'\(text)' is no signature, such as 'add(a, b)'")
+        }
+    }
+}
+
+extension FunctionSignature {
+    /// For declarations in Swift, where a bad signature is a mistake of the program: a name without parameters then.
+    init(lenient text: String) {
+        do throws(LuaArgumentError) {
+            self = try FunctionSignature(text)
+        } catch {
+            assertionFailure(error.scriptMessage)
+            name = String(text.prefix { $0 != "(" })
+            parameters = []
+        }
+    }
+}
+
+extension ScriptContext {
+    /// A global by its name; setting makes the tables that it is in.
+    subscript(name: GlobalName) -> LuaValue {
+        get {
+            var table = state.globals
+            for step in name.tables {
+                guard let next = table[step].table else { return .nil }
+                table = next
+            }
+            return table[name.name]
+        }
+        set {
+            var table = state.globals
+            for step in name.tables {
+                if let next = table[step].table {
+                    table = next
+                } else {
+                    let next = state.makeTable()
+                    table[step] = .table(next)
+                    table = next
+                }
+            }
+            table[name.name] = newValue
+        }
+    }
+
+    /// Calls a global function with converted arguments.
+    func call(_ name: String, _ arguments: [any ScriptValue]) throws -> [LuaValue] {
+        guard let function = self[try GlobalName(name)].function else {
+            throw ScriptFailure(code: "type_mismatch", message: "there is no function '\(name)'")
+        }
+        return try function.call(arguments.map { try $0.toLua(in: self) })
+    }
+
+    /// Compiles a file, which the host names.
+    func load(file path: String) throws -> LuaFunction {
+        guard var bytes = ProcessServices.read(path, limit: 64 << 20) else {
+            throw ScriptFailure(code: "invalid_argument", message: "cannot read '\(path)'")
+        }
+        if bytes.first == UInt8(ascii: "#") {
+            // A line for the system, which Lua skips; its end stays, for the numbers of lines.
+            bytes.removeFirst(bytes.firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count)
+        }
+        return try state.load(LuaString(bytes: bytes), name: "@" + path)
+    }
+}

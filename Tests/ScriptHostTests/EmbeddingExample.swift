@@ -1,0 +1,1 @@
+../../examples/embedding/Sources/rules/Shop.swift

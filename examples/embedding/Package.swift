@@ -1,0 +1,16 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// A Swift program that lets its users write rules in Lua: `swift run` in this folder.
+let package = Package(
+    name: "rules",
+    dependencies: [
+        // In a program of your own: .package(url: …, from: …)
+        .package(name: "moonpool", path: "../..")
+    ],
+    targets: [
+        .executableTarget(
+            name: "rules", dependencies: [.product(name: "ScriptHost", package: "moonpool")])
+    ],
+    swiftLanguageModes: [.v6]
+)

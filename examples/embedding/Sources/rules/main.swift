@@ -1,0 +1,1 @@
+try await Shop { print($0) }.open()
