@@ -1,3 +1,5 @@
+import CUV
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Darwin)
@@ -18,6 +20,11 @@ public enum ProcessServices {
 
     /// Writes all of the text to standard output, past every buffer.
     public static func writeOutput(_ text: String) { writeAll(1, Array(text.utf8)) }
+
+    /// Writes to the C library's standard output, in one piece and at once: no other thread's output comes between.
+    public static func print(_ bytes: [UInt8]) {
+        bytes.withUnsafeBytes { shim_print($0.baseAddress, $0.count) }
+    }
 
     /// Sends on what the C library keeps for standard output.
     public static func flushOutput() { fflush(nil) }

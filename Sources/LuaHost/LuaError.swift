@@ -31,6 +31,17 @@ public struct LuaError: Error, Sendable, CustomStringConvertible {
     /// The raised value itself; throwing this error back into Lua raises that value again.
     public var value: LuaValue
 
+    /// An error that a host raises in place of one of another state.
+    public init(
+        kind: Kind, message: String, traceback: String?, underlying: (any Error)?, value: LuaValue
+    ) {
+        self.kind = kind
+        self.message = message
+        self.traceback = traceback
+        self.underlying = underlying
+        self.value = value
+    }
+
     /// Whether a chunk that failed so may become valid if more text follows (`lua.c`'s rule for continued lines).
     public var isIncomplete: Bool { kind == .syntax && message.hasSuffix("<eof>") }
     /// The limit that stopped the run, if one did.

@@ -82,6 +82,30 @@ public final class Script: Sendable {
         post { $0.exit(status: status) }
     }
 
+    /// Whether the script has done everything: nothing of it runs any more.
+    var hasEnded: Bool { shared.status != nil }
+
+    /// Ends the script whatever it does: running code is interrupted for certain, nothing that waits is run.
+    ///
+    /// Any thread. A native function that computes runs to its end first.
+    func kill() {
+        if shared.markKilled() { finish() }
+        _ = shared.requestInterrupt(.certain)
+    }
+
+    /// Waits for the end of a script that is to be killed; its exit code.
+    ///
+    /// Not on its own thread.
+    func killAndWait() -> Int32 {
+        let ended = ThreadLatch()
+        whenEnded { _ in ended.open() }
+        repeat {
+            // Again and again, because a stop that comes before the code has begun to run is lost.
+            kill()
+        } while !ended.wait(atMost: .milliseconds(20))
+        return wait()
+    }
+
     /// Calls the handler, on the script's thread, when it has ended; at once when it has ended already.
     public func whenEnded(_ handler: @escaping @Sendable (Int32) -> Void) {
         shared.whenEnded(handler)
@@ -102,12 +126,24 @@ final class ScriptSignals: Sendable {
         var interrupt: LuaInterrupt?
         var context: LoopBound<ScriptContext>?
         var status: Int32?
+        var isKilled = false
         var handlers: [@Sendable (Int32) -> Void] = []
     }
 
     private let state = Mutex(State())
 
     var status: Int32? { state.withLock { $0.status } }
+
+    /// Whether the script is to end whatever it does.
+    var isKilled: Bool { state.withLock { $0.isKilled } }
+
+    /// Notes that the script is to end whatever it does; false if that was known.
+    func markKilled() -> Bool {
+        state.withLock { state in
+            defer { state.isKilled = true }
+            return !state.isKilled
+        }
+    }
 
     /// The script; on its thread, while it runs.
     var context: ScriptContext? { state.withLock { $0.context }?.value }

@@ -27,6 +27,10 @@ public struct ScriptConfiguration: Sendable {
     public var output: (@Sendable (String) -> Void)?
     /// The clock of its timers.
     public var clock: any LoopClock
+    /// What stands in brackets before each line that `print` writes, where several scripts share the output; nil for nothing.
+    public var outputLabel: String?
+    /// The script that has started this one as a worker.
+    var parent: ParentLink?
 
     /// Makes a configuration with the usual settings: all rights, no limits, reports on standard error.
     public init(

@@ -30,6 +30,14 @@ public final class ScriptContext {
     private var entries = 0
     private var standingWrites: [Store] = []
     private var collector: IdleCollector?
+    /// What workers, and the script that has started this one, have sent.
+    private(set) lazy var messages = MessageBox(self)
+    /// The workers that have not ended, by number.
+    var workers: [Int: Worker] = [:]
+    /// The number of the worker that was started last.
+    var lastWorker = 0
+    /// Whether `print` writes each call in one piece.
+    var printsInOnePiece = false
 
     init(
         configuration: ScriptConfiguration, name: String, loop: EventLoop, signals: ScriptSignals
@@ -60,6 +68,7 @@ public final class ScriptContext {
         loop.didTurn = { [weak self] in self?.didTurn() }
         installTimers()
         installProcessFunctions()
+        installWorkers()
         module["version"] = .text(ProductVersion.text)
         state.globals["moonpool"] = .table(module)
         state.host = self
@@ -70,10 +79,11 @@ public final class ScriptContext {
 
     func run(_ main: (ScriptContext) throws -> Int32) -> Int32 {
         var status: Int32 = 0
+        if signals.isKilled { return status }
         do {
             status = try entry { () throws in try main(self) }
         } catch let error as LuaError where error.kind == .interrupted {
-            status = Self.exitStatus(ofStopped: error)
+            status = exitStatus(ofStopped: error)
         } catch {
             status = 1
         }
@@ -89,6 +99,7 @@ public final class ScriptContext {
             loop.run()
             collector?.stop()
             collector = nil
+            if exitStatus == nil { hintAtUnreadMessages() }
         }
         return exitStatus ?? (status == 0 && hasFailed ? 1 : status)
     }
@@ -96,7 +107,7 @@ public final class ScriptContext {
     /// Ends everything the script has going, in the order that nothing is called by something that has ended.
     func shutDown() {
         isShuttingDown = true
-        stores.close()
+        endWhatRuns()
         state.close()
     }
 
@@ -104,9 +115,17 @@ public final class ScriptContext {
     func exitProcess(_ status: Int32) {
         if isShuttingDown { return }
         isShuttingDown = true
-        stores.close()
+        endWhatRuns()
         state.closeBeforeExit()
         ProcessServices.exit(status)
+    }
+
+    private func endWhatRuns() {
+        messages.close()
+        // A worker may be waiting for the write lock: it must get it to come to its end.
+        stores.cancelWrites(except: [])
+        endWorkers()
+        stores.close()
     }
 
     /// Ends the script as `os.exit` does: running Lua code is stopped, nothing else of it runs.
@@ -123,8 +142,10 @@ public final class ScriptContext {
     public var isExiting: Bool { exitStatus != nil }
 
     /// 130 for Ctrl-C, 124 for a limit: that is what `timeout` ends with.
-    private static func exitStatus(ofStopped error: LuaError) -> Int32 {
-        error.limit == nil ? 130 : 124
+    ///
+    /// A worker that is stopped has done what it should.
+    private func exitStatus(ofStopped error: LuaError) -> Int32 {
+        error.limit == nil ? (signals.isKilled ? 0 : 130) : 124
     }
 
     func interruptedWhileIdle() {
@@ -193,12 +214,12 @@ public final class ScriptContext {
             // Inside an entry (that sleeps, say) the entry is stopped as well, and knows what it has begun.
             if entries == 0 { stores.cancelWrites(except: standingWrites) }
             if configuration.isInteractive { return report(error, in: source) }
-            if error.limit != nil { report(error, in: source) }
-            return exit(status: Self.exitStatus(ofStopped: error))
+            if error.limit != nil { tell(error, in: source) }
+            return exit(status: exitStatus(ofStopped: error))
         }
         guard let handler = module["on_error"].function else {
             hasFailed = true
-            return report(error, in: source)
+            return tell(error, in: source)
         }
         do {
             _ = try entry { () throws in try handler.call([state.value(of: error), token]) }
@@ -207,9 +228,14 @@ public final class ScriptContext {
         } catch let second {
             if isExiting { return }
             hasFailed = true
-            report(error, in: source)
-            report(second, in: "moonpool.on_error")
+            tell(error, in: source)
+            tell(second, in: "moonpool.on_error")
         }
+    }
+
+    /// Tells of an error that nobody has taken: a worker the script that has started it, any other script its user.
+    private func tell(_ error: any Error, in source: String) {
+        if !sendToParent(error, from: source) { report(error, in: source) }
     }
 
     private func report(_ error: any Error, in source: String) {

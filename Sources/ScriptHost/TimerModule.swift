@@ -92,7 +92,7 @@ extension ScriptContext {
 
 extension LuaCall {
     /// A time in seconds, from 0 to some thousand years.
-    fileprivate func duration(_ index: Int) throws -> Duration {
+    func duration(_ index: Int) throws -> Duration {
         let seconds = try number(index)
         guard seconds >= 0, seconds <= 1e11 else {
             throw argumentError(index, "seconds must be a number from 0 to 1e11")

@@ -18,6 +18,10 @@ struct ModuleFunctions {
         ("data", "(bytes) → data", "Bytes for a data property."),
         ("class_of", "(object) → string", "The name of an object's class."),
         (
+            "reference", "(object | Results | collection | store) → reference",
+            "A thread-safe reference, which a store on another thread resolves, once."
+        ),
+        (
             "store_of", "(object | Results | collection) → store",
             "The store that a value comes from."
         ),
@@ -74,6 +78,7 @@ struct ModuleFunctions {
             }
             throw call.typeError(1, "object, Results or collection")
         }
+        add("reference") { call in try weak.module().makeReference(call) }
         table["null"] = module.null
         TransferModule(state: state, null: module.null).install(in: table)
         addMethodsAsFunctions(add)

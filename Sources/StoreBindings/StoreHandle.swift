@@ -121,7 +121,11 @@ public final class StoreHandle {
 
     /// The store's present version for ever: the same one each time while a script holds it.
     func frozenSpace() throws -> FrozenSpace {
-        let view = try store.frozenView(for: try module.holder)
+        frozenSpace(of: try store.frozenView(for: try module.holder))
+    }
+
+    /// A version of the store as a script sees it.
+    func frozenSpace(of view: StoreView) -> FrozenSpace {
         if let latestFrozen, latestFrozen.view === view { return latestFrozen }
         let space = FrozenSpace(self, view)
         latestFrozen = space

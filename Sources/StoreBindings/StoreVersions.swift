@@ -4,6 +4,7 @@ import ObjectStore
 extension StoreHandle {
     /// The methods about versions and the file as a whole.
     static let versionMethods: [LuaMethod<StoreHandle>] = [
+        resolving,
         LuaMethod("freeze", "() → store", "The store as it is now, for ever.") { handle, call in
             call.answer(try handle.frozenSpace(), FrozenSpace.type)
         },

@@ -17,7 +17,7 @@ public final class Snapshot {
         isFrozen = false
     }
 
-    private init(
+    init(
         _ file: ColumnFile, _ reader: ReadTransaction, _ definitions: [TableID: TableDefinition]
     ) {
         source = SnapshotSource(file, reader)

@@ -1,0 +1,51 @@
+import CUV
+
+/// Something that happens once, which threads can wait for without a loop.
+public final class ThreadLatch: @unchecked Sendable {
+    // Unchecked because: `isOpened` is touched under the mutex alone, and the two handles are libuv's own way to share.
+    private let mutex: UnsafeMutablePointer<uv_mutex_t>
+    private let condition: UnsafeMutablePointer<uv_cond_t>
+    private var isOpened = false
+
+    /// A latch that is shut.
+    public init() {
+        mutex = .allocate(capacity: 1)
+        condition = .allocate(capacity: 1)
+        uv_mutex_init(mutex)
+        uv_cond_init(condition)
+    }
+
+    deinit {
+        uv_cond_destroy(condition)
+        uv_mutex_destroy(mutex)
+        condition.deallocate()
+        mutex.deallocate()
+    }
+
+    /// Opens it for good.
+    ///
+    /// Any thread; again does nothing.
+    public func open() {
+        uv_mutex_lock(mutex)
+        isOpened = true
+        uv_cond_broadcast(condition)
+        uv_mutex_unlock(mutex)
+    }
+
+    /// Waits until it is open, at most for a time; whether it is.
+    public func wait(atMost time: Duration) -> Bool {
+        let (seconds, attoseconds) = max(time, .zero).components
+        // A day is as good as any longer time: callers ask again.
+        let nanoseconds =
+            UInt64(min(seconds, 86_400)) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
+        uv_mutex_lock(mutex)
+        defer { uv_mutex_unlock(mutex) }
+        let deadline = uv_hrtime() &+ nanoseconds
+        while !isOpened {
+            let now = uv_hrtime()
+            if now >= deadline { return false }
+            uv_cond_timedwait(condition, mutex, deadline - now)
+        }
+        return true
+    }
+}

@@ -1,0 +1,145 @@
+import ColumnStorage
+
+extension Store {
+    /// A reference by which another thread gets at something of this store.
+    ///
+    /// Costs next to nothing; for what is frozen a look at the file's tables. Throws `invalid_object` for what was
+    /// deleted, `already_in_write` for what the open write has made, `invalid_argument` for something of another store,
+    /// `closed`, `wrong_thread`.
+    public func reference(to value: ReferencedValue) throws -> ThreadSafeReference {
+        try check()
+        let view = try value.source.openView()
+        let file = try StoreError.wrapping { () throws(StorageError) in
+            try self.view.snapshot.file.hold()
+        }
+        guard view.snapshot.file.identity == file.identity else {
+            throw StoreError(.invalidArgument, "this belongs to another store")
+        }
+        if let owner = Self.owner(of: Self.content(of: value), in: view) {
+            let name = view.schema.find(table: owner.table)?.name ?? "object"
+            guard view.isPresent(owner) else {
+                throw StoreError(
+                    .invalidObject,
+                    "this '\(name)' was deleted; test is_valid() before using an object that may be gone"
+                )
+            }
+            if isInWrite, !view.isFrozen, try !frozenView().isPresent(owner) {
+                throw StoreError(
+                    .alreadyInWrite,
+                    "this '\(name)' was created in the open write; other threads can be told of it "
+                        + "when that is committed")
+            }
+        }
+        let frozen =
+            try view.isFrozen
+            ? StoreError.wrapping { () throws(StorageError) in
+                ThreadSafeReference.Frozen(
+                    version: try view.snapshot.shared(), schema: view.schema)
+            } : nil
+        return ThreadSafeReference(
+            Self.content(of: value), of: self, version: view.version, frozen: frozen, file: file)
+    }
+
+    /// What a reference stands for, in this store; nil if it was deleted meanwhile, or belongs to another file.
+    ///
+    /// A store that has not reached the version of the reference refreshes first, so that what was committed before the
+    /// reference was made is there. Throws `invalid_argument` for a reference that was resolved already, `closed`,
+    /// `wrong_thread`.
+    public func resolve(
+        _ reference: ThreadSafeReference, for holder: VersionHolder = VersionHolder()
+    ) throws -> ReferencedValue? {
+        try check()
+        guard reference.file.identity == view.snapshot.file.identity else { return nil }
+        guard reference.use() else {
+            throw StoreError(
+                .invalidArgument,
+                "this reference was resolved already; make one for each thread and each use")
+        }
+        if let frozen = reference.frozen {
+            return try value(reference.content, in: .frozen(thawed(frozen, holder)))
+        }
+        if reference.version > version { try refresh() }
+        return try value(reference.content, in: .store(self))
+    }
+
+    /// The frozen version for this thread; the same view for all that comes of one version while somebody holds it.
+    private func thawed(
+        _ frozen: ThreadSafeReference.Frozen, _ holder: VersionHolder
+    ) throws -> StoreView {
+        if let latestFrozen, latestFrozen.version == frozen.version.version,
+            !latestFrozen.isClosed
+        {
+            return latestFrozen
+        }
+        guard let snapshot = frozen.version.snapshot(of: view.snapshot.file) else {
+            throw StoreError(.invalidArgument, "this version belongs to another file")
+        }
+        let pin = coordinator.pins.add(.frozen, holder, version: snapshot.version)
+        let made = StoreView(schema: frozen.schema, snapshot: snapshot, isFrozen: true, pin: pin)
+        latestFrozen = made
+        return made
+    }
+
+    private func value(
+        _ content: ThreadSafeReference.Content, in source: ObjectSource
+    ) throws -> ReferencedValue? {
+        let view = source.view
+        func property(_ owner: ObjectReference, _ column: ColumnID) -> (ClassSchema, Property)? {
+            guard view.isPresent(owner), let classSchema = view.schema.find(table: owner.table),
+                let property = classSchema.property(in: column)
+            else { return nil }
+            return (classSchema, property)
+        }
+        switch content {
+        case .store: return .store(source)
+        case .object(let reference):
+            guard view.isPresent(reference) else { return nil }
+            return source.object(reference).map(ReferencedValue.object)
+        case .list(let owner, let column):
+            return property(owner, column).map { .list(LiveList(source, $0, $1, owner.key)) }
+        case .set(let owner, let column):
+            return property(owner, column).map { .set(LiveSet(source, $0, $1, owner.key)) }
+        case .map(let owner, let column):
+            return property(owner, column).map { .map(LiveMap(source, $0, $1, owner.key)) }
+        case .results(let query):
+            // Of a collection whose owner is gone: nothing is left to be results of.
+            let results = Results(source, query)
+            return results.isValid ? .results(results) : nil
+        }
+    }
+
+    private static func content(of value: ReferencedValue) -> ThreadSafeReference.Content {
+        func owner(_ collection: some LiveCollection) -> ObjectReference {
+            ObjectReference(table: collection.classSchema.table, key: collection.owner)
+        }
+        return switch value {
+        case .store: .store
+        case .object(let object): .object(object.reference)
+        case .list(let list): .list(owner(list), list.property.column)
+        case .set(let set): .set(owner(set), set.property.column)
+        case .map(let map): .map(owner(map), map.property.column)
+        case .results(let results): .results(results.query)
+        }
+    }
+
+    /// The object that must exist for the value to be there.
+    private static func owner(
+        of content: ThreadSafeReference.Content, in view: StoreView
+    ) -> ObjectReference? {
+        switch content {
+        case .store: return nil
+        case .object(let object): return object
+        case .list(let owner, _), .set(let owner, _), .map(let owner, _): return owner
+        case .results(let query):
+            switch query.base {
+            case .table: return nil
+            case .list(let table, _, let owner): return ObjectReference(table: table, key: owner)
+            case .backlinks(let table, let column, let target):
+                let link = view.schema.find(table: table)?.property(in: column)
+                return link.flatMap { view.schema.target(of: $0) }.map {
+                    ObjectReference(table: $0.table, key: target)
+                }
+            }
+        }
+    }
+}

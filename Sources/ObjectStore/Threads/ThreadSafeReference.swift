@@ -1,0 +1,84 @@
+import ColumnStorage
+import Synchronization
+
+/// Something of a store that can be referred to from another thread.
+public enum ReferencedValue {
+    /// The store itself, or one version of it.
+    case store(ObjectSource)
+    /// An object.
+    case object(LiveObject)
+    /// A list property of an object.
+    case list(LiveList)
+    /// A set property of an object.
+    case set(LiveSet)
+    /// A map property of an object.
+    case map(LiveMap)
+    /// Results.
+    case results(Results)
+
+    /// The store, or the frozen version, that it belongs to.
+    public var source: ObjectSource {
+        switch self {
+        case .store(let source): source
+        case .object(let object): object.source
+        case .list(let list): list.source
+        case .set(let set): set.source
+        case .map(let map): map.source
+        case .results(let results): results.source
+        }
+    }
+}
+
+/// Something of a store on its way to another thread.
+///
+/// Made on the store's thread by ``Store/reference(to:)``; any thread may hold it, and a store of the
+/// same file resolves it, once, on its own thread. Keeps the file open meanwhile. What is frozen stays
+/// at its version, which is kept as well.
+public final class ThreadSafeReference: Sendable {
+    enum Content: Sendable {
+        case store
+        case object(ObjectReference)
+        case list(ObjectReference, ColumnID)
+        case set(ObjectReference, ColumnID)
+        case map(ObjectReference, ColumnID)
+        case results(Query)
+    }
+
+    struct Frozen: Sendable {
+        let version: SharedVersion
+        let schema: Schema
+    }
+
+    /// How to open the file on another thread: without schema and migration.
+    public let configuration: StoreConfiguration
+    let content: Content
+    let frozen: Frozen?
+    let file: FileHold
+    /// The version that whoever resolves it has to have reached.
+    let version: UInt64
+    private let isUsed = Atomic<Bool>(false)
+
+    init(
+        _ content: Content, of store: Store, version: UInt64, frozen: Frozen?, file: FileHold
+    ) {
+        var configuration = store.configuration
+        configuration.schema = nil
+        configuration.schemaVersion = 0
+        configuration.migration = nil
+        configuration.deletesIfMigrationNeeded = false
+        configuration.holder = VersionHolder()
+        self.configuration = configuration
+        self.content = content
+        self.frozen = frozen
+        self.file = file
+        self.version = version
+    }
+
+    /// Whether it was resolved: it resolves once.
+    public var isResolved: Bool { isUsed.load(ordering: .acquiring) }
+
+    /// Marks it as resolved.
+    ///
+    /// False if it was already.
+    func use() -> Bool { !isUsed.exchange(true, ordering: .acquiringAndReleasing) }
+}

@@ -1,0 +1,142 @@
+import EventLoops
+import LuaHost
+import ObjectStore
+import StoreBindings
+
+/// A worker in the hands of the script that started it.
+final class Worker {
+    /// The name that the script gave.
+    let title: String
+    let script: Script
+    private weak var starter: ScriptContext?
+    /// The parent lives as long as its workers.
+    private var hold: LoopHold?
+    /// What `w:on_message` set.
+    private(set) var handler: LuaFunction?
+    /// The exit code; set on the parent's thread after everything that the worker has sent was received.
+    private(set) var status: Int32?
+    /// The message of the first error that the worker did not take itself.
+    var failure: String?
+
+    init(_ title: String, _ script: Script, parent: ScriptContext) {
+        self.title = title
+        self.script = script
+        starter = parent
+        hold = parent.loop.hold()
+    }
+
+    private var parent: ScriptContext {
+        get throws {
+            guard let starter else { throw StoreError(.closed, "the script has ended") }
+            return starter
+        }
+    }
+
+    /// The worker's thread has ended.
+    func didEnd(status: Int32) {
+        self.status = status
+        hold?.release()
+        hold = nil
+        starter?.messages.settle(self)
+    }
+
+    /// Lets go of the handler of an ended worker, which may refer to the worker.
+    func forgetHandler() { handler = nil }
+
+    private func setHandler(_ function: LuaFunction?) {
+        handler = function
+        starter?.messages.handlersChanged()
+        starter?.messages.settle(self)
+    }
+
+    /// Sends values; false if the worker has ended.
+    private func post(_ values: [LuaValue]) throws -> Bool {
+        let parcel = try Parcel(values, of: parent.storeModule) { "argument \($0 + 1)" }
+        return !script.hasEnded && script.post { $0.messages.receive(parcel, from: nil) }
+    }
+
+    /// Lets what is running and what was posted before end, then ends the worker; what still runs after `grace` is interrupted.
+    private func stop(grace: Duration?) {
+        guard status == nil else { return }
+        script.finish()
+        guard let grace, let starter else { return }
+        if grace == .zero { script.kill() }
+        var timer: LoopTimer?
+        // Again and again, because a stop that comes before the code has begun to run is lost.
+        timer = starter.loop.timer(after: grace, every: .milliseconds(20), keepsAlive: false) {
+            [weak self] in
+            if let self, self.status == nil { return self.script.kill() }
+            timer?.cancel()
+            timer = nil
+        }
+    }
+
+    /// Waits for the end, while observers, timers and messages of the calling script are handled.
+    ///
+    /// False if the time was over before.
+    private func join(_ timeout: Duration?) throws -> Bool {
+        if status != nil { return true }
+        let context = try parent
+        if let store = context.openStores.first(where: \.isInWrite) {
+            throw StoreError(
+                .alreadyInWrite,
+                "join inside the write transaction of '\(store.path ?? "a store in memory")' would wait for "
+                    + "ever for a worker that writes; commit or cancel it first")
+        }
+        return context.loop.wait(for: timeout, recheck: context.stopCheck) {
+            status != nil || context.mustNotWait
+        }
+    }
+
+    static let type: LuaClass<Worker> = LuaClass(
+        name: "worker",
+        summary: "A thread with a Lua state and an event loop of its own, made by moonpool.worker.",
+        methods: [
+            LuaMethod(
+                "post", "(value…) → boolean",
+                "Sends values to the worker's moonpool.on_message; false if it has ended."
+            ) { worker, call in
+                call.answer(.boolean(try worker.post(call.rest(from: 2))))
+            },
+            LuaMethod(
+                "on_message", "(function(value…) … end | nil)",
+                "Is called with what the worker sends by moonpool.post_to_parent."
+            ) { worker, call in
+                worker.setHandler(call.isNil(2) ? nil : try call.function(2))
+                return .none
+            },
+            LuaMethod(
+                "stop", "([seconds])",
+                "Ends it after what is running and was posted before; what runs longer than the seconds is interrupted."
+            ) { worker, call in
+                worker.stop(grace: call.isNil(2) ? nil : try call.duration(2))
+                return .none
+            },
+            LuaMethod(
+                "join", "([seconds]) → boolean [, message]",
+                "Waits until it has ended, and says whether it went well; observers and messages are handled meanwhile."
+            ) { worker, call in
+                let timeout = call.isNil(2) ? nil : try call.duration(2)
+                guard try worker.join(timeout), let status = worker.status else {
+                    return call.answer(false, "still running")
+                }
+                if status == 0 { return call.answer(true) }
+                return call.answer(
+                    false, .text(worker.failure ?? "ended with exit code \(status)"))
+            },
+            LuaMethod("is_running", "() → boolean", "Whether its thread has not ended yet.") {
+                worker, call in call.answer(.boolean(!worker.script.hasEnded))
+            },
+        ],
+        properties: [
+            LuaProperty("name", "The name of its thread: <name>-<uuid>.") {
+                $1.set($0.script.name)
+            }
+        ],
+        metamethods: [
+            LuaMethod("__tostring") { worker, call in
+                let state = worker.script.hasEnded ? "ended" : "running"
+                return call.answer(.text("worker \(worker.script.name) (\(state))"))
+            }
+        ])
+}

@@ -1,0 +1,41 @@
+import LuaHost
+import StoreBindings
+
+/// An error of a worker that nobody there has taken, on its way to the script that started it.
+struct WorkerFailure: Sendable {
+    /// What raised it: `worker 'cache'`, `worker 'cache', timer (cache.lua:3)`.
+    let source: String
+    private let code: String
+    private let message: String
+    private let traceback: String?
+    /// The raised value itself, where it can cross threads.
+    private let value: Parcel?
+
+    init(_ error: any Error, source: String, in context: ScriptContext) {
+        self.source = source
+        let lua = error as? LuaError
+        let script = (lua?.underlying ?? error) as? any ScriptError
+        code = script?.scriptCode ?? "error"
+        message = lua?.message ?? script?.scriptMessage ?? "\(error)"
+        traceback = lua?.traceback
+        var value: Parcel?
+        if let raised = lua?.value, script == nil, raised.userdata == nil {
+            value = try? Parcel([raised], of: context.storeModule) { _ in "error" }
+        }
+        self.value = value
+    }
+
+    /// The error in the parent's state, where `moonpool.on_error` gets it.
+    func error(in context: ScriptContext) -> LuaError {
+        let raised = (try? value?.open(in: context.storeModule))?.first
+        let shown = RaisedElsewhere(scriptCode: code, scriptMessage: message)
+        return LuaError(
+            kind: .runtime, message: message, traceback: traceback, underlying: shown,
+            value: raised ?? context.state.value(of: shown))
+    }
+
+    private struct RaisedElsewhere: ScriptError {
+        let scriptCode: String
+        let scriptMessage: String
+    }
+}

@@ -1,0 +1,34 @@
+import EventLoops
+import LuaHost
+
+extension ScriptContext {
+    /// Replaces `print` by one that writes each call in one piece, because several threads share the output.
+    ///
+    /// Where the script has a label, each line begins with it. Lua's own `print` writes value by value.
+    public func usePrintInOnePiece() {
+        guard !printsInOnePiece else { return }
+        printsInOnePiece = true
+        let label = configuration.outputLabel.map { Array("[\($0)] ".utf8) } ?? []
+        let output = configuration.output
+        let print = state.makeFunction("print") { call in
+            var line: [UInt8] = label
+            if call.count > 0 {
+                for index in 1...call.count {
+                    if index > 1 { line.append(UInt8(ascii: "\t")) }
+                    for byte in try call.state.describe(call[index]).bytes {
+                        line.append(byte)
+                        if byte == UInt8(ascii: "\n") { line += label }
+                    }
+                }
+            }
+            line.append(UInt8(ascii: "\n"))
+            if let output {
+                output(String(decoding: line, as: UTF8.self))
+            } else {
+                ProcessServices.print(line)
+            }
+            return .none
+        }
+        state.globals["print"] = .function(print)
+    }
+}

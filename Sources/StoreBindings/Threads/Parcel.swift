@@ -1,0 +1,213 @@
+import Decimals
+import LuaHost
+import ObjectStore
+
+/// Values of one script on their way to another: the arguments of a worker, a message.
+///
+/// Packed on the sender's thread, opened once on the receiver's. Plain values are copied, a table that is met several times
+/// stays one table; what belongs to a store travels as a thread-safe reference and arrives in the receiver's own store of the
+/// same file, which is opened if need be: live ones as they are in the receiver's version, nil if they were deleted
+/// meanwhile, frozen ones at their version.
+public struct Parcel: Sendable {
+    enum Item: Sendable {
+        case `nil`, null
+        case boolean(Bool)
+        case integer(Int64)
+        case number(Double)
+        case string(LuaString)
+        case data([UInt8])
+        case date(Timestamp)
+        case uuid(UUIDValue)
+        case objectID(ObjectIDValue)
+        case decimal(DecimalValue)
+        /// One of `tables`.
+        case table(Int)
+        case stored(ThreadSafeReference)
+        /// A reference that a script has made itself and resolves itself.
+        case reference(ThreadSafeReference)
+    }
+
+    struct Entry: Sendable {
+        let key: Item
+        let value: Item
+    }
+
+    var items: [Item] = []
+    var tables: [[Entry]] = []
+
+    /// Packs values; `place` names the one at an index, counted from 0, in messages: `argument 2`.
+    ///
+    /// Throws `invalid_argument` with the path of what cannot cross threads, such as `argument 2, field 'x'`, and what
+    /// ``Store/reference(to:)`` throws.
+    public init(_ values: [LuaValue], of module: StoreModule, place: (Int) -> String) throws {
+        var packer = ParcelPacker(module)
+        for (index, value) in values.enumerated() {
+            items.append(try packer.item(value, place(index), depth: 0))
+        }
+        tables = packer.tables
+    }
+
+    /// The values in the receiver's state; on its thread.
+    ///
+    /// Throws what opening a store throws, and `invalid_argument` the second time if something of a store is among them.
+    public func open(in module: StoreModule) throws -> [LuaValue] {
+        let state = module.state
+        let made = tables.map { state.makeTable(fields: $0.count) }
+        func value(_ item: Item) throws -> LuaValue {
+            switch item {
+            case .nil: .nil
+            case .null: module.null
+            case .boolean(let flag): .boolean(flag)
+            case .integer(let number): .integer(number)
+            case .number(let number): .number(number)
+            case .string(let text): .string(text)
+            case .data(let bytes): state.userdata(DataBox(bytes), DataBox.type)
+            case .date(let moment): module.dates.userdata(moment, state)
+            case .uuid(let identifier): state.userdata(UUIDBox(identifier), UUIDBox.type)
+            case .objectID(let identifier):
+                state.userdata(ObjectIDBox(identifier), ObjectIDBox.type)
+            case .decimal(let number): state.userdata(DecimalBox(number), DecimalBox.type)
+            case .table(let index): .table(made[index])
+            case .stored(let reference):
+                try module.handle(for: reference).resolve(reference)
+            case .reference(let reference):
+                state.userdata(ReferenceBox(reference), ReferenceBox.type)
+            }
+        }
+        for (table, entries) in zip(made, tables) {
+            for entry in entries { table.setRaw(try value(entry.key), try value(entry.value)) }
+        }
+        return try items.map(value)
+    }
+}
+
+/// Turns Lua values into parcel items.
+private struct ParcelPacker {
+    let module: StoreModule
+    var tables: [[Parcel.Entry]] = []
+    private var indices: [LuaTable: Int] = [:]
+    private var unfinished: Set<LuaTable> = []
+    private static let deepest = 100
+
+    init(_ module: StoreModule) { self.module = module }
+
+    mutating func item(_ value: LuaValue, _ path: String, depth: Int) throws -> Parcel.Item {
+        switch value {
+        case .nil: return .nil
+        case .boolean(let flag): return .boolean(flag)
+        case .integer(let number): return .integer(number)
+        case .number(let number): return .number(number)
+        case .string(let text): return .string(text)
+        case .table(let table): return try .table(index(of: table, path, depth))
+        case .userdata(let userdata): return try item(userdata, path)
+        case .function: throw refusal(path, "a function", "only the worker's own function does")
+        case .thread: throw refusal(path, "a coroutine", nil)
+        }
+    }
+
+    private mutating func index(of table: LuaTable, _ path: String, _ depth: Int) throws -> Int {
+        if unfinished.contains(table) {
+            throw StoreError(
+                .invalidArgument,
+                "\(path): the table contains itself; only trees of tables can go to another thread")
+        }
+        if let known = indices[table] { return known }
+        guard table.metatable == nil else {
+            throw refusal(path, "a table with a metatable", "send a plain copy of its fields")
+        }
+        guard depth < Self.deepest else {
+            throw StoreError(
+                .invalidArgument,
+                "\(path): tables are nested more than \(Self.deepest) deep")
+        }
+        unfinished.insert(table)
+        let index = tables.count
+        indices[table] = index
+        tables.append([])
+        var entries: [Parcel.Entry] = []
+        for (key, value) in table.pairs {
+            let inner = "\(path), \(try name(of: key, path))"
+            entries.append(
+                Parcel.Entry(
+                    key: try item(key, inner, depth: depth + 1),
+                    value: try item(value, inner, depth: depth + 1)))
+        }
+        tables[index] = entries
+        unfinished.remove(table)
+        return index
+    }
+
+    /// Where a value stands in a table; keys other than plain ones would not be found again by the receiver.
+    private func name(of key: LuaValue, _ path: String) throws -> String {
+        switch key {
+        case .string(let text): return "field '\(text)'"
+        case .integer(let number): return "element \(number)"
+        case .number(let number): return "element \(number)"
+        case .boolean(let flag): return "field \(flag)"
+        default:
+            throw StoreError(
+                .invalidArgument,
+                "\(path): a \(key.typeName) as a key cannot go to another thread; use strings or numbers as keys"
+            )
+        }
+    }
+
+    private func item(_ userdata: LuaUserdata, _ path: String) throws -> Parcel.Item {
+        if let live = userdata.liveObject {
+            if let (type, object) = live.stored {
+                return try stored(.object(object), type.handle, path)
+            }
+            if live.type === module.dates { return .date(Timestamp(microseconds: live.key)) }
+        }
+        if let box = userdata.object(as: UUIDBox.type) { return .uuid(box.identifier) }
+        if let box = userdata.object(as: ObjectIDBox.type) { return .objectID(box.identifier) }
+        if let box = userdata.object(as: DecimalBox.type) { return .decimal(box.number) }
+        if let box = userdata.object(as: DataBox.type) { return .data(box.bytes) }
+        if userdata.object(as: NullMarker.type) != nil { return .null }
+        if let box = userdata.object(as: ReferenceBox.type) { return .reference(box.reference) }
+        if let (value, handle) = module.referenced(userdata) {
+            return try stored(value, handle, path)
+        }
+        let (what, advice) = Self.description(of: userdata)
+        throw refusal(path, what, advice)
+    }
+
+    private func stored(
+        _ value: ReferencedValue, _ handle: StoreHandle, _ path: String
+    ) throws -> Parcel.Item {
+        do {
+            return .stored(try handle.store.reference(to: value))
+        } catch let error as StoreError {
+            throw StoreError(error.code, "\(path): \(error.message)")
+        }
+    }
+
+    private func refusal(_ path: String, _ what: String, _ advice: String?) -> StoreError {
+        StoreError(
+            .invalidArgument,
+            "\(path): \(what) cannot go to another thread" + (advice.map { "; \($0)" } ?? ""))
+    }
+
+    /// What a userdata is in words, and what to send instead.
+    private static func description(of userdata: LuaUserdata) -> (String, String?) {
+        if userdata.object(as: TokenHandle.type) != nil { return ("an observer's token", nil) }
+        if userdata.object(as: UnmanagedObject.type) != nil {
+            return ("an object that is in no store", "store it with store:add first")
+        }
+        if userdata.object(as: ChangeHandle.type) != nil {
+            return ("a change", "send what you need of it")
+        }
+        if userdata.object(as: ValuesHandle.type) != nil {
+            return ("a sorted or cut list of values", "send its to_table()")
+        }
+        if userdata.object(as: SectionsHandle.type) != nil {
+            return ("sections", "send their Results")
+        }
+        if userdata.object(as: NestedHandle.list) != nil
+            || userdata.object(as: NestedHandle.map) != nil
+        {
+            return ("a list or map inside a mixed value", "send its object")
+        }
+        return ("a userdata", nil)
+    }
+}

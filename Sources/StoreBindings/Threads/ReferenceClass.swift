@@ -1,0 +1,103 @@
+import LuaHost
+import ObjectStore
+
+/// A thread-safe reference that a script has made itself: `moonpool.reference(x)`.
+final class ReferenceBox {
+    let reference: ThreadSafeReference
+    init(_ reference: ThreadSafeReference) { self.reference = reference }
+
+    static let type: LuaClass<ReferenceBox> = LuaClass(
+        name: "reference",
+        summary: "Something of a store for another thread, where store:resolve gives it, once.",
+        properties: [
+            LuaProperty("is_resolved", "Whether it was resolved, here or on another thread.") {
+                $1.set($0.reference.isResolved)
+            }
+        ],
+        metamethods: [
+            LuaMethod("__tostring") { box, call in
+                call.answer(.text(box.reference.isResolved ? "reference (resolved)" : "reference"))
+            }
+        ])
+}
+
+extension StoreModule {
+    /// What a value of ours is for other threads, and the store it comes from; nil for what they cannot share.
+    func referenced(_ userdata: LuaUserdata) -> (ReferencedValue, StoreHandle)? {
+        if let (type, object) = userdata.liveObject?.stored {
+            return (.object(object), type.handle)
+        }
+        if let results = userdata.object(as: ResultsHandle.type) {
+            return (.results(results.results), results.handle)
+        }
+        if let list = userdata.object(as: ListHandle.type) {
+            return (.list(list.collection), list.handle)
+        }
+        if let set = userdata.object(as: SetHandle.type) {
+            return (.set(set.collection), set.handle)
+        }
+        if let map = userdata.object(as: MapHandle.type) {
+            return (.map(map.collection), map.handle)
+        }
+        if let handle = userdata.object(as: StoreHandle.type) {
+            return (.store(.store(handle.store)), handle)
+        }
+        if let space = userdata.object(as: FrozenSpace.type) {
+            return (.store(.frozen(space.view)), space.handle)
+        }
+        return nil
+    }
+
+    /// The script's own store of a reference's file, opened if need be.
+    func handle(for reference: ThreadSafeReference) throws -> StoreHandle {
+        let location = reference.configuration.location
+        if let known = handles.first(where: { $0.isAt(location) }) { return known }
+        return try open(reference.configuration)
+    }
+
+    /// `moonpool.reference(x)`.
+    func makeReference(_ call: borrowing LuaCall) throws -> LuaAnswer {
+        guard let userdata = call[1].userdata, let (value, handle) = referenced(userdata) else {
+            if call.optionalObject(1, UnmanagedObject.type) != nil {
+                throw call.argumentError(
+                    1,
+                    "an object that is in no store has no reference; store it with store:add first")
+            }
+            throw call.typeError(1, "object, Results, collection or store")
+        }
+        return call.answer(
+            ReferenceBox(try handle.store.reference(to: value)), ReferenceBox.type)
+    }
+}
+
+extension StoreHandle {
+    /// What a reference stands for in this store; nil if it is gone.
+    func resolve(_ reference: ThreadSafeReference) throws -> LuaValue {
+        let holder = try module.holder
+        guard let value = try store.resolve(reference, for: holder) else { return .nil }
+        var space: FrozenSpace?
+        if case .frozen(let view) = value.source { space = frozenSpace(of: view) }
+        switch value {
+        case .store:
+            return space.map { state.userdata($0, FrozenSpace.type) }
+                ?? state.userdata(self, StoreHandle.type)
+        case .object(let object):
+            return space?.userdata(object.reference) ?? userdata(object.reference)
+        case .list(let list):
+            return state.userdata(ListHandle(list, self, space), ListHandle.type)
+        case .set(let set): return state.userdata(SetHandle(set, self, space), SetHandle.type)
+        case .map(let map): return state.userdata(MapHandle(map, self, space), MapHandle.type)
+        case .results(let results):
+            return state.userdata(ResultsHandle(results, self, space), ResultsHandle.type)
+        }
+    }
+
+    /// `store:resolve(reference)`.
+    static let resolving: LuaMethod<StoreHandle> = LuaMethod(
+        "resolve", "(reference) → value",
+        "What a reference made on another thread stands for, here; nil if it was deleted. Once."
+    ) { handle, call in
+        let box = try call.object(2, ReferenceBox.type)
+        return call.answer(try handle.resolve(box.reference))
+    }
+}

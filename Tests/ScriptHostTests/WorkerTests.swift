@@ -1,0 +1,356 @@
+import EventLoops
+import ScriptHost
+import Testing
+
+/// Workers: their life, their messages, what becomes of their errors.
+@Suite struct WorkerTests {
+    @Test func `runs a function with arguments on a thread of its own and ends`() throws {
+        let script = try ScriptFixture(
+            """
+            local w = moonpool.worker("adder", function(a, b) moonpool.post_to_parent(a + b) end, 2, 3)
+            log(w.name:match("^adder%-%x+%-%x+%-%x+%-%x+%-%x+$") ~= nil)
+            log(w:is_running())
+            w:on_message(function(sum) log("sum " .. sum) end)
+            log(w:join())
+            log(w:is_running())
+            log(tostring(w):match("^worker adder%-.* %(ended%)$") ~= nil)
+            """)
+        #expect(script.finish() == 0)
+        #expect(script.log == ["true", "true", "sum 5", "true", "false", "true"])
+        #expect(script.reports.isEmpty)
+    }
+
+    @Test func `keeps the script running until the worker has ended`() throws {
+        let script = try ScriptFixture(
+            """
+            moonpool.worker("slow", function() moonpool.sleep(0.05) moonpool.post_to_parent "done" end)
+            moonpool.on_message(function(text) log(text) end)
+            """)
+        #expect(script.finish() == 0)
+        #expect(script.log == ["done"])
+    }
+
+    @Test func `exchanges messages in order until it is stopped`() throws {
+        let script = try ScriptFixture(
+            """
+            local w = moonpool.worker("echo", function()
+                moonpool.on_message(function(n) moonpool.post_to_parent(n * 10) end)
+            end)
+            w:on_message(function(n)
+                log(n)
+                if n == 30 then w:stop() end
+            end)
+            for i = 1, 3 do log(w:post(i)) end
+            """)
+        #expect(script.finish() == 0)
+        #expect(script.log == ["true", "true", "true", "10", "20", "30"])
+    }
+
+    @Test func `handles what was posted before a stop`() throws {
+        let script = try ScriptFixture(
+            """
+            local w = moonpool.worker("late", function()
+                moonpool.on_message(function(n) moonpool.post_to_parent(n) end)
+            end)
+            moonpool.on_message(log)
+            for i = 1, 5 do w:post(i) end
+            w:stop()
+            log(w:join())
+            log(w:post(6))
+            """)
+        #expect(script.finish() == 0)
+        #expect(script.log == ["1", "2", "3", "4", "5", "true", "false"])
+    }
+
+    @Test func `keeps messages until there is a handler, which a later one replaces`() throws {
+        let script = try ScriptFixture(
+            """
+            local w = moonpool.worker("early", function()
+                moonpool.post_to_parent(1)
+                moonpool.post_to_parent(2)
+                moonpool.post_to_parent(3)
+            end)
+            w:join()
+            moonpool.on_message(function(n)
+                log("first " .. n)
+                w:on_message(function(n) log("own " .. n) end)
+            end)
+            """)
+        #expect(script.finish() == 0)
+        #expect(script.log == ["first 1", "own 2", "own 3"])
+    }
+
+    @Test func `says at the end that messages found no handler`() throws {
+        let script = try ScriptFixture(
+            "moonpool.worker('chatty', function() moonpool.post_to_parent(1) end)")
+        #expect(script.finish() == 0)
+        #expect(
+            script.reports.map(\.message) == [
+                "1 message from 'chatty' found no handler; set one with w:on_message or moonpool.on_message"
+            ])
+    }
+
+    @Test func `does not call a handler again while it sleeps`() throws {
+        let script = try ScriptFixture(
+            """
+            local w = moonpool.worker("two", function() moonpool.post_to_parent(1) moonpool.post_to_parent(2) end)
+            w:on_message(function(n) log("begin " .. n) moonpool.sleep(0.02) log("end " .. n) end)
+            """)
+        #expect(script.finish() == 0)
+        #expect(script.log == ["begin 1", "end 1", "begin 2", "end 2"])
+    }
+
+    @Test func `refuses a function that captures a local and names it`() throws {
+        let script = try ScriptFixture(
+            """
+            local count = 0
+            log(select(2, pcall(moonpool.worker, "w", function() count = count + 1 end)).message)
+            log(select(2, pcall(moonpool.worker, "w", function()
+                return function() return count end
+            end)).code)
+            log(select(2, pcall(moonpool.worker, "w", print)).message)
+            local w = moonpool.worker("fine", function() local x = math.max(1, 2) end)
+            log(w:join())
+            """)
+        #expect(script.finish() == 0)
+        #expect(
+            script.log == [
+                "the function of worker 'w' uses the local 'count' of the code around it, which another thread "
+                    + "cannot see; pass it as an argument, or make it inside the function",
+                "invalid_argument",
+                "the function of worker 'w' is not written in Lua; wrap it in function() … end to use it on "
+                    + "another thread", "true",
+            ])
+    }
+
+    @Test func `refuses bad names and bad code at once`() throws {
+        let script = try ScriptFixture(
+            """
+            for _, arguments in ipairs { {}, { 1 }, { "" }, { "a\\nb", function() end }, { "w" }, { "w", 42 } } do
+                local ok, err = pcall(moonpool.worker, table.unpack(arguments))
+                log(ok or err.code)
+            end
+            """)
+        #expect(script.finish() == 0)
+        #expect(script.log == Array(repeating: "invalid_argument", count: 6))
+    }
+
+    @Test func `runs a file with arguments, and says at once what is wrong with it`() throws {
+        let folder = try Folder()
+        try folder.write("moonpool.post_to_parent(select('#', ...), ...)", to: "job.lua")
+        try folder.write("this is no Lua", to: "broken.lua")
+        let script = try ScriptFixture(
+            """
+            moonpool.on_message(function(...) log(table.concat({ ... }, " ")) end)
+            moonpool.worker("job", "\(folder.path)/job.lua", "a", 2):join()
+            log(select(2, pcall(moonpool.worker, "gone", "\(folder.path)/gone.lua")).message)
+            log(select(2, pcall(moonpool.worker, "broken", "\(folder.path)/broken.lua")).message)
+            """)
+        #expect(script.finish() == 0)
+        #expect(
+            script.log == [
+                "2 a 2", "cannot open \(folder.path)/gone.lua: No such file or directory",
+                "\(folder.path)/broken.lua:1: syntax error near 'is'",
+            ])
+    }
+
+    @Test func `reports an error of its main part at the parent, which ends with code 1`() throws {
+        let script = try ScriptFixture(
+            """
+            local w = moonpool.worker("bad", function() error "broken" end)
+            local ok, message = w:join()
+            log(ok) log(message)
+            """)
+        #expect(script.finish() == 1)
+        #expect(script.log == ["false", "script:1: broken"])
+        #expect(script.reports.map(\.source) == ["worker 'bad'"])
+        #expect(script.reports.first?.message == "script:1: broken")
+        #expect(
+            script.reports.first?.traceback?.contains("script:1: in function <script:1>") == true)
+    }
+
+    @Test func `reports errors of its timers and handlers at the parent and goes on`() throws {
+        let script = try ScriptFixture(
+            """
+            local w = moonpool.worker("bad", function()
+                moonpool.after(0, function() error "in timer" end)
+                moonpool.on_message(function(n) moonpool.post_to_parent(n) error { code = 7 } end)
+            end)
+            w:on_message(function(n) log(n) if n == 2 then w:stop() end end)
+            w:post(1) w:post(2)
+            """)
+        #expect(script.finish() == 1)
+        #expect(script.log == ["1", "2"])
+        #expect(
+            Set(script.reports.map(\.source)) == [
+                "worker 'bad', timer (script:2)", "worker 'bad', the message handler",
+            ])
+    }
+
+    @Test func `gives its errors to on_error, its own or that of the parent`() throws {
+        let script = try ScriptFixture(
+            """
+            moonpool.on_error = function(err, token)
+                log(type(err) == "userdata" and err.code or type(err) == "table" and err.key or err)
+                log(tostring(token))
+            end
+            moonpool.worker("a", function() error { key = "value" } end):join()
+            moonpool.worker("b", function() moonpool.open {} end):join()
+            moonpool.on_message(log)
+            moonpool.worker("c", function()
+                moonpool.on_error = function(err) moonpool.post_to_parent("own " .. err) end
+                moonpool.after(0, function() error("in timer", 0) end)
+            end):join()
+            """)
+        #expect(script.finish() == 0)
+        #expect(
+            script.log == ["value", "nil", "invalid_argument", "nil", "own in timer"])
+    }
+
+    @Test func `ends with its parent, whatever it does`() throws {
+        let script = try ScriptFixture(
+            """
+            moonpool.worker("busy", function() while true do end end)
+            moonpool.worker("deaf", function() while true do pcall(function() while true do end end) end end)
+            moonpool.worker("asleep", function() moonpool.sleep(3600) end)
+            moonpool.worker("idle", function() moonpool.on_message(print) end)
+            moonpool.worker("timer", function() moonpool.every(3600, print) end)
+            os.exit(4)
+            """)
+        #expect(script.finish() == 4)
+        #expect(script.reports.isEmpty)
+    }
+
+    @Test func `is stopped by an interrupt of the script`() throws {
+        let script = try ScriptFixture(
+            """
+            moonpool.worker("busy", function() while true do end end)
+            log "ready"
+            """)
+        #expect(script.logs("ready"))
+        script.script.interrupt()
+        #expect(script.finish() == 130)
+    }
+
+    @Test func `can be stopped in the middle of its work after a time of grace`() throws {
+        let script = try ScriptFixture(
+            """
+            local w = moonpool.worker("busy", function() while true do end end)
+            log(select(2, w:join(0.01)))
+            w:stop(0.01)
+            log(w:join())
+            w:stop() w:stop(0)
+            local now = moonpool.worker("busy", function() while true do pcall(error) end end)
+            now:stop(0)
+            log(now:join())
+            """)
+        #expect(script.finish() == 0)
+        #expect(script.log == ["still running", "true", "true"])
+        #expect(script.reports.isEmpty)
+    }
+
+    @Test func `is waited for while it is in a native function`() throws {
+        let script = try ScriptFixture(
+            """
+            local w = moonpool.worker("native", function()
+                local text = ("a"):rep(24)
+                moonpool.post_to_parent "begin"
+                text:find(("a?"):rep(20) .. ("a"):rep(24))
+                local ok = text:find(("a*"):rep(5) .. "b")
+                moonpool.post_to_parent "end"
+            end)
+            w:on_message(log)
+            moonpool.wait_until(function() return not w:is_running() end, 0.01)
+            w:stop(0)
+            log(w:join())
+            """)
+        #expect(script.finish() == 0)
+        #expect(script.log.last == "true")
+    }
+
+    @Test func `refuses to be waited for inside a write transaction`() throws {
+        let script = try ScriptFixture(
+            """
+            local store = moonpool.open { in_memory = "join in write", schema = { A = { n = "int" } } }
+            local w = moonpool.worker("w", function() moonpool.on_message(print) end)
+            log(select(2, pcall(function() store:write(function() w:join() end) end)).code)
+            w:stop()
+            """)
+        #expect(script.finish() == 0)
+        #expect(script.log == ["already_in_write"])
+    }
+
+    @Test func `may start workers itself, which end with it`() throws {
+        let script = try ScriptFixture(
+            """
+            moonpool.on_message(log)
+            moonpool.worker("outer", function()
+                local inner = moonpool.worker("inner", function()
+                    moonpool.worker("innermost", function() while true do end end)
+                    moonpool.post_to_parent "from inner"
+                    moonpool.sleep(3600)
+                end)
+                inner:on_message(function(text)
+                    moonpool.post_to_parent("outer got it " .. text)
+                    os.exit(0)
+                end)
+            end):join()
+            moonpool.worker("failing", function()
+                moonpool.worker("inner", function() error("deep", 0) end):join()
+            end):join()
+            """)
+        #expect(script.finish() == 1)
+        #expect(script.log == ["outer got it from inner"])
+        #expect(script.reports.map(\.source) == ["worker 'failing', worker 'inner'"])
+        #expect(script.reports.map(\.message) == ["deep"])
+    }
+
+    @Test func `runs in hundreds`() throws {
+        let script = try ScriptFixture(
+            """
+            local sum, workers = 0, {}
+            moonpool.on_message(function(n) sum = sum + n end)
+            for i = 1, 200 do
+                workers[i] = moonpool.worker("many", function(n) moonpool.post_to_parent(n) end, i)
+            end
+            for _, w in ipairs(workers) do w:join() end
+            log(sum)
+            """)
+        #expect(script.finish() == 0)
+        #expect(script.log == ["20100"])
+    }
+
+    @Test func `has no way to the parent where there is none, and cannot be sent itself`() throws {
+        let script = try ScriptFixture(
+            """
+            log(select(2, pcall(moonpool.post_to_parent, 1)).code)
+            local w = moonpool.worker("w", function() moonpool.on_message(print) end)
+            log(select(2, pcall(w.post, w, w)).message)
+            log(select(2, pcall(w.post, w, 1, { x = { print } })).message)
+            w:stop()
+            """)
+        #expect(script.finish() == 0)
+        #expect(
+            script.log == [
+                "invalid_argument", "argument 1: a userdata cannot go to another thread",
+                "argument 2, field 'x', element 1: a function cannot go to another thread; only the worker's "
+                    + "own function does",
+            ])
+    }
+
+    @Test func `looks for modules where its parent does, and knows require 'moonpool'`() throws {
+        let folder = try Folder()
+        try folder.write("return { answer = 42 }", to: "helper.lua")
+        let script = try ScriptFixture(
+            """
+            package.path = "\(folder.path)/?.lua;" .. package.path
+            moonpool.on_message(log)
+            moonpool.worker("w", function()
+                moonpool.post_to_parent(require("helper").answer)
+                moonpool.post_to_parent(require("moonpool") == moonpool)
+            end)
+            """)
+        #expect(script.finish() == 0)
+        #expect(script.log == ["42", "true"])
+    }
+}
