@@ -353,4 +353,21 @@ import Testing
         #expect(script.finish() == 0)
         #expect(script.log == ["42", "true"])
     }
+
+    @Test func `is not for confined scripts`() throws {
+        let script = try ScriptFixture(
+            "log(select(2, pcall(moonpool.worker, 'w', function() end)).message)",
+            rights: .sandboxed)
+        #expect(script.finish() == 0)
+        #expect(script.log == ["this script may not start workers"])
+    }
+
+    @Test func `has the limits of its parent, and tells it of having reached one`() throws {
+        let script = try ScriptFixture(
+            """
+            local w = moonpool.worker("w", function() while true do end end)
+            log(select(2, w:join()))
+            """, limits: ScriptLimits(time: .milliseconds(300)))
+        #expect(script.finish() == 124 || script.log.first?.contains("time limit") == true)
+    }
 }
