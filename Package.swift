@@ -69,7 +69,9 @@ let package = Package(
             swiftSettings: safe),
         .target(
             name: "ScriptHost",
-            dependencies: ["StoreBindings", "ObjectStore", "LuaHost", "EventLoops"],
+            dependencies: [
+                "Reference", "StoreBindings", "ObjectStore", "LuaHost", "EventLoops",
+            ],
             swiftSettings: safe),
         .target(
             name: "REPL",
@@ -81,9 +83,8 @@ let package = Package(
         .executableTarget(
             name: "moonpool",
             dependencies: [
-                "REPL", "Reference", "ScriptHost", "LuaHost", "EventLoops", "Transfer",
-                "DataFormats",
-                "ObjectStore",
+                "REPL", "Reference", "ScriptHost", "StoreBindings", "LuaHost", "EventLoops",
+                "Transfer", "DataFormats", "ObjectStore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: safe),

@@ -65,6 +65,36 @@ public enum ProcessServices {
         return stat(path, &status) == 0 ? Int(status.st_size) : nil
     }
 
+    /// The names in a folder, in no order, without `.` and `..`; nil when it cannot be read.
+    public static func names(in folder: String) -> [String]? {
+        guard let directory = opendir(folder) else { return nil }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            let length = MemoryLayout.size(ofValue: entry.pointee.d_name)
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: length) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    /// Removes a file, if there is one.
+    public static func remove(_ path: String) { unlink(path) }
+
+    /// The most memory that the process has had at once, in bytes; pages of files that it reads are among them.
+    public static var peakMemory: Int {
+        var usage = rusage()
+        #if canImport(Darwin)
+            getrusage(RUSAGE_SELF, &usage)
+            return Int(usage.ru_maxrss)
+        #else
+            getrusage(RUSAGE_SELF.rawValue, &usage)
+            return Int(usage.ru_maxrss) << 10
+        #endif
+    }
+
     /// Makes a write past the system's limit of file sizes an error of that write instead of the process's end.
     public static func ignoreFileSizeSignal() { signal(SIGXFSZ, SIG_IGN) }
 

@@ -69,6 +69,12 @@ public final class ScriptContext {
         installTimers()
         installProcessFunctions()
         installWorkers()
+        // What reads folders and runs scripts is for those who may do so themselves.
+        if !configuration.rights.isConfined, configuration.rights.files == .all,
+            !configuration.rights.opensStoresReadOnly
+        {
+            MigrationModule.install(in: self)
+        }
         module["version"] = .text(ProductVersion.text)
         state.globals["moonpool"] = .table(module)
         state.host = self

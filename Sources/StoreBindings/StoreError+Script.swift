@@ -15,7 +15,7 @@ extension LuaCall {
     }
 
     /// The option table at an index, or nil; every key must be one of those named.
-    borrowing func options(_ index: Int, _ known: [String]) throws -> LuaTable? {
+    public borrowing func options(_ index: Int, _ known: [String]) throws -> LuaTable? {
         guard !isNil(index) else { return nil }
         let table = try table(index)
         for (key, _) in table.pairs {

@@ -14,6 +14,7 @@ struct MoonpoolCommand: ParsableCommand {
         subcommands: [
             RunScripts.self, ImportCommand.self, ExportCommand.self, BackupCommand.self,
             CheckCommand.self, CompactCommand.self, SchemaCommand.self, StatsCommand.self,
+            MigrateCommand.self,
         ])
 
     /// Whether a command line with this first word is one for the commands, and not for `lua`'s reading of it.

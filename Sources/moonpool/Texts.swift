@@ -21,7 +21,7 @@ enum Texts {
           --no-rc   do not run init.lua before the prompt
           --        stop handling options
           -         stop handling options and execute stdin
-        Commands: run, import, export, backup, check, compact, schema, stats; see moonpool --help
+        Commands: run, migrate, import, export, backup, check, compact, schema, stats; see moonpool --help
 
         """
 

@@ -137,3 +137,24 @@ import Testing
         #expect(outcome.output == "6\n", "\(outcome.error)")
     }
 }
+
+/// The shop that goes through five migrations.
+@Suite struct ShopMigrationsExampleTests {
+    static let folder = Tool.root + "/examples/shop-migrations"
+
+    @Test func `prints what its header says`() throws {
+        let outcome = try Tool.run([Self.folder + "/shop.lua"])
+        #expect(outcome.error == "")
+        #expect(outcome.exitCode == 0)
+        let expected = ExampleTests.expectedLines(try contents(of: Self.folder + "/shop.lua"))
+        #expect(outcome.output.split(separator: "\n") == expected)
+    }
+
+    @Test func `its migrations pass their tests`() throws {
+        let outcome = try Tool.run(["migrate", "test", Self.folder + "/migrations"])
+        #expect(outcome.error == "")
+        #expect(outcome.exitCode == 0)
+        #expect(outcome.lines.last == "6 tests, none failed")
+        #expect(outcome.lines.contains("ok      0002 split_names: a single name"))
+    }
+}

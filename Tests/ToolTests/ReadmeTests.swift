@@ -37,7 +37,10 @@ import Testing
     }
 
     /// The pages whose blocks are scripts that run by themselves; the others show parts of scripts.
-    static let scripts = ["README.md", "Sources/ObjectStore/ObjectStore.docc/DataModel.md"]
+    static let scripts = [
+        "README.md", "Sources/ObjectStore/ObjectStore.docc/DataModel.md",
+        "Sources/ScriptHost/ScriptHost.docc/NumberedMigrations.md",
+    ]
 
     @Test(arguments: scripts) func `every Lua block runs as a script`(page: String) throws {
         for block in try Self.blocks("lua", in: page) {

@@ -23,6 +23,14 @@ public final class Migration {
     /// passed, and how many there were.
     public var progressHandler: ((_ className: String, _ done: Int, _ total: Int) throws -> Void)?
 
+    /// Told of each object that the function given to `each` could not migrate, instead of ending with the first.
+    ///
+    /// For trying a migration out: what it leaves is to be thrown away.
+    public var failureHandler: ((_ message: String, _ object: String) -> Void)?
+
+    /// What `each` goes through now, for reports of what failed.
+    var currentWalk: MigrationWalk?
+
     private let schemaMigration: SchemaMigration
     private var isOver = false
 
@@ -35,7 +43,13 @@ public final class Migration {
         self.newVersion = newVersion
     }
 
-    func end() { isOver = true }
+    func end() {
+        isOver = true
+        currentWalk = nil
+    }
+
+    /// The object that `each` is at, such as `Person id = 17`; nil outside of it.
+    public var currentObject: String? { currentWalk?.currentName }
 
     /// Throws `invalid_argument` once the migration is over.
     public func check() throws {

@@ -100,20 +100,15 @@ struct MigrationCheck {
     private func checkPresent(_ property: Property, _ classSchema: ClassSchema) throws {
         let (count, found) = nulls(property, store.view.table(classSchema), limit: 3)
         guard count > 0 else { return }
-        let names = found.map { name(of: $0, classSchema) }.joined(separator: ", ")
+        let names = found.map {
+            store.view.name(of: ObjectReference(table: classSchema.table, key: $0))
+        }.joined(separator: ", ")
         throw StoreError(
             .missingValue,
             "'\(classSchema.name).\(property.name)' is required now, and \(count) "
                 + (count == 1 ? "object has" : "objects have")
                 + " no value (\(names)\(count > found.count ? ", …" : "")); "
                 + "give them one in the migration, or declare it \"\(property.typeName)?\"")
-    }
-
-    private func name(of key: ObjectKey, _ classSchema: ClassSchema) -> String {
-        guard let primary = classSchema.primaryKey,
-            let value = try? store.view.value(primary, of: key, in: classSchema)
-        else { return "object \(key.rawValue)" }
-        return "\(primary.name) = \(value.summary)"
     }
 
     /// How many objects have no value, and the first of them.

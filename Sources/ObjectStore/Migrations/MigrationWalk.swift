@@ -11,6 +11,7 @@ public final class MigrationWalk {
     private let newRows: TableReader
     private let total: Int
     private var done = 0
+    private var current: ObjectKey?
     private var cluster = 0
     private var word = 0
     private var bits: UInt64 = 0
@@ -25,6 +26,7 @@ public final class MigrationWalk {
         oldRows = migration.old.table(oldClass)
         newRows = migration.store.view.table(newClass)
         total = oldRows.count
+        migration.currentWalk = self
         if oldRows.clusterCount > 0 {
             clusterBits = oldRows.presence(0)
             bits = clusterBits[0]
@@ -38,11 +40,22 @@ public final class MigrationWalk {
         if done & (Self.progressInterval - 1) == 0 { try report() }
         while let key = advance() {
             done += 1
+            current = key
             if newRows.isPresent(key) { return key }
             if done & (Self.progressInterval - 1) == 0 { try report() }
         }
+        current = nil
+        migration.currentWalk = nil
         try report()
         return nil
+    }
+
+    /// The class and what identifies the object that was given out last.
+    public var currentName: String? {
+        current.map {
+            "\(newClass.name) "
+                + migration.old.name(of: ObjectReference(table: oldClass.table, key: $0))
+        }
     }
 
     private func report() throws {

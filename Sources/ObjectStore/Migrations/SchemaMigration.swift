@@ -11,6 +11,7 @@ final class SchemaMigration {
     private let before: Schema
     private let wanted: [ClassSchema]
     private let version: UInt64
+    private let isWhole: Bool
     private(set) var circumstances = SchemaChange.Circumstances()
     private var change: SchemaChange
     /// The tables that the migration has made, whether or not a class keeps them.
@@ -18,14 +19,18 @@ final class SchemaMigration {
 
     /// Works out what is to change; changes nothing yet.
     ///
+    /// Where the wanted schema is the whole one, classes that it does not name are gone at the end: empty ones by
+    /// themselves, others because the migration has deleted or renamed them.
+    ///
     /// Throws `migration_needed`, and `not_in_write`.
     init(
         _ store: Store, to wanted: [ClassSchema], version: UInt64,
-        allowing: SchemaChange.Allowance
+        allowing: SchemaChange.Allowance, isWhole: Bool = false
     ) throws {
         self.store = store
         self.wanted = wanted
         self.version = version
+        self.isWhole = isWhole
         session = try store.writing("the schema")
         before = store.view.schema
         change = try SchemaChange(from: before, to: wanted, version: version, allowing: allowing)
@@ -33,6 +38,9 @@ final class SchemaMigration {
 
     /// Whether the schema or its version differs at all.
     var isNeeded: Bool { change.isNeeded }
+
+    /// What differs between the schemas, with what was renamed and removed so far.
+    var differences: [SchemaDifference] { change.differences }
 
     /// The schema before, and what it is going to be.
     var schemas: (old: Schema, new: Schema) { (before, change.schema) }
@@ -63,7 +71,7 @@ final class SchemaMigration {
     }
 
     /// The version before, for reading.
-    private func oldView() throws -> StoreView {
+    func oldView() throws -> StoreView {
         let snapshot = try StoreError.wrapping { () throws(StorageError) in
             try store.view.snapshot.frozen()
         }
@@ -117,6 +125,7 @@ final class SchemaMigration {
 
     private func finish() throws {
         try checkRenames()
+        if isWhole { try removeUnnamed() }
         if circumstances.interim != nil { try SchemaValidation.check(change.schema.classes) }
         try define(keepingOldColumns: false)
         let schema = change.schema
@@ -156,5 +165,27 @@ final class SchemaMigration {
                 "class '\(old)' was renamed to '\(name)', which the schema does not declare"
                     + NearestName.hint(for: name, among: wanted.map(\.name)))
         }
+    }
+
+    /// Lets the classes go that a whole schema does not name.
+    private func removeUnnamed() throws {
+        let left = unnamedClasses
+        guard !left.isEmpty else { return }
+        for classSchema in left {
+            let count = store.view.table(classSchema).count
+            guard count == 0 else {
+                throw StoreError(
+                    .invalidSchema,
+                    "the schema does not name class '\(classSchema.name)', which has "
+                        + "\(count) object\(count == 1 ? "" : "s"); delete it with "
+                        + "m:delete_class(\"\(classSchema.name)\"), rename it, or name it")
+            }
+            if let stored = before.find(table: classSchema.table) {
+                circumstances.removed.insert(stored.name)
+            }
+        }
+        circumstances.interim = change.schema
+        change = try SchemaChange(
+            from: before, to: wanted, version: version, allowing: .newVersion, circumstances)
     }
 }

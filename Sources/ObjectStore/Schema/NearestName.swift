@@ -20,6 +20,11 @@ public enum NearestName {
         return "; it has " + known.map { "'\($0)'" }.joined(separator: ", ")
     }
 
+    /// How many typing errors, whatever their case, stand between two names.
+    public static func distance(between left: String, and right: String) -> Int {
+        distance(Array(left.lowercased().unicodeScalars), Array(right.lowercased().unicodeScalars))
+    }
+
     /// Insertions, deletions, replacements and swaps of neighbours between two names.
     private static func distance(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar]) -> Int {
         var beforePrevious: [Int] = []

@@ -1,14 +1,14 @@
 import ObjectStore
 
 /// Values as Lua source that makes them again.
-enum LuaLiteral {
+public enum LuaLiteral {
     private static let keywords: Set<String> = [
         "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if",
         "in", "local", "nil", "not", "or", "repeat", "return", "then", "true", "until", "while",
     ]
 
     /// Whether a text is a name of Lua: ASCII letters, digits and `_`, and no keyword.
-    static func isName(_ text: String) -> Bool {
+    public static func isName(_ text: String) -> Bool {
         guard let first = text.utf8.first, !(0x30...0x39).contains(first) else { return false }
         return !keywords.contains(text)
             && text.utf8.allSatisfy {
@@ -18,10 +18,15 @@ enum LuaLiteral {
     }
 
     /// A key in a table constructor: `name`, or `["a name"]`.
-    static func key(_ text: String) -> String { isName(text) ? text : "[\(string(text))]" }
+    public static func key(_ text: String) -> String { isName(text) ? text : "[\(string(text))]" }
+
+    /// What reads a field of a table: `.name`, or `["a name"]`.
+    public static func field(_ text: String) -> String {
+        isName(text) ? "." + text : "[\(string(text))]"
+    }
 
     /// A quoted string.
-    static func string(_ text: String) -> String { string(Array(text.utf8), isText: true) }
+    public static func string(_ text: String) -> String { string(Array(text.utf8), isText: true) }
 
     /// A quoted string of any bytes.
     static func string(_ bytes: [UInt8], isText: Bool = false) -> String {

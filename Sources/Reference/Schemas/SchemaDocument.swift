@@ -27,6 +27,12 @@ public struct SchemaDocument: Sendable {
         version = schema.version
     }
 
+    /// A document about classes that no store has yet.
+    public init(_ classes: [ClassSchema]) {
+        self.classes = classes.sorted { $0.name < $1.name }
+        version = 0
+    }
+
     /// A document about one class.
     ///
     /// Throws `unknown_class` with the nearest name there is.
@@ -44,5 +50,12 @@ public struct SchemaDocument: Sendable {
         case .json: SchemaJSONText(classes, version: version).text
         case .luals: LuaLSClasses(classes).text
         }
+    }
+
+    /// The schema as a table constructor inside of a script, whose lines after the first are indented.
+    public func lua(indent: Int) -> String {
+        let space = String(repeating: " ", count: indent)
+        let body = classes.map { LuaSchemaText.declaration($0, indent: space + "  ") }.joined()
+        return body.isEmpty ? "{}" : "{\n\(body)\(space)}"
     }
 }

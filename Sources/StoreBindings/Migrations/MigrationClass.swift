@@ -41,11 +41,34 @@ public final class MigrationHandle {
                 LuaLiveObject(type: newType, key: key.rawValue))
         }
         let loop = try handle.state.load(
-            "local step, body = ... for old, new in step do body(old, new) end", name: "=each")
+            migration.failureHandler == nil ? Self.loop : Self.tolerantLoop, name: "=each")
+        let failed = handle.state.makeFunction("each") { [migration] call in
+            let message = try call.state.describe(call[1]).description
+            // A run that is being stopped is no failure of the object at hand.
+            if call.state.isStopping || message.hasSuffix(LuaInterrupted().scriptMessage) {
+                throw LuaInterrupted()
+            }
+            migration.failureHandler?(message, walk.currentName ?? walk.newClass.name)
+            return .none
+        }
         try withExtendedLifetime(anchor) {
-            _ = try loop.call([.function(step), .function(function)])
+            _ = try loop.call([.function(step), .function(function), .function(failed)])
         }
     }
+
+    private static let loop = """
+        local step, body = ...
+        for old, new in step do body(old, new) end
+        """
+
+    private static let tolerantLoop = """
+        local step, body, failed = ...
+        local pcall = pcall
+        for old, new in step do
+          local ok, err = pcall(body, old, new)
+          if not ok then failed(err) end
+        end
+        """
 
     static let type: LuaClass<MigrationHandle> = LuaClass(
         name: "migration", summary: "A change of the schema while it runs.",

@@ -1,0 +1,96 @@
+import ColumnStorage
+
+/// Which numbered migrations a file has been through, as the file itself records it.
+///
+/// Written in the transaction of each migration, so that it never says anything else than the data.
+public struct MigrationLog: Hashable, Sendable {
+    /// One migration that was applied.
+    public struct Entry: Hashable, Sendable {
+        /// Its number, which is the schema version that it leads to.
+        public var number: Int
+        /// The name of its file, without number and ending.
+        public var name: String
+        /// What its source came to, but for comments and white space.
+        public var checksum: String
+        /// When it was applied.
+        public var appliedAt: Timestamp
+        /// The copy of the file that was made before it, if one was.
+        public var backup: String?
+
+        /// Describes a migration that was applied.
+        public init(
+            number: Int, name: String, checksum: String, appliedAt: Timestamp, backup: String? = nil
+        ) {
+            self.number = number
+            self.name = name
+            self.checksum = checksum
+            self.appliedAt = appliedAt
+            self.backup = backup
+        }
+    }
+
+    /// The migrations, ascending by number.
+    public var entries: [Entry] = []
+
+    /// A log without entries.
+    public init() {}
+
+    private static let blob = "migrations"
+    private static let format: UInt64 = 1
+
+    /// Reads the log of a version; empty if no migration was ever recorded.
+    static func read(_ snapshot: Snapshot) throws -> MigrationLog {
+        let bytes = try StoreError.wrapping { () throws(StorageError) in
+            try snapshot.metadata(blob)
+        }
+        guard let bytes, !bytes.isEmpty else { return MigrationLog() }
+        var reader = ByteReader(bytes)
+        guard try reader.number() == format else {
+            throw StoreError(
+                .fileFormatTooNew,
+                "the file's record of migrations was written by a newer Moonpool; update to read it"
+            )
+        }
+        var log = MigrationLog()
+        for _ in 0..<(try reader.count()) {
+            let number = try Int(exactly: reader.number()).orDamaged()
+            let name = try reader.text()
+            let checksum = try reader.text()
+            let appliedAt = Timestamp(microseconds: Int64(bitPattern: try reader.number()))
+            let backup = try reader.text()
+            log.entries.append(
+                Entry(
+                    number: number, name: name, checksum: checksum, appliedAt: appliedAt,
+                    backup: backup.isEmpty ? nil : backup))
+        }
+        return log
+    }
+
+    /// Stores the log in the open write transaction.
+    func write(_ session: WriteSession) throws {
+        var writer = ByteWriter()
+        writer.number(Self.format)
+        writer.number(UInt64(entries.count))
+        for entry in entries {
+            writer.number(UInt64(max(entry.number, 0)))
+            writer.text(entry.name)
+            writer.text(entry.checksum)
+            writer.number(UInt64(bitPattern: entry.appliedAt.microseconds))
+            writer.text(entry.backup ?? "")
+        }
+        let bytes = writer.bytes
+        try StoreError.wrapping { () throws(StorageError) in
+            try session.setMetadata(Self.blob, bytes)
+        }
+    }
+}
+
+extension Store {
+    /// The numbered migrations that the file has been through.
+    ///
+    /// Throws `closed`, `wrong_thread`, `file_corrupt`, `file_format_too_new`.
+    public func migrationLog() throws -> MigrationLog {
+        try check()
+        return try MigrationLog.read(view.snapshot)
+    }
+}

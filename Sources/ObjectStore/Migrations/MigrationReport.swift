@@ -1,0 +1,103 @@
+import ColumnStorage
+
+/// What a migration has done to a file.
+public struct MigrationReport {
+    /// What became of the objects of a class.
+    public struct ClassReport {
+        /// The name of the class afterwards, or before if it is gone.
+        public let name: String
+        /// How many objects there were.
+        public let before: Int
+        /// How many there are.
+        public let after: Int
+        /// How many were created.
+        public let created: Int
+        /// How many were deleted.
+        public let deleted: Int
+        /// How many were changed.
+        public let changed: Int
+        /// Some of the changed objects.
+        public let samples: [Sample]
+    }
+
+    /// One object before and after.
+    public struct Sample {
+        /// Names and values before, in schema order.
+        public let before: [(name: String, value: Value)]
+        /// Names and values after, in schema order.
+        public let after: [(name: String, value: Value)]
+    }
+
+    /// Values that the new schema has no place for.
+    public struct Dropped {
+        /// `Class.property`, or the name of a class.
+        public let place: String
+        /// Whether whole objects are gone, not only values of theirs.
+        public let isClass: Bool
+        /// How many objects had a value there, or were of the class.
+        public let count: Int
+    }
+
+    /// What differs between the schemas.
+    public let differences: [SchemaDifference]
+    /// The classes whose objects were touched, by name.
+    public let classes: [ClassReport]
+    /// What was dropped: values that nothing was put in the place of.
+    public let dropped: [Dropped]
+
+    /// What is known before the migration is committed.
+    struct Draft {
+        let before: StoreView
+        let differences: [SchemaDifference]
+    }
+
+    private static let sampleLimit = 3
+
+    /// Looks at what was committed; costs a look at the values that were dropped.
+    init(_ draft: Draft, after store: Store) throws {
+        let (before, after) = (draft.before, store.view)
+        differences = draft.differences
+        let recorded = try StoreError.wrapping { () throws(StorageError) in
+            try after.snapshot.changes(from: before.version, to: after.version)
+        }
+        let changes = recorded ?? VersionComparison.changes(from: before, to: after)
+        classes = changes.tables.compactMap { table, change in
+            Self.report(table, change, before, after)
+        }.sorted { $0.name < $1.name }
+        dropped = SchemaLoss.losses(draft.differences, in: before) { className, name in
+            guard let classSchema = after.schema.find(className),
+                let property = classSchema.property(named: name)
+            else { return KeySet() }
+            return changes.tables[classSchema.table]?.modified[property.column] ?? KeySet()
+        }.map {
+            Dropped(place: $0.place, isClass: !$0.place.contains("."), count: $0.count)
+        }
+    }
+
+    private static func report(
+        _ table: TableID, _ change: TableChanges, _ before: StoreView, _ after: StoreView
+    ) -> ClassReport? {
+        let old = before.schema.find(table: table)
+        let new = after.schema.find(table: table)
+        guard let name = new?.name ?? old?.name else { return nil }
+        let changed = change.modifiedRows
+        var samples: [Sample] = []
+        if let old, let new {
+            samples = changed.prefix(sampleLimit).map { key in
+                Sample(before: values(before, old, key), after: values(after, new, key))
+            }
+        }
+        return ClassReport(
+            name: name, before: old.map { before.table($0).count } ?? 0,
+            after: new.map { after.table($0).count } ?? 0, created: change.inserted.count,
+            deleted: change.deleted.count, changed: changed.count, samples: samples)
+    }
+
+    private static func values(
+        _ view: StoreView, _ classSchema: ClassSchema, _ key: ObjectKey
+    ) -> [(name: String, value: Value)] {
+        classSchema.properties.filter { !$0.isBacklinks }.map { property in
+            (property.name, (try? view.value(property, of: key, in: classSchema)) ?? .null)
+        }
+    }
+}

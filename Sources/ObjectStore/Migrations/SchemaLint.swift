@@ -1,0 +1,118 @@
+import ColumnStorage
+
+/// What a change of a file's schema would lose or break, found in the data itself.
+///
+/// It knows the two schemas and not the migration: what it finds is what the migration has to answer.
+public struct SchemaLint {
+    /// One thing that would go wrong, or be lost.
+    public struct Finding: Hashable, Sendable {
+        /// The kinds of trouble.
+        public enum Rule: String, Sendable, CaseIterable {
+            /// Values that have no place in the new schema.
+            case lostValues = "lost_values"
+            /// Objects of a class that the new schema does not have.
+            case lostObjects = "lost_objects"
+            /// Values of a property that gets another type.
+            case changedType = "changed_type"
+            /// Values that the new type of their property cannot express.
+            case narrowedType = "narrowed_type"
+            /// Objects without a value that becomes required.
+            case missingValues = "missing_values"
+            /// Objects that would share a primary key.
+            case duplicateKeys = "duplicate_keys"
+            /// Objects of a class that becomes embedded, without exactly one parent.
+            case parents
+        }
+
+        /// What kind of trouble.
+        public let rule: Rule
+        /// `Class.property`, or the name of a class.
+        public let place: String
+        /// What would happen, and what to do about it.
+        public let message: String
+        /// How many objects it is about.
+        public let count: Int
+        /// What the first of those objects are called; none where it is all of them.
+        public let objects: [String]
+    }
+
+    let view: StoreView
+    private(set) var findings: [Finding] = []
+
+    static let nameLimit = 5
+
+    /// What would go wrong if a store were brought to a whole schema by itself.
+    ///
+    /// Looks at every object of the classes that change. Throws `invalid_schema`, `closed`.
+    public static func findings(in store: Store, for classes: [ClassSchema]) throws -> [Finding] {
+        try store.check()
+        try SchemaValidation.check(classes)
+        var lint = SchemaLint(view: store.view)
+        for difference in try differences(from: store.schema, to: classes) {
+            lint.look(at: difference)
+        }
+        return lint.findings
+    }
+
+    /// What differs between a file's schema and a whole one: classes that are not named are removed.
+    ///
+    /// `renamed` are classes by their old names, with their new ones.
+    public static func differences(
+        from schema: Schema, to classes: [ClassSchema], renamed: [String: String] = [:]
+    ) throws -> [SchemaDifference] {
+        var circumstances = SchemaChange.Circumstances()
+        for (name, newName) in renamed { circumstances.renames.renameClass(name, to: newName) }
+        circumstances.removed = Set(schema.classes.map(\.name))
+            .subtracting(classes.map(\.name)).subtracting(renamed.keys)
+        return try SchemaChange(
+            from: schema, to: classes, version: schema.version, allowing: .newVersion,
+            circumstances
+        ).differences
+    }
+
+    /// Whether values or objects that a store holds would have no place in a whole schema, unless something is renamed.
+    public static func loses(_ store: Store, for classes: [ClassSchema]) throws -> Bool {
+        let differences = try differences(from: store.schema, to: classes)
+        return !SchemaLoss.losses(differences, in: store.view).isEmpty
+    }
+
+    private mutating func look(at difference: SchemaDifference) {
+        switch difference {
+        case .classRemoved(let name):
+            for loss in SchemaLoss.losses([difference], in: view) {
+                add(
+                    .lostObjects, name, loss.count, loss.objects,
+                    "\(objects(loss.count)) of class '\(name)' would be lost; keep them with "
+                        + "m:rename_class, or delete them on purpose with "
+                        + "m:delete_class(\"\(name)\")")
+            }
+        case .propertyRemoved:
+            for loss in SchemaLoss.losses([difference], in: view) {
+                add(
+                    .lostValues, loss.place, loss.count, loss.objects,
+                    "\(objects(loss.count)) would lose the value of '\(loss.place)'; keep it with "
+                        + "m:rename_property, or copy it with m:each")
+            }
+        case .madeRequired(let name, let property): lookAtRequired(difference, property, name)
+        case .typeChanged(let name, let old, let new):
+            lookAtType(difference, old, new, name)
+            if new.isPrimary { lookAtKey(new, name, isKept: false) }
+        case .propertyAdded(let name, let property): lookAtAdded(property, name)
+        case .keyAdded(let name, let property): lookAtKey(property, name, isKept: true)
+        case .madeEmbedded(let name): lookAtParents(name)
+        default: break
+        }
+    }
+
+    func objects(_ count: Int) -> String { count == 1 ? "1 object" : "\(count) objects" }
+
+    mutating func add(
+        _ rule: Finding.Rule, _ place: String, _ count: Int, _ objects: [ObjectReference],
+        _ message: String
+    ) {
+        findings.append(
+            Finding(
+                rule: rule, place: place, message: message, count: count,
+                objects: objects.prefix(Self.nameLimit).map(view.name)))
+    }
+}

@@ -1,0 +1,101 @@
+import ColumnStorage
+
+/// Values that a change of the schema drops, counted in the data.
+struct SchemaLoss {
+    /// `Class.property`, or the name of a class.
+    let place: String
+    /// How many objects have a value there, or are of the class.
+    let count: Int
+    /// The first of those objects.
+    let objects: [ObjectReference]
+
+    private static let nameLimit = 5
+
+    /// What some differences drop; places where nothing is stored are left out.
+    ///
+    /// `kept` says which objects of a class have got another value for a property of the new schema.
+    static func losses(
+        _ differences: [SchemaDifference], in view: StoreView,
+        kept: (_ className: String, _ property: String) -> KeySet = { _, _ in KeySet() }
+    ) -> [SchemaLoss] {
+        var oldNames: [String: String] = [:]
+        for case .classRenamed(let from, let to) in differences { oldNames[to] = from }
+        return differences.compactMap { difference -> SchemaLoss? in
+            switch difference {
+            case .classRemoved(let name):
+                guard let classSchema = view.schema.find(name) else { return nil }
+                return whole(classSchema, view)
+            case .propertyRemoved(let name, let old):
+                return ofProperty(old, name, oldNames[name] ?? name, view, KeySet())
+            case .typeChanged(let name, let old, let new):
+                return ofProperty(old, name, oldNames[name] ?? name, view, kept(name, new.name))
+            case .madeRequired(let name, let new):
+                let oldName = oldNames[name] ?? name
+                guard let old = view.schema.find(oldName)?.property(storedAs: new.storedName)
+                else { return nil }
+                return ofProperty(old, name, oldName, view, kept(name, new.name))
+            default: return nil
+            }
+        }.filter { $0.count > 0 }
+    }
+
+    private static func whole(_ classSchema: ClassSchema, _ view: StoreView) -> SchemaLoss {
+        var loss = Tally()
+        let rows = view.table(classSchema)
+        for cluster in 0..<rows.clusterCount {
+            loss.add(rows.presence(cluster), cluster, classSchema.table)
+        }
+        return SchemaLoss(place: classSchema.name, count: loss.count, objects: loss.objects)
+    }
+
+    private static func ofProperty(
+        _ property: Property, _ name: String, _ oldName: String, _ view: StoreView, _ kept: KeySet
+    ) -> SchemaLoss? {
+        guard !property.isBacklinks, let classSchema = view.schema.find(oldName) else { return nil }
+        var loss = Tally()
+        let rows = view.table(classSchema)
+        // The usual end of a migration: every object has got its value.
+        if kept.count == rows.count { return nil }
+        for cluster in 0..<rows.clusterCount {
+            var bits = rows.presence(cluster)
+            if property.isSingle {
+                if property.isOptional {
+                    bits &= ~rows.matches(property.column, cluster, .isNull, among: bits)
+                }
+            } else {
+                let all = bits
+                all.forEachRow { row in
+                    let key = ObjectKey(rawValue: Int64(cluster * Cluster.rows + row))
+                    if rows.listCount(property.column, key) == 0 { bits.remove(row) }
+                }
+            }
+            if !kept.isEmpty {
+                let all = bits
+                all.forEachRow { row in
+                    let key = ObjectKey(rawValue: Int64(cluster * Cluster.rows + row))
+                    if kept.contains(key) { bits.remove(row) }
+                }
+            }
+            loss.add(bits, cluster, classSchema.table)
+        }
+        return SchemaLoss(
+            place: "\(name).\(property.name)", count: loss.count, objects: loss.objects)
+    }
+
+    /// Counts rows and remembers the first of them.
+    private struct Tally {
+        var count = 0
+        var objects: [ObjectReference] = []
+
+        mutating func add(_ bits: ClusterBits, _ cluster: Int, _ table: TableID) {
+            count += bits.rowCount
+            guard objects.count < SchemaLoss.nameLimit, !bits.isEmpty else { return }
+            bits.forEachRow { row in
+                if objects.count < SchemaLoss.nameLimit {
+                    let key = ObjectKey(rawValue: Int64(cluster * Cluster.rows + row))
+                    objects.append(ObjectReference(table: table, key: key))
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import ColumnStorage
+
+extension Store {
+    /// Brings the file to a whole schema, in one transaction that also records what was done.
+    ///
+    /// Unlike with ``redefine(_:migration:)``, classes that are not named must have gone by the end:
+    /// the migration deletes or renames them, or they are empty. `isDue` is called with the file's log
+    /// once nobody else can write and before anything has changed; if it says no, nothing is done and nil
+    /// is answered. The version may go up or down.
+    ///
+    /// Throws `already_in_write`, `invalid_schema`, `duplicate_key`, `missing_value`, `invalid_object`
+    /// for what is found at the end, what the functions throw, and what a write may throw; nothing has
+    /// changed then.
+    public func migrate(
+        to classes: [ClassSchema], version: UInt64, if isDue: (MigrationLog) throws -> Bool,
+        recording update: (inout MigrationLog) -> Void,
+        migration function: ((Migration) throws -> Void)? = nil
+    ) throws -> MigrationReport? {
+        try check()
+        guard !isInWrite else {
+            throw StoreError(
+                .alreadyInWrite,
+                "a file cannot be migrated inside a write transaction; commit it first")
+        }
+        try SchemaValidation.check(classes)
+        var draft: MigrationReport.Draft?
+        try write {
+            var log = try MigrationLog.read(view.snapshot)
+            guard try isDue(log) else { return try cancelWrite() }
+            let migration = try SchemaMigration(
+                self, to: classes, version: version, allowing: .newVersion, isWhole: true)
+            let before = try migration.oldView()
+            if let function { try migration.run(function) } else { try migration.run() }
+            update(&log)
+            try log.write(writing("the record of migrations"))
+            draft = MigrationReport.Draft(before: before, differences: migration.differences)
+        }
+        guard let draft else { return nil }
+        defer { draft.before.close() }
+        return try MigrationReport(draft, after: self)
+    }
+}

@@ -1,0 +1,23 @@
+import ColumnStorage
+
+extension StoreView {
+    /// Calls `body` with the key of every object of a class, in the order of their creation.
+    func forEachKey(of classSchema: ClassSchema, _ body: (ObjectKey) throws -> Void) rethrows {
+        let rows = table(classSchema)
+        for cluster in 0..<rows.clusterCount {
+            let base = Int64(cluster * Cluster.rows)
+            try rows.presence(cluster).forEachRow { row in
+                try body(ObjectKey(rawValue: base + Int64(row)))
+            }
+        }
+    }
+
+    /// What a message calls an object: its primary key, or its number.
+    func name(of object: ObjectReference) -> String {
+        guard let classSchema = schema.find(table: object.table),
+            let primary = classSchema.primaryKey,
+            let value = try? value(primary, of: object.key, in: classSchema)
+        else { return "object \(object.key.rawValue)" }
+        return "\(primary.name) = \(value.summary)"
+    }
+}

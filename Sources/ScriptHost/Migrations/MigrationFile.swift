@@ -1,0 +1,83 @@
+import EventLoops
+import LuaHost
+import ObjectStore
+import StoreBindings
+
+/// A numbered migration as it lies in a folder: `0002_split_names.lua`.
+public struct MigrationFile: Sendable {
+    /// Its number, which is the schema version that it leads to.
+    public let number: Int
+    /// The name without number and ending.
+    public let name: String
+    /// Where it lies.
+    public let path: String
+    /// What its source comes to, but for comments and white space.
+    public let checksum: String
+    let source: [UInt8]
+
+    static let sizeLimit = 16 << 20
+
+    /// The name of the file.
+    public var fileName: String { path.split(separator: "/").last.map(String.init) ?? path }
+
+    /// Where its tests lie, if there are any: `0002_split_names_test.lua`.
+    public var testPath: String { String(path.dropLast(4)) + "_test.lua" }
+}
+
+/// A migration that was read: the whole schema after it, and its functions.
+struct MigrationScript {
+    let file: MigrationFile
+    let schema: [ClassSchema]
+    /// The schema as the file has it, which knows the functions that are defaults.
+    let declared: LuaTable
+    let up: LuaFunction?
+    let down: LuaFunction?
+}
+
+extension MigrationFile {
+    /// Runs the file, which returns its table.
+    ///
+    /// Throws `invalid_argument` for what is no migration, `invalid_schema`, and what the file raises.
+    func load(_ module: StoreModule) throws -> MigrationScript {
+        let table = try Self.table(
+            source, path, module, "{ schema = { … }, up = function(m) … end, down = … }")
+        let known = ["schema", "up", "down"]
+        for (key, _) in table.pairs {
+            guard let name = key.text, known.contains(name) else {
+                let shown = key.text ?? "a \(key.typeName)"
+                throw StoreError(
+                    .invalidArgument,
+                    "'\(path)': unknown key '\(shown)'" + NearestName.hint(for: shown, among: known)
+                )
+            }
+        }
+        guard let schema = table["schema"].table else {
+            throw StoreError(
+                .invalidArgument,
+                "'\(path)': 'schema' must be the whole schema after the migration, a table")
+        }
+        for name in ["up", "down"] where !table[name].isNil && table[name].function == nil {
+            throw StoreError(
+                .invalidArgument,
+                "'\(path)': '\(name)' must be a function, got a \(table[name].typeName)")
+        }
+        do {
+            return MigrationScript(
+                file: self, schema: try module.classes(in: schema), declared: schema,
+                up: table["up"].function, down: table["down"].function)
+        } catch let error as StoreError {
+            throw StoreError(error.code, "'\(path)': \(error.message)")
+        }
+    }
+
+    /// The table that a file returns.
+    static func table(
+        _ source: [UInt8], _ path: String, _ module: StoreModule, _ form: String
+    ) throws -> LuaTable {
+        let chunk = try module.state.load(LuaString(bytes: source), name: "@\(path)")
+        guard let table = try chunk.call().table else {
+            throw StoreError(.invalidArgument, "'\(path)' must return \(form)")
+        }
+        return table
+    }
+}

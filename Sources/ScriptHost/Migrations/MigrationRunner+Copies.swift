@@ -1,0 +1,86 @@
+import EventLoops
+import ObjectStore
+import StoreBindings
+
+// Copies of the store: before a migration, to try one out, and back.
+extension MigrationRunner {
+    /// Makes a copy of the store as it is now if that is wanted for what comes; its path.
+    func makeBackup(
+        _ handle: StoreHandle, _ log: MigrationLog, _ schemas: [[ClassSchema]], _ choice: Backup
+    ) throws -> String? {
+        guard choice != .never, !schemas.isEmpty, handle.store.path != nil else { return nil }
+        let isWanted =
+            try choice == .always
+            || schemas.contains { try SchemaLint.loses(handle.store, for: $0) }
+        guard isWanted else { return nil }
+        let path = Self.freePath("\(store).backup-\(log.entries.last?.number ?? 0)")
+        try handle.store.backup(to: path)
+        return path
+    }
+
+    private static func freePath(_ base: String) -> String {
+        var path = base
+        var count = 1
+        while ProcessServices.size(of: path) != nil {
+            count += 1
+            path = "\(base)-\(count)"
+        }
+        return path
+    }
+
+    /// Applies what is pending to a copy, which is removed, and reports what would happen.
+    ///
+    /// Throws as ``up(to:backup:)``.
+    public func dryRun(to target: Int? = nil) throws -> ReportValue {
+        let path = "\(store).dry-run-\(UUIDValue.random())"
+        defer {
+            ProcessServices.remove(path)
+            ProcessServices.remove(path + "-lock")
+        }
+        if ProcessServices.size(of: store) ?? 0 > 0 {
+            try withExisting(isReadOnly: true) { try $0.store.backup(to: path) }
+        }
+        let trial = MigrationRunner(module, store: path, directory: directory)
+        trial.isTrial = true
+        trial.progress = progress
+        let report = try trial.up(to: target, backup: .never)
+        return .members([
+            "store": .text(store), "dry_run": .bool(true), "applied": report["applied"],
+            "seconds": report["seconds"], "peak_memory": report["peak_memory"],
+        ])
+    }
+
+    /// Puts the last backup in the store's place; nobody may have the store open.
+    ///
+    /// What was there is kept as another copy. Throws `invalid_argument` where there is no backup, or
+    /// somebody has the store open.
+    public func undo() throws -> ReportValue {
+        let entries = try withExisting(isReadOnly: true) { try $0.store.migrationLog().entries }
+        guard let entry = entries.last(where: { $0.backup != nil }), let backup = entry.backup
+        else {
+            throw StoreError(
+                .invalidArgument, "no backup was made when '\(store)' was migrated; down may help")
+        }
+        guard ProcessServices.size(of: backup) != nil else {
+            throw StoreError(
+                .invalidArgument, "the backup '\(backup)' is not there any more")
+        }
+        guard !module.isOpen(store) else {
+            throw StoreError(.invalidArgument, "'\(store)' is open; close it first")
+        }
+        // Objects that nobody holds any more, such as those of a migration, keep the file open until they are collected.
+        _ = try module.state.run("collectgarbage() collectgarbage()")
+        let kept = Self.freePath("\(store).undone-\(entries.last?.number ?? 0)")
+        try StoreFiles.backup(store, to: kept)
+        do {
+            try StoreFiles.backup(backup, to: store, isReplacing: true)
+        } catch {
+            ProcessServices.remove(kept)
+            throw error
+        }
+        return .members([
+            "store": .text(store), "restored": .text(backup), "undone": .count(entry.number),
+            "kept": .text(kept),
+        ])
+    }
+}

@@ -1,0 +1,133 @@
+import ObjectStore
+import StoreBindings
+
+/// Where a store stands among the migrations of a folder.
+public struct MigrationState: Sendable {
+    /// The migrations that the store records.
+    public let applied: [MigrationLog.Entry]
+    /// Those of the folder that come next.
+    public let pending: [MigrationFile]
+    /// In sentences: why the store and the folder do not belong together.
+    public let problems: [String]
+    /// The schema version of the store.
+    public let schemaVersion: UInt64
+
+    /// 0 up to date, 1 pending, 2 drift: the exit code of `check`.
+    public var code: Int32 { !problems.isEmpty ? 2 : pending.isEmpty ? 0 : 1 }
+
+    /// Throws `migration_needed` where store and folder do not belong together.
+    func requireSound() throws {
+        guard problems.isEmpty else {
+            throw StoreError(.migrationNeeded, problems.joined(separator: "\n"))
+        }
+    }
+
+    /// The state for programs.
+    public var report: ReportValue {
+        .members([
+            "schema_version": .int(Int64(clamping: schemaVersion)),
+            "applied": .array(
+                applied.map { entry in
+                    .members([
+                        "number": .count(entry.number), "name": .text(entry.name),
+                        "applied_at": .text(entry.appliedAt.description),
+                        "checksum": .text(entry.checksum),
+                        "backup": entry.backup.map(ReportValue.text) ?? .null,
+                    ])
+                }),
+            "pending": .array(
+                pending.map {
+                    .members(["number": .count($0.number), "name": .text($0.name)])
+                }),
+            "problems": .texts(problems),
+            "code": .int(Int64(code)),
+        ])
+    }
+
+    /// The state for people.
+    public var lines: [String] {
+        var lines: [String] = []
+        for entry in applied {
+            lines.append(
+                "\(Self.number(entry.number)) \(entry.name)  applied \(entry.appliedAt)"
+                    + (entry.backup.map { ", backup \($0)" } ?? ""))
+        }
+        for file in pending { lines.append("\(Self.number(file.number)) \(file.name)  pending") }
+        lines += problems.map { "problem: \($0)" }
+        return lines + [summary]
+    }
+
+    /// The state in one line.
+    public var summary: String {
+        let version = "schema version \(schemaVersion)"
+        if !problems.isEmpty { return "store and folder do not belong together, \(version)" }
+        return pending.isEmpty
+            ? "up to date, \(version)" : "\(pending.count) pending, \(version)"
+    }
+
+    static func number(_ number: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    }
+}
+
+extension MigrationRunner {
+    /// Compares the store with the folder; changes nothing.
+    ///
+    /// Throws `invalid_argument` if there is no such store, and what opening it may throw.
+    public func state() throws -> MigrationState {
+        try withExisting(isReadOnly: true) { try state(of: $0) }
+    }
+
+    func state(of handle: StoreHandle) throws -> MigrationState {
+        let applied = try handle.store.migrationLog().entries
+        let last = applied.last?.number ?? 0
+        var problems: [String] = []
+        for entry in applied {
+            guard let file = directory.file(entry.number) else {
+                let isNewer = entry.number > directory.files.last?.number ?? 0
+                problems.append(
+                    "migration \(entry.number) (\(entry.name)) was applied, but is not in "
+                        + "'\(directory.path)'"
+                        + (isNewer ? ": the store is newer than the folder" : ""))
+                continue
+            }
+            if file.checksum != entry.checksum {
+                problems.append(
+                    "'\(file.path)' was edited, in more than comments, after it was applied; take "
+                        + "the edit back and write another migration")
+            }
+        }
+        let done = Set(applied.map(\.number))
+        let pending = directory.files.filter { !done.contains($0.number) }
+        for file in pending where file.number < last {
+            problems.append(
+                "'\(file.path)' was never applied, but migration \(last) was; give it the next free "
+                    + "number")
+        }
+        if problems.isEmpty { problems += try drift(handle, last) }
+        return MigrationState(
+            applied: applied, pending: pending.filter { $0.number > last }, problems: problems,
+            schemaVersion: handle.store.schema.version)
+    }
+
+    /// What differs between the store's schema and that of the migration applied last.
+    private func drift(_ handle: StoreHandle, _ last: Int) throws -> [String] {
+        guard let file = directory.file(last) else { return [] }
+        let schema = handle.store.schema
+        var problems: [String] = []
+        if schema.version != UInt64(last) {
+            problems.append(
+                "the store has schema version \(schema.version), '\(file.fileName)' left it at "
+                    + "\(last): something else has migrated it")
+        }
+        let differences = try SchemaLint.differences(
+            from: schema, to: try file.load(module).schema)
+        if !differences.isEmpty {
+            problems.append(
+                "the schema was changed by hand; to be what '\(file.fileName)' says, "
+                    + differences.map(\.description).joined(separator: ", "))
+        }
+        return problems
+    }
+}

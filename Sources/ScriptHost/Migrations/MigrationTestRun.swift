@@ -1,0 +1,171 @@
+import EventLoops
+import LuaHost
+import ObjectStore
+import StoreBindings
+
+/// Tests the migrations of a folder with the fixtures beside them.
+///
+/// `0002_name_test.lua` returns `{ before = function(store) … end, after = function(store) … end }`:
+/// `before` fills a store in memory that has been through the earlier migrations, in a write transaction;
+/// `after` asserts on what `up` has made of it, and `down`, where it is given, on what the migration's
+/// `down` has made of that. An array of such tables is several tests; `name` names one of them.
+public struct MigrationTestRun {
+    /// What became of a test.
+    public struct Outcome: Sendable {
+        /// The migration.
+        public let file: MigrationFile
+        /// The test's name, where its file has several.
+        public let name: String?
+        /// Whether there was a fixture; else the migration was run on an empty store.
+        public let hasFixture: Bool
+        /// Why it failed.
+        public let message: String?
+
+        /// The outcome for programs.
+        var report: ReportValue {
+            .members([
+                "number": .count(file.number), "migration": .text(file.name),
+                "test": name.map(ReportValue.text) ?? .null, "fixture": .bool(hasFixture),
+                "ok": .bool(message == nil), "message": message.map(ReportValue.text) ?? .null,
+            ])
+        }
+    }
+
+    private let module: StoreModule
+    private let directory: MigrationDirectory
+
+    /// For a folder.
+    public init(_ module: StoreModule, directory: MigrationDirectory) {
+        self.module = module
+        self.directory = directory
+    }
+
+    /// Runs everything, in order.
+    ///
+    /// Throws only what ends the whole run, such as an interrupt.
+    public func run() throws -> [Outcome] {
+        var outcomes: [Outcome] = []
+        for file in directory.files {
+            let path = file.testPath
+            guard let source = ProcessServices.read(path, limit: MigrationFile.sizeLimit) else {
+                outcomes.append(try outcome(file, nil, hasFixture: false) { try test(file, nil) })
+                continue
+            }
+            var cases: [LuaTable] = []
+            let reading = try outcome(file, nil, hasFixture: true) {
+                cases = try self.cases(source, path)
+            }
+            if reading.message != nil { outcomes.append(reading) }
+            for fixture in cases {
+                let name = fixture["name"].text
+                outcomes.append(
+                    try outcome(file, name, hasFixture: true) { try test(file, fixture) })
+            }
+        }
+        return outcomes
+    }
+
+    /// The outcomes for programs.
+    public static func report(_ outcomes: [Outcome]) -> ReportValue {
+        .members([
+            "tests": .array(outcomes.map(\.report)),
+            "failures": .count(outcomes.count { $0.message != nil }),
+        ])
+    }
+
+    /// The outcomes for people.
+    public static func lines(_ outcomes: [Outcome]) -> [String] {
+        let failures = outcomes.count { $0.message != nil }
+        let lines = outcomes.flatMap { outcome in
+            let title =
+                "\(MigrationState.number(outcome.file.number)) \(outcome.file.name)"
+                + (outcome.name.map { ": \($0)" } ?? "")
+            if let message = outcome.message { return ["failed  \(title)", "        \(message)"] }
+            return ["ok      \(title)" + (outcome.hasFixture ? "" : " (on an empty store)")]
+        }
+        return lines + [
+            "\(outcomes.count) test\(outcomes.count == 1 ? "" : "s"), "
+                + (failures == 0 ? "none" : "\(failures)") + " failed"
+        ]
+    }
+
+    private func outcome(
+        _ file: MigrationFile, _ name: String?, hasFixture: Bool, _ work: () throws -> Void
+    ) throws -> Outcome {
+        var message: String?
+        do {
+            try work()
+        } catch {
+            if MigrationFailure.code(of: error) == "interrupted" { throw error }
+            message = MigrationFailure.message(of: error)
+        }
+        return Outcome(file: file, name: name, hasFixture: hasFixture, message: message)
+    }
+
+    private func cases(_ source: [UInt8], _ path: String) throws -> [LuaTable] {
+        let form = "{ before = function(store) … end, after = function(store) … end }"
+        let table = try MigrationFile.table(source, path, module, form)
+        let cases = table.count > 0 ? table.array.compactMap(\.table) : [table]
+        let known = ["name", "before", "after", "down"]
+        for fixture in cases {
+            for (key, value) in fixture.pairs {
+                guard let name = key.text, known.contains(name) else {
+                    let shown = key.text ?? "a \(key.typeName)"
+                    throw StoreError(
+                        .invalidArgument,
+                        "'\(path)': unknown key '\(shown)'"
+                            + NearestName.hint(for: shown, among: known))
+                }
+                guard name == "name" || value.function != nil else {
+                    throw StoreError(
+                        .invalidArgument,
+                        "'\(path)': '\(name)' must be a function, got a \(value.typeName)")
+                }
+            }
+        }
+        guard table.count == 0 || cases.count == table.count else {
+            throw StoreError(.invalidArgument, "'\(path)': each test must be \(form)")
+        }
+        return cases
+    }
+
+    private func test(_ file: MigrationFile, _ fixture: LuaTable?) throws {
+        let configuration = StoreConfiguration(.memory("migration test \(UUIDValue.random())"))
+        try module.withStore(configuration) { handle in
+            for earlier in directory.files where earlier.number < file.number {
+                try apply(earlier, to: handle, down: false)
+            }
+            let store = module.value(of: handle)
+            if let before = fixture?["before"].function {
+                try handle.store.write { _ = try before.call([store]) }
+            }
+            try apply(file, to: handle, down: false)
+            if let after = fixture?["after"].function { try after.call([store]) }
+            if let down = fixture?["down"].function {
+                try apply(file, to: handle, down: true)
+                try down.call([store])
+            }
+        }
+    }
+
+    private func apply(_ file: MigrationFile, to handle: StoreHandle, down: Bool) throws {
+        let script = try file.load(module)
+        var classes = script.schema
+        var version = file.number
+        if down {
+            guard script.down != nil else {
+                throw StoreError(.invalidArgument, "'\(file.path)' has no 'down' function to test")
+            }
+            let previous = directory.file(file.number - 1)
+            classes = try previous?.load(module).schema ?? []
+            version = previous?.number ?? 0
+        }
+        let function = down ? script.down : script.up
+        _ = try handle.store.migrate(
+            to: classes, version: UInt64(version), if: { _ in true }, recording: { _ in },
+            migration: { migration in
+                guard let function else { return }
+                try module.run(function, migration, handle, defaults: script.declared)
+            })
+    }
+}

@@ -1,0 +1,106 @@
+import StoreBindings
+
+/// Reports of migrations for people.
+public enum MigrationText {
+    /// A report of `up` or of a dry run, in lines.
+    public static func lines(_ report: ReportValue) -> [String] {
+        let applied = report["applied"].elements
+        guard !applied.isEmpty else { return ["nothing to do"] }
+        let verb = report["dry_run"] == .bool(true) ? "tried" : "applied"
+        return applied.flatMap { migration($0, verb: verb) }
+    }
+
+    /// What one migration did, in lines.
+    public static func migration(_ report: ReportValue, verb: String = "applied") -> [String] {
+        var lines = [
+            "\(number(report["number"])) \(plain(report["name"]))  \(verb) in "
+                + "\(plain(report["seconds"])) s"
+        ]
+        for text in report["differences"].elements {
+            lines.append("  \(plain(text))")
+        }
+        for item in report["classes"].elements {
+            lines.append(
+                "  \(plain(item["class"])): \(plain(item["before"])) objects before, "
+                    + "\(plain(item["after"])) after; \(plain(item["created"])) created, "
+                    + "\(plain(item["deleted"])) deleted, \(plain(item["changed"])) changed")
+            for sample in item["samples"].elements {
+                lines.append("    - \(plain(sample["before"]))")
+                lines.append("    + \(plain(sample["after"]))")
+            }
+        }
+        for item in report["dropped"].elements {
+            lines.append(
+                "  dropped: \(plain(item["count"])) \(plain(item["what"])) of \(plain(item["place"]))"
+            )
+        }
+        if report["failed"] != .int(0) {
+            lines.append("  failed: \(plain(report["failed"])) objects")
+            for item in report["failures"].elements {
+                lines.append("    \(plain(item["object"])): \(plain(item["message"]))")
+            }
+        }
+        if case .text(let path) = report["backup"] { lines.append("  backup: \(path)") }
+        return lines
+    }
+
+    /// A report of `down`, in lines.
+    public static func down(_ report: ReportValue) -> [String] {
+        migration(report["down"], verb: "taken back")
+    }
+
+    /// A report of `undo`, in lines.
+    public static func undo(_ report: ReportValue) -> [String] {
+        [
+            "'\(plain(report["store"]))' is as it was before migration \(plain(report["undone"])), from "
+                + plain(report["restored"]),
+            "what it was until now is kept in \(plain(report["kept"]))",
+        ]
+    }
+
+    /// What the lint has found, in lines.
+    public static func findings(_ findings: ReportValue) -> [String] {
+        guard !findings.elements.isEmpty else { return ["nothing would be lost or broken"] }
+        return findings.elements.flatMap { finding in
+            let objects = finding["objects"].elements.map(plain)
+            var lines = ["\(plain(finding["rule"])): \(plain(finding["message"]))"]
+            if !objects.isEmpty {
+                let isAll = finding["count"] == .count(objects.count)
+                lines.append("  " + objects.joined(separator: "; ") + (isAll ? "" : "; …"))
+            }
+            return lines
+        }
+    }
+
+    /// Time and memory that a run has taken.
+    public static func cost(_ report: ReportValue) -> String {
+        guard case .int(let memory) = report["peak_memory"] else { return "" }
+        return "\(plain(report["seconds"])) s, at most \(memory >> 20) MiB of memory"
+    }
+
+    private static func number(_ value: ReportValue) -> String {
+        guard case .int(let number) = value else { return "" }
+        return MigrationState.number(Int(clamping: number))
+    }
+
+    /// A value as text: objects as names and values, strings in them quoted.
+    static func plain(_ value: ReportValue) -> String {
+        switch value {
+        case .null: "nil"
+        case .text(let text): text
+        case .double(let number): String((number * 1000).rounded() / 1000)
+        case .object(let members):
+            members.map { "\($0.name) = \(inner($0.value))" }.joined(separator: ", ")
+        case .array(let values): "{ \(values.map(inner).joined(separator: ", ")) }"
+        default: value.json
+        }
+    }
+
+    private static func inner(_ value: ReportValue) -> String {
+        switch value {
+        case .text(let text): text.count > 60 ? "\"\(text.prefix(57))…\"" : "\"\(text)\""
+        case .double: value.json
+        default: plain(value)
+        }
+    }
+}

@@ -1,0 +1,85 @@
+/// What the source of a migration comes to, but for comments and white space.
+///
+/// So that a licence header or another indentation is no change of a migration that was applied.
+enum SourceChecksum {
+    /// Sixteen hexadecimal digits.
+    static func of(_ source: [UInt8]) -> String {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in significant(source) {
+            hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3
+        }
+        let digits = String(hash, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+
+    /// The bytes that count; one space stands for what separates words.
+    static func significant(_ source: [UInt8]) -> [UInt8] {
+        var result: [UInt8] = []
+        var place = 0
+        var isSeparated = false
+        func at(_ index: Int) -> UInt8 { index < source.count ? source[index] : 0 }
+        func emit(_ bytes: ArraySlice<UInt8>) {
+            if isSeparated, let last = result.last, let first = bytes.first, isWord(last),
+                isWord(first)
+            {
+                result.append(UInt8(ascii: " "))
+            }
+            isSeparated = false
+            result += bytes
+        }
+        while place < source.count {
+            let byte = source[place]
+            if byte == UInt8(ascii: " ") || (9...13).contains(byte) {
+                isSeparated = true
+                place += 1
+            } else if byte == UInt8(ascii: "-"), at(place + 1) == UInt8(ascii: "-") {
+                isSeparated = true
+                if let end = longBracket(source, place + 2) {
+                    place = end
+                } else {
+                    while place < source.count, source[place] != UInt8(ascii: "\n") { place += 1 }
+                }
+            } else if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") {
+                var end = place + 1
+                while end < source.count, source[end] != byte {
+                    end += source[end] == UInt8(ascii: "\\") ? 2 : 1
+                }
+                end = min(end + 1, source.count)
+                emit(source[place..<end])
+                place = end
+            } else if let end = longBracket(source, place) {
+                emit(source[place..<end])
+                place = end
+            } else {
+                emit(source[place...place])
+                place += 1
+            }
+        }
+        return result
+    }
+
+    private static func isWord(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "_") || byte >= 128
+            || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+            || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 32)
+    }
+
+    /// Where a long bracket `[==[ … ]==]` that begins here ends; nil if none begins.
+    private static func longBracket(_ source: [UInt8], _ start: Int) -> Int? {
+        guard start < source.count, source[start] == UInt8(ascii: "[") else { return nil }
+        var place = start + 1
+        while place < source.count, source[place] == UInt8(ascii: "=") { place += 1 }
+        guard place < source.count, source[place] == UInt8(ascii: "[") else { return nil }
+        let level = place - start - 1
+        while place < source.count {
+            if source[place] == UInt8(ascii: "]"), place + level + 1 < source.count,
+                source[place + level + 1] == UInt8(ascii: "]"),
+                source[(place + 1)..<(place + level + 1)].allSatisfy({ $0 == UInt8(ascii: "=") })
+            {
+                return place + level + 2
+            }
+            place += 1
+        }
+        return source.count
+    }
+}

@@ -1,0 +1,100 @@
+import DataFormats
+import LuaHost
+
+/// What a migration has to say, for people, programs and scripts alike.
+public enum ReportValue: Hashable, Sendable {
+    /// No value.
+    case null
+    /// A truth value.
+    case bool(Bool)
+    /// A whole number.
+    case int(Int64)
+    /// A number.
+    case double(Double)
+    /// Text.
+    case text(String)
+    /// Several values.
+    case array([ReportValue])
+    /// Named values, in this order.
+    case object([Member])
+
+    /// A named value.
+    public struct Member: Hashable, Sendable {
+        /// The name.
+        public let name: String
+        /// The value.
+        public let value: ReportValue
+
+        /// Names a value.
+        public init(_ name: String, _ value: ReportValue) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// Named values, in this order.
+    public static func members(_ pairs: KeyValuePairs<String, ReportValue>) -> ReportValue {
+        .object(pairs.map { Member($0.key, $0.value) })
+    }
+
+    /// A whole number.
+    public static func count(_ number: Int) -> ReportValue { .int(Int64(number)) }
+
+    /// Several texts.
+    public static func texts(_ values: [String]) -> ReportValue { .array(values.map(Self.text)) }
+
+    /// A member of an object; null if there is none.
+    public subscript(name: String) -> ReportValue {
+        guard case .object(let members) = self else { return .null }
+        return members.first { $0.name == name }?.value ?? .null
+    }
+
+    /// The values of an array; none for anything else.
+    public var elements: [ReportValue] {
+        if case .array(let values) = self { values } else { [] }
+    }
+
+    /// The value as JSON, on one line.
+    public var json: String {
+        var writer = JSONWriter()
+        write(to: &writer)
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+
+    private func write(to json: inout JSONWriter) {
+        switch self {
+        case .null: json.null()
+        case .bool(let flag): json.bool(flag)
+        case .int(let number): json.int(number)
+        case .double(let number): json.double(number)
+        case .text(let text): json.string(text)
+        case .array(let values):
+            json.beginArray()
+            for value in values { value.write(to: &json) }
+            json.endArray()
+        case .object(let members):
+            json.beginObject()
+            for member in members {
+                json.key(member.name)
+                member.value.write(to: &json)
+            }
+            json.endObject()
+        }
+    }
+
+    /// The value as a script sees it.
+    public func lua(_ state: LuaState) -> LuaValue {
+        switch self {
+        case .null: return .nil
+        case .bool(let flag): return .boolean(flag)
+        case .int(let number): return .integer(number)
+        case .double(let number): return .number(number)
+        case .text(let text): return .text(text)
+        case .array(let values): return .table(state.makeTable(values.map { $0.lua(state) }))
+        case .object(let members):
+            let table = state.makeTable(fields: members.count)
+            for member in members { table[member.name] = member.value.lua(state) }
+            return .table(table)
+        }
+    }
+}

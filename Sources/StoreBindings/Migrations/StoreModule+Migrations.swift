@@ -1,0 +1,51 @@
+import LuaHost
+import ObjectStore
+
+// What those who migrate whole files need of the bindings.
+extension StoreModule {
+    /// A schema as scripts write it.
+    ///
+    /// Throws `invalid_schema`.
+    public func classes(in table: LuaTable) throws -> [ClassSchema] {
+        try SchemaArguments(state, dates).classes(table)
+    }
+
+    /// Calls a script's migration function; functions that are defaults in `schema` hold for what it creates.
+    public func run(
+        _ function: LuaFunction, _ migration: Migration, _ handle: StoreHandle,
+        defaults schema: LuaTable? = nil
+    ) throws {
+        try MigrationHandle.run(function, migration, handle, defaults: schema)
+    }
+
+    /// Runs the work with a store, which is closed afterwards unless the script has it open.
+    public func withStore<Result>(
+        _ configuration: StoreConfiguration, _ body: (StoreHandle) throws -> Result
+    ) throws -> Result {
+        if let known = handles.first(where: { $0.isAt(configuration.location) }) {
+            return try body(known)
+        }
+        let handle = try open(configuration)
+        defer { handle.close() }
+        return try body(handle)
+    }
+
+    /// Whether the script has a file open.
+    public func isOpen(_ path: String) -> Bool { handles.contains { $0.isAt(.file(path)) } }
+
+    /// The store as the script sees it.
+    public func value(of handle: StoreHandle) -> LuaValue {
+        state.userdata(handle, StoreHandle.type)
+    }
+}
+
+extension LuaCall {
+    /// The path of a store: of an open one with a file, or as it stands.
+    public borrowing func storePath(_ index: Int) throws -> String {
+        guard let handle = optionalObject(index, StoreHandle.type) else { return try text(index) }
+        guard let path = handle.store.path else {
+            throw argumentError(index, "the store '\(handle.name)' is in memory, not in a file")
+        }
+        return path
+    }
+}

@@ -1,0 +1,167 @@
+import Glibc
+import Testing
+
+/// `moonpool migrate up`, `status`, `check`, `down` and `undo` do what they say.
+@Suite struct MigrateCommandTests {
+    @Test func `up applies what is pending, in order, and records it`() throws {
+        let shop = try MigrationShop()
+        let up = try shop.migrate("up")
+        #expect(up.error == "")
+        #expect(up.exitCode == 0)
+        #expect(
+            up.lines.filter { $0.hasPrefix("000") }.map { $0.prefix(11) } == [
+                "0001 people", "0002 names ", "0003 ages  ",
+            ])
+        #expect(
+            up.lines.contains(
+                "  Person: 0 objects before, 5 after; 5 created, 0 deleted, 0 changed"))
+        #expect(try shop.value("store.schema_version") == "3")
+        #expect(try shop.value("store:object('Person', 2).name") == "F2 L2")
+        #expect(try shop.value("store:objects('Person'):sum 'age'") == "115")
+        let again = try shop.migrate("up")
+        #expect(again.output == "nothing to do\n")
+        #expect(again.exitCode == 0)
+    }
+
+    @Test
+    func `status lists what was applied and what is pending, and check tells by its exit code`()
+        throws
+    {
+        let shop = try MigrationShop()
+        #expect(try shop.migrate("up", "--to", "2").exitCode == 0)
+        let status = try shop.migrate("status")
+        #expect(status.exitCode == 0)
+        #expect(status.lines.count == 4)
+        #expect(status.lines[0].hasPrefix("0001 people  applied 20"))
+        #expect(status.lines[2] == "0003 ages  pending")
+        #expect(status.lines[3] == "1 pending, schema version 2")
+        #expect(try shop.migrate("check").exitCode == 1)
+        let json = try shop.migrate("check", "--json")
+        #expect(json.exitCode == 1)
+        #expect(try MigrationShop.json(json, "pending[1].name") == "ages")
+        #expect(try MigrationShop.json(json, "applied[2].number") == "2")
+        #expect(try shop.migrate("up").exitCode == 0)
+        let check = try shop.migrate("check")
+        #expect(check.exitCode == 0)
+        #expect(check.output == "up to date, schema version 3\n")
+    }
+
+    @Test func `an applied file may change in comments and white space, and in nothing else`()
+        throws
+    {
+        let shop = try MigrationShop()
+        #expect(try shop.migrate("up").exitCode == 0)
+        let spaced = MigrationShop.second
+            .replacing("-- Joins the names.", with: "--[[ Copyright ]] -- Joins\n\n")
+            .replacing("    ", with: "\t")
+        try shop.write(spaced, to: "0002_names.lua")
+        #expect(try shop.migrate("check").exitCode == 0)
+        try shop.write(
+            MigrationShop.second.replacing("\" \"", with: "\"  \""), to: "0002_names.lua")
+        let check = try shop.migrate("check")
+        #expect(check.exitCode == 2)
+        #expect(check.output.contains("'migrations/0002_names.lua' was edited"))
+        let up = try shop.migrate("up")
+        #expect(up.exitCode == 1)
+        #expect(up.error.contains("was edited"))
+    }
+
+    @Test func `check finds a schema that was changed by hand`() throws {
+        let shop = try MigrationShop()
+        #expect(try shop.migrate("up").exitCode == 0)
+        _ = try shop.value("store:define { Extra = { x = 'int' } }")
+        let check = try shop.migrate("check")
+        #expect(check.exitCode == 2)
+        #expect(check.output.contains("class 'Extra' would be removed"))
+    }
+
+    @Test func `check finds a store that is newer than the folder`() throws {
+        let shop = try MigrationShop()
+        #expect(try shop.migrate("up").exitCode == 0)
+        unlink(shop.migrations + "/0003_ages.lua")
+        let check = try shop.migrate("check")
+        #expect(check.exitCode == 2)
+        #expect(check.output.contains("the store is newer than the folder"))
+    }
+
+    @Test func `a backup is made where something would be lost, and undo goes back to it`() throws {
+        let shop = try MigrationShop()
+        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
+        let up = try shop.migrate("up")
+        #expect(up.lines.contains("  backup: \(shop.store).backup-1"))
+        #expect(try shop.value("store.schema_version") == "3")
+        let undo = try shop.migrate("undo")
+        #expect(undo.error == "")
+        #expect(undo.exitCode == 0)
+        #expect(try shop.value("store.schema_version .. store:object('Person', 2).first") == "1F2")
+        #expect(try shop.migrate("status").lines.last == "2 pending, schema version 1")
+        #expect(TemporaryFolder.names(in: shop.folder.path).contains("shop.moonpool.undone-3"))
+        let again = try shop.migrate("undo")
+        #expect(again.exitCode == 1)
+        #expect(again.error.contains("no backup was made"))
+    }
+
+    @Test func `no backup is made where nothing is lost, or where none is wanted`() throws {
+        let shop = try MigrationShop()
+        #expect(try shop.migrate("up", "--no-backup").exitCode == 0)
+        try shop.write(
+            MigrationShop.third.replacing("string?", with: "string? indexed")
+                .replacing("tonumber(old.age)", with: "old.age"), to: "0004_index.lua")
+        #expect(try shop.migrate("up").exitCode == 0)
+        #expect(!TemporaryFolder.names(in: shop.folder.path).contains { $0.contains("backup") })
+    }
+
+    @Test func `down takes the last migration back`() throws {
+        let shop = try MigrationShop()
+        #expect(try shop.migrate("up", "--to", "2").exitCode == 0)
+        let down = try shop.migrate("down", "--no-backup")
+        #expect(down.error == "")
+        #expect(down.exitCode == 0)
+        #expect(down.lines.first?.hasPrefix("0002 names  taken back in ") == true)
+        #expect(try shop.value("store:object('Person', 3).last") == "L3")
+        #expect(try shop.value("store.schema_version") == "1")
+        #expect(try shop.migrate("status").lines.last == "2 pending, schema version 1")
+        let further = try shop.migrate("down")
+        #expect(further.exitCode == 1)
+        #expect(further.error.contains("0001_people.lua' has no 'down' function"))
+    }
+
+    @Test func `a dry run reports everything and leaves the store alone`() throws {
+        let shop = try MigrationShop()
+        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
+        let dry = try shop.migrate("up", "--dry-run")
+        #expect(dry.error == "")
+        #expect(dry.exitCode == 0)
+        #expect(dry.lines.contains("  'Person.name' would be added"))
+        #expect(dry.lines.contains("  dropped: 5 values of Person.first"))
+        #expect(
+            dry.lines.contains(
+                "    - id = 1, age = \"21\", first = \"F1\", last = \"L1\""))
+        #expect(dry.lines.contains("    + id = 1, age = \"21\", name = \"F1 L1\""))
+        // The values of 'age' are converted, so none of them is dropped.
+        #expect(!dry.output.contains("values of Person.age"))
+        #expect(dry.lines.last?.hasPrefix("dry run on a copy") == true)
+        #expect(dry.lines.last?.hasSuffix("MiB of memory") == true)
+        #expect(try shop.value("store.schema_version") == "1")
+        #expect(
+            TemporaryFolder.names(in: shop.folder.path) == [
+                "migrations", "shop.moonpool", "shop.moonpool-lock",
+            ])
+    }
+
+    @Test func `a dry run names every object that fails`() throws {
+        let shop = try MigrationShop()
+        #expect(try shop.migrate("up", "--to", "2").exitCode == 0)
+        _ = try shop.value(
+            "store:write(function() for _, id in ipairs { 2, 4 } do store:object('Person', id).age = 'old' end end)"
+        )
+        let dry = try shop.migrate("up", "--dry-run", "--json")
+        #expect(dry.exitCode == 1)
+        #expect(try MigrationShop.json(dry, "applied[1].failed") == "2")
+        #expect(try MigrationShop.json(dry, "applied[1].failures[2].object") == "Person id = 4")
+        #expect(
+            try MigrationShop.json(dry, "applied[1].failures[2].message")
+                == "migrations/0003_ages.lua:5: no age: old")
+        #expect(try MigrationShop.json(dry, "applied[1].classes[1].changed") == "3")
+    }
+}

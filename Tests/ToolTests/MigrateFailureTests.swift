@@ -1,0 +1,211 @@
+import Glibc
+import Testing
+
+/// What goes wrong with migrations is said in a sentence, and leaves the store as it was.
+@Suite struct MigrateFailureTests {
+    @Test func `a store that is not there`() throws {
+        let shop = try MigrationShop()
+        for command in ["status", "down", "undo"] {
+            let outcome = try shop.migrate(command)
+            #expect(outcome.exitCode == 1)
+            #expect(outcome.error == "moonpool: there is no store '\(shop.store)'\n")
+        }
+        #expect(try shop.migrate("check").exitCode == 2)
+        let json = try shop.migrate("check", "--json")
+        #expect(json.exitCode == 2)
+        #expect(json.error == "")
+        #expect(try MigrationShop.json(json, "error.code") == "invalid_argument")
+        #expect(!TemporaryFolder.names(in: shop.folder.path).contains("shop.moonpool"))
+    }
+
+    @Test func `a folder that is not there, and one without migrations`() throws {
+        let shop = try MigrationShop([])
+        let none = try shop.migrate("up")
+        #expect(none.exitCode == 1)
+        #expect(none.error.contains("the folder 'migrations' has no migrations"))
+        rmdir(shop.migrations)
+        let missing = try shop.migrate("up")
+        #expect(missing.exitCode == 1)
+        #expect(missing.error == "moonpool: the folder 'migrations' cannot be read\n")
+    }
+
+    @Test func `two migrations of one number, and a number that is missing`() throws {
+        let shop = try MigrationShop()
+        try shop.write(MigrationShop.third, to: "3_other.lua")
+        let double = try shop.migrate("up")
+        #expect(double.exitCode == 1)
+        #expect(double.error.contains("'0003_ages.lua' and '3_other.lua' have the same number"))
+        unlink(shop.migrations + "/3_other.lua")
+        unlink(shop.migrations + "/0002_names.lua")
+        let gap = try shop.migrate("check")
+        #expect(gap.exitCode == 2)
+        #expect(gap.error.contains("migration 2 is missing"))
+    }
+
+    @Test func `a script that fails names file, line and object, and leaves nothing behind`() throws
+    {
+        let shop = try MigrationShop()
+        #expect(try shop.migrate("up", "--to", "2").exitCode == 0)
+        _ = try shop.value("store:write(function() store:object('Person', 4).age = 'old' end)")
+        let up = try shop.migrate("up", "--no-backup")
+        #expect(up.exitCode == 1)
+        #expect(
+            up.error
+                == "moonpool: migrations/0003_ages.lua:5: no age: old "
+                + "('0003_ages.lua', at Person id = 4; nothing of it was kept)\n")
+        #expect(try shop.value("store.schema_version") == "2")
+        #expect(try shop.value("store:object('Person', 1).age") == "21")
+        let json = try shop.migrate("up", "--json")
+        #expect(json.exitCode == 1)
+        #expect(json.error == "")
+        #expect(try MigrationShop.json(json, "error.code") == "error")
+    }
+
+    @Test func `a script that does not compile spoils nothing before it`() throws {
+        let shop = try MigrationShop([
+            MigrationShop.first, "return { schema = {}, up = function( end }",
+        ])
+        let up = try shop.migrate("up")
+        #expect(up.exitCode == 1)
+        #expect(up.error.contains("migrations/0002_names.lua:1:"))
+        #expect(try shop.value("store.schema_version") == "0")
+    }
+
+    @Test(arguments: [
+        ("return 7", "must return { schema"),
+        ("return { schema = {}, upp = 1 }", "unknown key 'upp'; did you mean 'up'?"),
+        ("return { up = function() end }", "'schema' must be the whole schema"),
+        ("return { schema = {}, up = 3 }", "'up' must be a function, got a number"),
+        ("return { schema = { Dog = { id = 'itn' } } }", "'itn' is no type"),
+        ("return { schema = { Dog = { owner = 'Nobody' } } }", "Nobody"),
+    ])
+    func `a file that is no migration`(source: String, complaint: String) throws {
+        let shop = try MigrationShop([source])
+        let up = try shop.migrate("up")
+        #expect(up.exitCode == 1)
+        #expect(up.error.contains(complaint), "\(up.error)")
+        #expect(up.error.contains("0001_people.lua"), "\(up.error)")
+    }
+
+    @Test func `a class that the schema forgets is not lost`() throws {
+        let shop = try MigrationShop([
+            MigrationShop.first, "return { schema = { Other = { x = 'int' } } }",
+        ])
+        let up = try shop.migrate("up")
+        #expect(up.exitCode == 1)
+        #expect(up.error.contains("does not name class 'Person', which has 5 objects"))
+        #expect(try shop.value("store.schema_version") == "1")
+    }
+
+    @Test func `a file that is no store, and one of a newer format`() throws {
+        let shop = try MigrationShop()
+        _ = try shop.folder.write("This is a letter, not a store.", to: "shop.moonpool")
+        for command in ["up", "status"] {
+            let outcome = try shop.migrate(command)
+            #expect(outcome.exitCode == 1)
+            #expect(outcome.error.contains("shop.moonpool"))
+        }
+        #expect(try contents(of: shop.store) == "This is a letter, not a store.")
+    }
+
+    @Test func `a number that is not there, and one that was passed`() throws {
+        let shop = try MigrationShop()
+        let beyond = try shop.migrate("up", "--to", "9")
+        #expect(beyond.exitCode == 1)
+        #expect(beyond.error.contains("there is no migration 9 in 'migrations'; the last one is 3"))
+        #expect(try shop.migrate("up").exitCode == 0)
+        let below = try shop.migrate("up", "--to", "1")
+        #expect(below.exitCode == 1)
+        #expect(below.error.contains("is at migration 3 already"))
+    }
+
+    @Test func `a store that counts its schema versions higher`() throws {
+        let shop = try MigrationShop()
+        _ = try Tool.run([
+            "-e",
+            "moonpool.open { path = arg[1], schema_version = 7, schema = { A = { x = 'int' } } }",
+            "-", shop.store,
+        ])
+        let up = try shop.migrate("up")
+        #expect(up.exitCode == 1)
+        #expect(up.error.contains("has schema version 7 already"))
+        #expect(up.error.contains("from 8 on"))
+    }
+
+    @Test(
+        .enabled(
+            if: FileCommandTests.unprivileged != nil,
+            "needs setpriv and a build folder that everybody may read"))
+    func `a store that may not be written`() throws {
+        let shop = try MigrationShop()
+        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
+        chmod(shop.store, 0o444)
+        unlink(shop.store + "-lock")
+        chmod(shop.folder.path, 0o555)
+        defer { chmod(shop.folder.path, 0o700) }
+        let words = try #require(FileCommandTests.unprivileged)
+        func run(_ command: String) throws -> Tool.Outcome {
+            try Subprocess(
+                words[0],
+                Array(words[1...]) + ["migrate", command, shop.store, "--dir", shop.migrations]
+            ).finish()
+        }
+        #expect(try run("status").lines.last == "2 pending, schema version 1")
+        let up = try run("up")
+        #expect(up.exitCode == 1)
+        #expect(up.error.contains("no permission to open '\(shop.store)'"), "\(up.error)")
+    }
+
+    @Test func `undo while somebody has the store open`() throws {
+        let shop = try MigrationShop()
+        #expect(try shop.migrate("up", "--backup").exitCode == 0)
+        let other = try Subprocess(
+            Tool.path,
+            [
+                "-e", "s = moonpool.open(arg[1]) print 'open' io.flush() moonpool.sleep(60)", "-",
+                shop.store,
+            ])
+        try other.wait { other.output.contains("open") }
+        let undo = try shop.migrate("undo")
+        #expect(undo.exitCode == 1)
+        #expect(undo.error.contains("shop.moonpool"))
+        #expect(try shop.value("store.schema_version") == "3")
+        #expect(!TemporaryFolder.names(in: shop.folder.path).contains { $0.contains("undone") })
+    }
+
+    @Test func `an unknown option and a missing one are answered with the usage`() throws {
+        let shop = try MigrationShop()
+        let unknown = try shop.migrate("up", "--dryrun")
+        #expect(unknown.exitCode == 64)
+        #expect(unknown.error.contains("--dryrun"))
+        let missing = try Tool.run(["migrate", "up", shop.store])
+        #expect(missing.exitCode == 64)
+        #expect(missing.error.contains("--dir"))
+    }
+
+    @Test func `Ctrl-C rolls back`() throws {
+        let shop = try MigrationShop([
+            MigrationShop.first,
+            """
+            return {
+              schema = { Person = { id = "int primary", first = "string", last = "string", age = "string" } },
+              up = function(m)
+                m:delete(m:objects("Person"))
+                io.write("begun\\n") io.flush()
+                while true do end
+              end,
+            }
+            """,
+        ])
+        let process = try Subprocess(
+            Tool.path, ["migrate", "up", shop.store, "--dir", "migrations"], in: shop.folder.path)
+        try process.wait { process.output.contains("begun") }
+        process.send(SIGINT)
+        let outcome = try process.finish()
+        #expect(outcome.exitCode == 130)
+        #expect(
+            outcome.error == "moonpool: '0002_names.lua' was interrupted; nothing of it was kept\n")
+        #expect(try shop.value("store.schema_version") == "1")
+        #expect(try shop.value("#store:objects 'Person'") == "5")
+    }
+}

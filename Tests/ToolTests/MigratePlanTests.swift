@@ -1,0 +1,204 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// `moonpool migrate plan` writes what is to be done, and `lint` says what that costs.
+@Suite struct MigratePlanTests {
+    /// A store with people, and a schema script.
+    struct World {
+        let folder: TemporaryFolder
+        var store: String { folder.path + "/people.moonpool" }
+
+        static let before = """
+            { Person = { id = "int primary", surname = "string", age = "string", nick = "string?", size = "double" },
+              Note = { text = "string" }, Dog = { name = "string", age = "int" } }
+            """
+
+        init() throws {
+            folder = try TemporaryFolder()
+            let outcome = try Tool.run(
+                script: """
+                    local store = moonpool.open { path = arg[1], schema = \(Self.before) }
+                    store:write(function()
+                      for id = 1, 7 do
+                        store:create("Person", {
+                          id = id, surname = "S" .. id % 3, age = id == 5 and "old" or tostring(id), size = id / 2,
+                          nick = id > 2 and "N" .. id or nil,
+                        })
+                      end
+                      store:create("Note", { text = "one" })
+                      store:create("Dog", { name = "Rex", age = 3 })
+                    end)
+                    """, arguments: [store])
+            #expect(outcome.error == "")
+        }
+
+        func run(_ command: String, _ schema: String, _ options: String...) throws -> Tool.Outcome {
+            let script = try folder.write("return \(schema)\n", to: "schema.lua")
+            return try Tool.run(["migrate", command, store, script] + options, in: folder.path)
+        }
+    }
+
+    static let after = """
+        { Person = { id = "int primary", last_name = "string", age = "int", nick = "string", size = "double" },
+          Animal = { name = "string", age = "int" } }
+        """
+
+    @Test func `plan writes a script that runs and loses nothing that may have been renamed`()
+        throws
+    {
+        let world = try World()
+        let plan = try world.run("plan", Self.after)
+        #expect(plan.error == "")
+        #expect(plan.exitCode == 0)
+        #expect(
+            plan.output.contains(
+                #"m:rename_property("Person", "surname", "last_name")  -- RENAMED?"#))
+        #expect(plan.output.contains(#"m:rename_class("Dog", "Animal")  -- RENAMED?"#))
+        #expect(plan.output.contains(#"m:delete_class("Note")"#))
+        #expect(
+            plan.output.contains(
+                "new.age = math.tointeger(tonumber(old.age)) or 0  -- from string to int"))
+        mkdir(world.folder.path + "/migrations", 0o755)
+        _ = try world.folder.write(plan.output, to: "migrations/0001_plan.lua")
+        let up = try Tool.run(
+            ["migrate", "up", world.store, "--dir", "migrations"], in: world.folder.path)
+        #expect(up.error == "")
+        let check = try Tool.run(
+            [
+                "-e",
+                """
+                local store = moonpool.open(arg[1])
+                local p = store:object("Person", 4)
+                print(p.last_name, p.age, p.nick, #p.nick, store:object("Person", 5).age, store:objects("Animal")[1].name)
+                """, "-", world.store,
+            ])
+        #expect(check.output == "S1\t4\tN4\t2\t0\tRex\n", "\(check.error)")
+        // Planned again, nothing is left to do.
+        let again = try world.run("plan", Self.after)
+        #expect(again.output.contains("-- The schema does not change."))
+    }
+
+    @Test func `plan keeps all that a schema can say`() throws {
+        let world = try World()
+        let schema = """
+            { Person = { { "id", "int primary" }, { "end", "string" }, { "size", type = "double", default = 1.5 },
+                { "nick", type = "string?", map_to = "nick_name", default = "a\\"b" }, indexes = { { "end", "size" } } },
+              Note = { text = "string fulltext", place = "Place" },
+              Place = { x = "int{}", embedded = true } }
+            """
+        let plan = try world.run("plan", schema)
+        #expect(plan.error == "")
+        let same = try Tool.run(
+            [
+                "-e",
+                """
+                local wanted = dofile "schema.lua"
+                local got = load(io.read "a")().schema
+                local a = moonpool.open { in_memory = "a", schema = wanted }
+                local b = moonpool.open { in_memory = "b", schema = got }
+                print(moonpool.json.encode(a:schema()) == moonpool.json.encode(b:schema()))
+                """,
+            ], input: plan.output, in: world.folder.path)
+        #expect(same.output == "true\n", "\(same.error)\(plan.output)")
+    }
+
+    @Test func `plan writes to a new file only`() throws {
+        let world = try World()
+        let plan = try world.run("plan", Self.after, "--output", "0001_plan.lua")
+        #expect(plan.exitCode == 0)
+        let written = try contents(of: world.folder.path + "/0001_plan.lua")
+        #expect(written.hasPrefix("-- A migration of people.moonpool"))
+        let again = try world.run("plan", Self.after, "--output", "0001_plan.lua")
+        #expect(again.exitCode == 1)
+        #expect(again.error == "moonpool: '0001_plan.lua' exists already\n")
+    }
+
+    @Test func `plan asks about renames at a terminal`() throws {
+        let world = try World()
+        _ = try world.folder.write("return \(Self.after)\n", to: "schema.lua")
+        let terminal = try PseudoTerminal(columns: 120)
+        try terminal.start(
+            Tool.path,
+            [
+                "migrate", "plan", world.store, world.folder.path + "/schema.lua", "--output",
+                world.folder.path + "/plan.lua",
+            ], environment: ["TERM": "xterm"])
+        try terminal.wait(forText: "Was class 'Dog' renamed to 'Animal'? [y/n]")
+        terminal.type("y\n")
+        try terminal.wait(forText: "Was 'Person.surname' renamed to 'Person.last_name'? [y/n]")
+        terminal.type("what\nn\n")
+        #expect(try terminal.exitCode() == 0)
+        let script = try contents(of: world.folder.path + "/plan.lua")
+        #expect(script.contains("m:rename_class(\"Dog\", \"Animal\")\n"))
+        #expect(script.contains("-- The values of 'Person.surname' are dropped."))
+        #expect(script.contains("new.last_name = \"\"  -- new and required (string): what is it?"))
+    }
+
+    @Test func `lint names what would be lost or broken, in the data`() throws {
+        let world = try World()
+        let lint = try world.run("lint", Self.after)
+        #expect(lint.exitCode == 1)
+        #expect(lint.error == "")
+        let lines = lint.lines
+        #expect(
+            lines.contains { $0.hasPrefix("lost_objects: 1 object of class 'Note' would be lost") })
+        #expect(
+            lines.contains {
+                $0.hasPrefix("lost_values: 7 objects would lose the value of 'Person.surname'")
+            })
+        #expect(
+            lines.contains {
+                $0.hasPrefix("changed_type: 7 objects would lose the value when 'Person.age'")
+            })
+        let narrowed = try #require(lines.firstIndex { $0.hasPrefix("narrowed_type: 1 object") })
+        #expect(lines[narrowed].contains("the first is \"old\""))
+        #expect(lines[narrowed + 1] == "  id = 5")
+        let missing = try #require(
+            lines.firstIndex {
+                $0.hasPrefix("missing_values: 2 objects without a value of 'Person.nick'")
+            })
+        #expect(lines[missing + 1] == "  id = 1; id = 2")
+    }
+
+    @Test func `lint finds keys that objects would share, and embedded objects without a parent`()
+        throws
+    {
+        let world = try World()
+        let lint = try world.run(
+            "lint",
+            """
+            { Person = { id = "int", surname = "string primary", age = "string", nick = "string?", size = "double" },
+              Note = { text = "string", embedded = true }, Dog = { name = "string", age = "int" },
+              Owner = { note = "Note" } }
+            """, "--json")
+        #expect(lint.exitCode == 1)
+        #expect(try MigrationShop.json(lint, "findings[1].rule") == "parents")
+        #expect(try MigrationShop.json(lint, "findings[2].rule") == "duplicate_keys")
+        #expect(try MigrationShop.json(lint, "findings[2].count") == "4")
+        #expect(try MigrationShop.json(lint, "findings[2].objects[1]") == "id = 4")
+    }
+
+    @Test func `lint is content with what loses nothing`() throws {
+        let world = try World()
+        let lint = try world.run("lint", World.before)
+        #expect(lint.output == "nothing would be lost or broken\n")
+        #expect(lint.exitCode == 0)
+    }
+
+    @Test func `a schema script that is missing, fails or is none`() throws {
+        let world = try World()
+        let missing = try Tool.run(["migrate", "plan", world.store, "none.lua"], in: "/")
+        #expect(missing.exitCode == 1)
+        #expect(missing.error == "moonpool: the schema script 'none.lua' cannot be read\n")
+        let none = try world.run("lint", "7")
+        #expect(none.exitCode == 2)
+        #expect(none.error.contains("must return a schema"))
+        let wrong = try world.run("plan", "{ Dog = { age = 'itn' } }")
+        #expect(wrong.exitCode == 1)
+        #expect(wrong.error.contains("did you mean 'int'?"))
+        let raising = try world.run("plan", "error 'no schema today'", "--json")
+        #expect(raising.exitCode == 1)
+        #expect(try MigrationShop.json(raising, "error.message").hasSuffix("no schema today"))
+    }
+}

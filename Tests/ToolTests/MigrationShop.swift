@@ -1,0 +1,81 @@
+import Glibc
+import Testing
+
+/// A folder with a store and three migrations of it.
+struct MigrationShop {
+    let folder: TemporaryFolder
+    var store: String { folder.path + "/shop.moonpool" }
+    var migrations: String { folder.path + "/migrations" }
+
+    static let first = """
+        return {
+          schema = { Person = { id = "int primary", first = "string", last = "string", age = "string" } },
+          up = function(m)
+            for id = 1, 5 do
+              m:create("Person", { id = id, first = "F" .. id, last = "L" .. id, age = tostring(20 + id) })
+            end
+          end,
+        }
+        """
+
+    static let second = """
+        -- Joins the names.
+        return {
+          schema = { Person = { id = "int primary", name = "string", age = "string" } },
+          up = function(m)
+            m:each("Person", function(old, new) new.name = old.first .. " " .. old.last end)
+          end,
+          down = function(m)
+            m:each("Person", function(old, new) new.first, new.last = old.name:match "(.*) (.*)" end)
+          end,
+        }
+        """
+
+    static let third = """
+        return {
+          schema = { Person = { id = "int primary", name = "string", age = "int", note = "string?" } },
+          up = function(m)
+            m:each("Person", function(old, new)
+              new.age = tonumber(old.age) or error("no age: " .. old.age)
+            end)
+          end,
+        }
+        """
+
+    init(_ migrations: [String] = [first, second, third]) throws {
+        folder = try TemporaryFolder()
+        mkdir(self.migrations, 0o755)
+        let names = ["0001_people.lua", "0002_names.lua", "0003_ages.lua"]
+        for (name, text) in zip(names, migrations) { try write(text, to: name) }
+    }
+
+    /// Writes a migration, or a test of one.
+    @discardableResult  // because the folder is what counts
+    func write(_ text: String, to name: String) throws -> String {
+        try folder.write(text, to: "migrations/" + name)
+    }
+
+    /// Runs `moonpool migrate COMMAND STORE --dir …`.
+    func migrate(_ command: String, _ options: String...) throws -> Tool.Outcome {
+        try Tool.run(
+            ["migrate", command, store, "--dir", "migrations"] + options, in: folder.path)
+    }
+
+    /// What an expression over `store` comes to.
+    func value(_ expression: String) throws -> String {
+        let outcome = try Tool.run([
+            "-e", "local store = moonpool.open(arg[1]) print(\(expression))", "-", store,
+        ])
+        #expect(outcome.error == "")
+        return String(outcome.output.dropLast())
+    }
+
+    /// What an outcome that is JSON says under keys, such as `applied[1].number`.
+    static func json(_ outcome: Tool.Outcome, _ path: String) throws -> String {
+        let result = try Tool.run(
+            ["-e", "local r = moonpool.json.decode(io.read 'a') print(r.\(path))"],
+            input: outcome.output)
+        #expect(result.error == "")
+        return String(result.output.dropLast())
+    }
+}
