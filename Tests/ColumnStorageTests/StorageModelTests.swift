@@ -166,12 +166,12 @@ struct ModelRow: Equatable {
             let changes = try #require(
                 try live.changes(from: left.version, to: live.version))
             let own = changes.tables[table] ?? TableChanges()
-            #expect(own.inserted == KeySet(unordered: inserted))
-            #expect(own.deleted == KeySet(unordered: deleted))
+            #expect(own.inserted == KeySet(unordered: Array(inserted)))
+            #expect(own.deleted == KeySet(unordered: Array(deleted)))
             for column in 0..<9 {
                 let wanted = (modified[column] ?? []).subtracting(inserted).subtracting(deleted)
                     .filter { model[$0] != nil }
-                #expect(own.modified[ColumnID(column)] ?? KeySet() == KeySet(unordered: wanted))
+                #expect(own.modified[ColumnID(column)] ?? KeySet() == KeySet(unordered: Array(wanted)))
             }
             if round % 10 == 3 { older.append((left, before)) }
             if round % 13 == 7 {

@@ -18,20 +18,28 @@ public struct BytesSet: Sendable, Hashable {
     private let seed: UInt64
 
     /// Makes a set of some values, in any order.
-    public init(_ values: some Sequence<[UInt8]>) {
-        let distinct = Set(values)
+    public init(_ values: [[UInt8]]) {
         var power = 4
-        while 1 << power < distinct.count * 4 { power += 1 }
+        while 1 << power < values.count * 4 { power += 1 }
         var content: [UInt8] = []
         var starts = [0]
+        starts.reserveCapacity(values.count + 1)
         var slots = [UInt64](repeating: 0, count: 1 << power)
         let seed = UInt64.random(in: 1 ... .max)
-        for value in distinct {
-            content += value
-            starts.append(content.count)
+        for value in values {
             let hash = value.withUnsafeBytes { BytesSet.hash($0, seed) }
             var place = Int(truncatingIfNeeded: hash) & (slots.count - 1)
-            while slots[place] != 0 { place = (place + 1) & (slots.count - 1) }
+            var isNew = true
+            while isNew, slots[place] != 0 {
+                if (slots[place] ^ hash) >> 32 == 0 {
+                    let known = Int(truncatingIfNeeded: slots[place] & 0xffff_ffff) - 1
+                    isNew = !content[starts[known]..<starts[known + 1]].elementsEqual(value)
+                }
+                place = (place + 1) & (slots.count - 1)
+            }
+            guard isNew else { continue }
+            content += value
+            starts.append(content.count)
             slots[place] = hash & 0xffff_ffff_0000_0000 | UInt64(starts.count - 1)
         }
         (self.content, self.starts, self.slots, self.seed) = (content, starts, slots, seed)

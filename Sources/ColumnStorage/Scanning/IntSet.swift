@@ -13,8 +13,9 @@ public struct IntSet: Sendable, Hashable {
 
     /// Makes a set of some values, in any order.
     ///
-    /// Cost: sorting them.
-    public init(_ unordered: some Sequence<Int64>) {
+    /// Cost: sorting them. Takes an array and no other sequence: sorting one whose type is known
+    /// only at run time costs twenty times as much.
+    public init(_ unordered: [Int64]) {
         let sorted = unordered.sorted()
         var values: [Int64] = []
         values.reserveCapacity(sorted.count)
@@ -137,8 +138,8 @@ public struct RealSet: Sendable, Hashable {
     let patterns: IntSet
 
     /// Makes a set of some values.
-    public init(_ values: some Sequence<Double>) {
-        patterns = IntSet(values.lazy.filter { !$0.isNaN }.map(RealSet.pattern))
+    public init(_ values: [Double]) {
+        patterns = IntSet(values.filter { !$0.isNaN }.map(RealSet.pattern))
     }
 
     /// How many values there are.

@@ -260,4 +260,37 @@ import Testing
         #expect(reason.objects == [try world.object(1).reference])
         #expect(token.statistics.calls == 1)
     }
+
+    @Test func `5.12 an object with the same key does not take the place of a deleted one`() throws
+    {
+        let store = world.store
+        let object = try store.write {
+            try store.create("Keyed", .dictionary(["id": .int(1), "value": .int(5)]))
+        }
+        let token = try store.observe(object.reference, told.hear)
+        let news = try told { store in
+            try store.delete(object)
+            try store.create("Keyed", .dictionary(["id": .int(1), "value": .int(6)]))
+        }
+        #expect(news == ["deleted"])
+        #expect(!token.isValid)
+        let successor = try #require(
+            try store.object("Keyed", primaryKey: .int(1)))
+        #expect(try told { _ in try world.set(successor, 7) } == [])
+    }
+
+    @Test func `5.22 an object and its defaults that come in one write are no modification`() throws
+    {
+        let store = world.store
+        let rows = Told()
+        let token = try world.observe(world.query("Keyed"), [], rows)
+        try store.write {
+            let object = try store.create("Keyed", .dictionary(["id": .int(1)]))
+            #expect(try object.value("value") == .int(0))
+            try world.set(object, 3)
+        }
+        world.stores.settle()
+        #expect(rows.news() == ["ins[0]"])
+        token.invalidate()
+    }
 }

@@ -127,4 +127,26 @@ import Testing
         world.stores.settle()
         #expect(told.news() == ["ins[4]"])
     }
+
+    @Test func `8.11 a token that ends before its silent write is computed does no harm`() throws {
+        let tokens = try observeTwice()
+        try store.write(withoutNotifying: [tokens.silent]) { try insert(store) }
+        tokens.silent.invalidate()
+        world.stores.settle()
+        #expect(told.news() == [])
+        #expect(others.news() == ["ins[4]"])
+    }
+
+    @Test func `8.14 what a silent write changed is there at once and counts in later positions`()
+        throws
+    {
+        let tokens = try observeTwice()
+        let results = Results(.store(store), try world.middle())
+        try store.write(withoutNotifying: [tokens.silent]) { try store.delete(world.object(1)) }
+        #expect(try results.count() == 3)
+        try store.write { try world.set(world.object(4), 9) }
+        world.stores.settle()
+        #expect(told.news() == ["mod[2]"])
+        #expect(others.news() == ["del[0]", "mod[2]"])
+    }
 }

@@ -185,4 +185,15 @@ import Testing
         try world.store.commitWrite()
         token.invalidate()
     }
+
+    @Test func `2.19 a read-only store cannot be observed`() throws {
+        let folder = TemporaryFolder()
+        let path = folder.file("a.moonpool")
+        _ = try Store(
+            StoreConfiguration(.file(path), schema: ObservedWorld.classes),
+            scheduler: ManualScheduler())
+        let reader = try Store(
+            StoreConfiguration(.file(path), isReadOnly: true), scheduler: ManualScheduler())
+        _ = storeError(.readOnly) { _ = try reader.observe { _, _ in } }
+    }
 }

@@ -176,4 +176,24 @@ import Testing
         #expect(token.statistics.maximumMicroseconds >= token.statistics.meanMicroseconds)
         #expect(token.statistics.lastMicroseconds > 0)
     }
+
+    @Test func `7.09 an observer added in a call hears nothing of the changes before it`() throws {
+        var added: NotificationToken?
+        let first = try store.observe(world.middle()) { news in
+            guard case .update = news.kind, added == nil else { return }
+            try change()
+            added = try store.observe(world.middle(), told.hear)
+        }
+        world.stores.settle()
+        try change()
+        world.stores.settle()
+        #expect(told.news() == ["initial"])
+        world.stores.settle()
+        #expect(told.news() == [])
+        try world.remotely { try world.set(world.object(2, in: $0), 5) }
+        world.stores.settle()
+        #expect(told.news() == ["mod[1]"])
+        first.invalidate()
+        added?.invalidate()
+    }
 }

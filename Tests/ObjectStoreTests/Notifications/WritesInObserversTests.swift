@@ -192,4 +192,42 @@ import Testing
         #expect(tokens[0].statistics.calls == calls / 2 + 2)
         #expect(world.errors.errors.count == 1)
     }
+
+    @Test func `9.12 an error in a call is reported and the others are called`() throws {
+        struct Failure: Error {}
+        let late = Told()
+        let first = try store.observe(world.middle()) { change in
+            if case .update = change.kind { throw Failure() }
+        }
+        let last = try world.observe(world.middle(), [], late)
+        try store.write { try insert(store) }
+        world.stores.settle()
+        #expect(world.errors.errors.count == 1)
+        #expect(world.errors.errors.first is Failure)
+        #expect(late.news() == ["ins[4]"])
+        #expect(first.isValid)
+        try store.write { try insert(store) }
+        world.stores.settle()
+        #expect(world.errors.errors.count == 2)
+        withExtendedLifetime((first, last)) {}
+    }
+
+    @Test func `9.15 nobody hears twice of what a write in a call made`() throws {
+        let heard = [Told(), Told(), Told()]
+        var hasWritten = false
+        let tokens = try heard.enumerated().map { number, told in
+            try store.observe(world.middle()) { change in
+                told.hear(change)
+                guard number == 1, case .update = change.kind, !hasWritten else { return }
+                hasWritten = true
+                try store.write { try insert(store) }
+            }
+        }
+        world.stores.settle()
+        try world.remotely { try insert($0) }
+        for _ in 0..<5 { world.stores.settle() }
+        try store.refresh()
+        #expect(heard.allSatisfy { $0.calls == ["initial", "ins[4]", "ins[5]"] })
+        withExtendedLifetime(tokens) {}
+    }
 }

@@ -131,4 +131,27 @@ import Testing
         #expect(try world.positions(results) == [0, 2])
         #expect(try world.positions(results.filtered("height > 15")) == [2])
     }
+
+    @Test func `13.37 lists of plain values are quantified and aggregated without a property`()
+        throws
+    {
+        #expect(try world.rows("numbers.@min == -12345") == [0])
+        #expect(try world.rows("numbers.@max == 1234") == [0])
+        #expect(try world.rows("numbers.@sum == 100") == [1])
+        #expect(try world.rows("any numbers == 100") == [1])
+        #expect(try world.rows("numbers.@count == 2") == [1])
+        for text in ["numbers.foo == 1", "any numbers.price > 1", "numbers.@sum.price > 1"] {
+            _ = storeError(.invalidQuery) { _ = try world.rows(text) }
+        }
+    }
+
+    @Test func `13.61 a query over the list of a deleted object is empty`() throws {
+        let person = try world.all().object(at: 0)
+        let items = try Results(person.list("items")).filtered("price > 1")
+        #expect(try items.count() == 4)
+        try world.store.write { try world.store.delete(person) }
+        #expect(try items.count() == 0)
+        #expect(try items.first() == nil)
+        #expect(try items.filtered("price > 2").count() == 0)
+    }
 }

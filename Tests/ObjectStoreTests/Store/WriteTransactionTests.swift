@@ -209,4 +209,55 @@ import Testing
         try store.write { try store.create("Dog", .list([.int(7)])) }
         #expect(try store.object("Dog", primaryKey: .int(7)) != nil)
     }
+
+    @Test func `1.26 an iteration goes on over what was there when it began, across a refresh`()
+        throws
+    {
+        let stores = try StorePair(Self.classes)
+        try stores.store.write {
+            for id in 0..<40 {
+                try stores.store.create("Dog", .dictionary(["id": .int(Int64(id))]))
+            }
+        }
+        stores.store.autorefresh = false
+        try stores.other.refresh()
+        try stores.other.write { try stores.other.deleteAll("Dog") }
+        let dogs = Results(.store(stores.store), all: try stores.store.schema.require("Dog"))
+        var validity: [Bool] = []
+        for key in try dogs.keys().array {
+            try stores.store.refresh()
+            validity.append(
+                stores.store.view.table(try stores.store.schema.require("Dog")).isPresent(key))
+        }
+        #expect(validity == Array(repeating: false, count: 40))
+    }
+
+    @Test func `1.41 and 1.42 deleting twice, and what is of another store, are errors`() throws {
+        let (store, other) = (try store(), try Store.temporary(Self.classes))
+        let rex = try store.write { try store.create("Dog", .dictionary(["id": .int(1)])) }
+        let stranger = try other.write { try other.create("Dog", .dictionary(["id": .int(1)])) }
+        try store.write {
+            _ = storeError(.invalidObject) { try store.delete(stranger) }
+            try store.delete(rex)
+            #expect(!rex.isValid)
+            _ = storeError(.invalidObject) { try store.delete(rex) }
+        }
+        #expect(stranger.isValid)
+    }
+
+    @Test func `1.51 what a write deletes is gone from results and lists at once`() throws {
+        let store = try store()
+        try store.write {
+            let rex = try store.create("Dog", .dictionary(["id": .int(1)]))
+            let max = try store.create("Dog", .dictionary(["id": .int(2)]))
+            try max.set("friend", .object(rex.reference))
+            let dogs = Results(.store(store), all: try store.schema.require("Dog"))
+            #expect(try dogs.count() == 2)
+            try store.delete(rex)
+            #expect(try dogs.count() == 1)
+            #expect(try dogs.first() == max)
+            #expect(try max.value("friend") == .null)
+            _ = storeError(.invalidObject) { _ = try rex.value("name") }
+        }
+    }
 }

@@ -1,0 +1,156 @@
+import ColumnStorage
+import ObjectStore
+import Testing
+
+/// Group 3 of the catalogue on objects with the values 0 to 9: several changes in one write, and
+/// rows behind links in any order.
+@Suite struct NumberedRowsObserverTests {
+    let world: ObservedWorld
+    let told = Told()
+    var store: Store { world.store }
+
+    init() throws {
+        world = try ObservedWorld(objects: 0)
+        let store = world.store
+        try store.write {
+            for value in 0..<10 {
+                try store.create("Obj", .dictionary(["value": .int(Int64(value))]))
+            }
+        }
+    }
+
+    private func observe() throws -> NotificationToken {
+        try world.observe(world.query("Obj", "value > 0 and value < 5"), [], told)
+    }
+
+    private func told(after body: (Store) throws -> Void) throws -> [String] {
+        try world.told(told, after: body)
+    }
+
+    private func delete(_ text: String) throws {
+        let results = Results(.store(store), try world.query("Obj", text))
+        try store.delete(results.keys().array, of: store.schema.require("Obj"))
+    }
+
+    @Test func `3.41 deletions by a query tell the rows that were seen`() throws {
+        let token = try observe()
+        #expect(try told { _ in try delete("value > 4") } == [])
+        #expect(try told { _ in try delete("value > 1") } == ["del[1, 2, 3]"])
+        #expect(try told { try $0.deleteAll("Obj") } == ["del[0]"])
+        token.invalidate()
+    }
+
+    @Test(arguments: [[2, 3, 4], [4, 3, 2], [3, 4, 2]] as [[Int64]])
+    func `3.41 one by one in any order makes the same call`(order: [Int64]) throws {
+        let token = try observe()
+        let news = try told { store in
+            for number in order { try store.delete(world.object(number)) }
+        }
+        #expect(news == ["del[1, 2, 3]"])
+        token.invalidate()
+    }
+
+    @Test func `3.43 a modified row that shifts is told where it stood`() throws {
+        let token = try observe()
+        let news = try told { store in
+            try store.delete(world.object(2))
+            try world.set(world.object(3), 4)
+        }
+        #expect(news == ["del[1] mod[2] new[1]"])
+        token.invalidate()
+    }
+
+    @Test func `3.44 a row that enters behind a deleted one is an insertion`() throws {
+        let token = try observe()
+        let news = try told { store in
+            try world.set(world.object(9), 3)
+            try store.delete(world.object(2))
+        }
+        #expect(news == ["del[1] ins[3]"])
+        token.invalidate()
+    }
+
+    @Test
+    func `3.45 and 3.62 rows outside the condition are told when they cross it, and only then`()
+        throws
+    {
+        let token = try observe()
+        #expect(try told { _ in try world.object(7).set("text", .string("a")) } == [])
+        #expect(try told { _ in try world.set(world.object(7), 8) } == [])
+        #expect(try told { _ in try world.set(world.object(7), 1) } == ["ins[4]"])
+        #expect(try told { _ in try world.object(7).set("text", .string("b")) } == ["mod[4]"])
+        #expect(try told { _ in try world.set(world.object(7), 7) } == ["del[4]"])
+        token.invalidate()
+    }
+
+    @Test func `3.55 what stays keeps its place while what was hidden goes`() throws {
+        try store.write {
+            try store.deleteAll("Obj")
+            for value in [15, 5] {
+                try store.create("Obj", .dictionary(["value": .int(Int64(value))]))
+            }
+        }
+        let results = Results(.store(store), try world.query("Obj", "value == 15"))
+        let hidden = try #require(try results.first())
+        let token = try world.observe(
+            world.query("Obj", "value < 10", sort: [("value", false)]), [], told)
+        let news = try told { store in
+            try store.delete(hidden)
+            try store.create("Obj", .dictionary(["value": .int(3)]))
+        }
+        #expect(news == ["ins[1]"])
+        token.invalidate()
+    }
+
+    @Test(arguments: [[0, 5, 9], [9, 5, 0], [5, 9, 0]])
+    func `3.77 which row of a chain is observed first makes no difference`(order: [Int]) throws {
+        var chain: [LiveObject] = []
+        try store.write {
+            for _ in 0..<10 { chain.append(try store.create("Other")) }
+            for (object, next) in zip(chain, chain.dropFirst()) {
+                try object.set("next", .object(next.reference))
+            }
+        }
+        let heard = order.map { _ in Told() }
+        var tokens: [NotificationToken] = []
+        for (number, told) in zip(order, heard) {
+            let backwards = try world.query("Other", sort: [("value", number % 2 == 0)])
+            tokens.append(try store.observe(backwards, told.hear))
+        }
+        world.stores.settle()
+        heard.forEach { $0.calls = [] }
+        _ = try told { _ in try world.set(chain[5], 0) }
+        #expect(heard.allSatisfy { $0.calls == ["mod[2, 3, 4, 5]"] })
+        tokens.forEach { $0.invalidate() }
+    }
+
+    @Test func `3.78 a link to a new object modifies the row, what links to it does not`() throws {
+        let token = try observe()
+        let news = try told { store in
+            let target = try store.create("Target")
+            try world.object(1).set("link", .object(target.reference))
+        }
+        #expect(news == ["mod[0]"])
+        let link = Value.object(try world.object(1).reference)
+        var linking: LiveObject?
+        #expect(
+            try told { linking = try $0.create("Linking", .dictionary(["link": link])) } == [])
+        let linker = try #require(linking)
+        #expect(try told { _ in try world.set(linker, 5) } == [])
+        token.invalidate()
+    }
+
+    @Test func `3.05 refresh and begin make the initial call of all that wait for it`() throws {
+        let told = (0..<3).map { _ in Told() }
+        let first = try store.observe(world.query(), told[0].hear)
+        let second = try store.observe(world.query(sort: [("value", false)]), told[1].hear)
+        try store.beginWrite()
+        #expect(told[0].news() == ["initial"])
+        #expect(told[1].news() == ["initial"])
+        try store.cancelWrite()
+        let third = try store.observe(world.query(), told[2].hear)
+        try store.refresh()
+        #expect(told.map { $0.news() } == [[], [], ["initial"]])
+        withExtendedLifetime((first, second, third)) {}
+    }
+}
