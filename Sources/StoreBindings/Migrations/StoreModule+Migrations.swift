@@ -32,11 +32,6 @@ extension StoreModule {
 
     /// Whether the script has a file open.
     public func isOpen(_ path: String) -> Bool { handles.contains { $0.isAt(.file(path)) } }
-
-    /// The store as the script sees it.
-    public func value(of handle: StoreHandle) -> LuaValue {
-        state.userdata(handle, StoreHandle.type)
-    }
 }
 
 extension LuaCall {
