@@ -21,7 +21,8 @@ let package = Package(
         .executable(name: "moonpool", targets: ["moonpool"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0")
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     ],
     targets: [
         .systemLibrary(
@@ -71,6 +72,7 @@ let package = Package(
             name: "ScriptHost",
             dependencies: [
                 "Reference", "StoreBindings", "ObjectStore", "LuaHost", "EventLoops",
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: safe),
         .target(
@@ -148,5 +150,8 @@ if let names = Context.environment["MOONPOOL_TESTS"] {
     }
     package.targets.removeAll { !kept.contains($0.name) }
     package.products = []
-    package.dependencies.removeAll { _ in !kept.contains("moonpool") }
+    package.dependencies.removeAll { dependency in
+        guard case .sourceControl(_, let location, _) = dependency.kind else { return false }
+        return !kept.contains(location.hasSuffix("swift-log") ? "ScriptHost" : "moonpool")
+    }
 }

@@ -28,7 +28,7 @@ public struct FileRights: Sendable, Equatable {
     /// No file.
     public static let none = FileRights(.folders(writable: [], readable: []))
 
-    /// The files in these folders and in the folders inside of them.
+    /// The files in these folders and in the folders inside of them; a file may be named as well.
     ///
     /// In `reading` they may only be read. Symbolic links are followed before a file is judged. The folders have to exist
     /// when they are named here; those that do not are left out.
@@ -60,7 +60,7 @@ public struct FileRights: Sendable, Equatable {
                 scriptMessage: "this script may not use the file '\(path)'")
         }
         let isIn = { (folder: String) in
-            file.hasPrefix(folder == "/" ? folder : folder + "/")
+            file == folder || file.hasPrefix(folder == "/" ? folder : folder + "/")
         }
         if writable.contains(where: isIn) { return file }
         if readable.contains(where: isIn) {

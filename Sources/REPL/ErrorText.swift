@@ -15,7 +15,7 @@ struct ErrorText {
     /// The whole report, without a line end.
     func text(of error: any Error) -> String {
         guard let error = error as? LuaError else { return style.paint("\(error)", .error) }
-        if error.kind == .interrupted { return style.paint("interrupted", .error) + way(error) }
+        if error.kind == .interrupted, error.limit == nil { return style.paint("interrupted", .error) + way(error) }
         var message = error.message
         if case .table = error.value, message.hasPrefix("(error object") {
             message = "error: " + print(error.value)

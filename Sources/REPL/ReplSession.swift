@@ -40,9 +40,10 @@ public enum ReplSession {
             StandardStreams.flush()
             output.finishLine()
         }
-        let configuration = ScriptConfiguration(
+        var configuration = ScriptConfiguration(
             name: "repl", usesEnvironment: options.usesEnvironment, isInteractive: true,
             report: { report in write(mailbox.session?.value.text(of: report) ?? report.text) })
+        options.host.apply(to: &configuration, store: options.storePath)
         do {
             let script = try Script(configuration) { context in
                 let session = Session(

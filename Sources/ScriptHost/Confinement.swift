@@ -30,6 +30,34 @@ extension ScriptContext {
         }
     }
 
+    /// Lua's `loadfile` for the script that the command line names, where the script itself has none: text only.
+    static func makeLoadFile(_ state: LuaState) -> LuaFunction {
+        state.makeFunction("loadfile") { call in
+            let path = call.isNil(1) ? nil : try call.text(1)
+            do {
+                let chunk = try chunk(
+                    path ?? "/dev/stdin", name: path.map { "@" + $0 } ?? "=stdin", call.state)
+                return call.answer(.function(chunk))
+            } catch let error as LuaError {
+                return call.answer(.nil, .text(error.message))
+            } catch let error as ScriptFailure {
+                return call.answer(.nil, .text(error.message))
+            }
+        }
+    }
+
+    /// Compiles a file of text.
+    static func chunk(_ path: String, name: String, _ state: LuaState) throws -> LuaFunction {
+        guard var bytes = ProcessServices.read(path, limit: 64 << 20) else {
+            throw ScriptFailure(code: "invalid_argument", message: "cannot open \(path)")
+        }
+        if bytes.first == UInt8(ascii: "#") {
+            // A line for the system, which Lua skips; its end stays, for the numbers of lines.
+            bytes.removeFirst(bytes.firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count)
+        }
+        return try state.load(LuaString(bytes: bytes), name: name)
+    }
+
     private func installPrint(_ output: @escaping @Sendable (String) -> Void) {
         let function = state.makeFunction("print") { call in
             let words = try call.rest(from: 1).map { try call.state.describe($0).description }

@@ -42,17 +42,33 @@ public struct LuaCommandLine: Equatable, Sendable {
     /// Not an option of `lua`.
     public var skipsInitFile = false
 
+    /// What the script may reach and take, and what is told about it.
+    ///
+    /// Not options of `lua`.
+    public var host = HostOptions()
+
     /// Whether there is an `-e`.
     public var hasChunks: Bool {
         steps.contains { if case .execute = $0 { true } else { false } }
     }
 
-    /// A word that is no option of `lua`.
+    /// A word that is no option.
     public struct UsageError: Error, Equatable {
         /// The word.
         public let option: String
         /// Whether its argument is what is missing.
         public let needsArgument: Bool
+        /// What is wrong, in one line.
+        public let problem: String
+
+        init(option: String, needsArgument: Bool = false, problem: String? = nil) {
+            self.option = option
+            self.needsArgument = needsArgument
+            self.problem =
+                problem
+                ?? (needsArgument
+                    ? "'\(option)' needs argument" : "unrecognized option '\(option)'")
+        }
     }
 
     /// Reads the words of a command line, the program's name first.
@@ -87,7 +103,11 @@ public struct LuaCommandLine: Equatable, Sendable {
                 }
                 steps.append(word.hasPrefix("-e") ? .execute(argument) : Self.require(argument))
             default:
-                throw UsageError(option: word, needsArgument: false)
+                let isTaken = try host.take(word) {
+                    index += 1
+                    return index < words.count && words[index].first != "-" ? words[index] : nil
+                }
+                if !isTaken { throw UsageError(option: word) }
             }
             index += 1
         }

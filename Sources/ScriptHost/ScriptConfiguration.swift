@@ -1,4 +1,5 @@
 import EventLoops
+import Logging
 import LuaHost
 
 /// How a script is run.
@@ -25,6 +26,8 @@ public struct ScriptConfiguration: Sendable {
     ///
     /// Called on the script's thread.
     public var output: (@Sendable (String) -> Void)?
+    /// Gets the host's own events: the script's begin and end, stores, limits, errors in observers and timers.
+    public var logger: Logger
     /// The clock of its timers.
     public var clock: any LoopClock
     /// What stands in brackets before each line that `print` writes, where several scripts share the output; nil for nothing.
@@ -37,7 +40,7 @@ public struct ScriptConfiguration: Sendable {
         name: String = "script", rights: ScriptRights = .all, limits: ScriptLimits = .none,
         usesEnvironment: Bool = true,
         isInteractive: Bool = false, endsProcess: Bool = false, programName: String = "moonpool",
-        clock: any LoopClock = SystemClock(),
+        logger: Logger = ScriptLog.none, clock: any LoopClock = SystemClock(),
         report: @escaping @Sendable (ScriptReport) -> Void = {
             ProcessServices.writeError($0.text)
         },
@@ -51,6 +54,7 @@ public struct ScriptConfiguration: Sendable {
         self.isInteractive = isInteractive
         self.endsProcess = endsProcess
         self.programName = programName
+        self.logger = logger
         self.clock = clock
         self.report = report
     }

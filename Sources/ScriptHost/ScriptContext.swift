@@ -1,4 +1,5 @@
 import EventLoops
+import Logging
 import LuaHost
 import ObjectStore
 import StoreBindings
@@ -51,12 +52,9 @@ public final class ScriptContext {
             isConfined: configuration.rights.isConfined,
             ignoresEnvironment: !configuration.usesEnvironment)
         self.state = state
-        loadFile =
-            state.globals["loadfile"].function
-            ?? state.makeFunction("loadfile") { call in
-                call.answer(.nil, "this script may not load files")
-            }
-        stores = StoreConnection(loop: loop, scriptName: configuration.name)
+        loadFile = state.globals["loadfile"].function ?? Self.makeLoadFile(state)
+        stores = StoreConnection(
+            loop: loop, scriptName: configuration.name, logger: configuration.logger)
         storeModule = stores.connect(state)
         let report = configuration.report
         state.onWarning = { report(ScriptReport(warning: $0)) }
@@ -84,6 +82,14 @@ public final class ScriptContext {
     // MARK: - Life
 
     func run(_ main: (ScriptContext) throws -> Int32) -> Int32 {
+        configuration.logger.debug("script begins", metadata: ["script": "\(name)"])
+        let status = runToEnd(main)
+        configuration.logger.debug(
+            "script has ended", metadata: ["script": "\(name)", "status": "\(status)"])
+        return status
+    }
+
+    private func runToEnd(_ main: (ScriptContext) throws -> Int32) -> Int32 {
         var status: Int32 = 0
         if signals.isKilled { return status }
         do {
@@ -176,6 +182,7 @@ public final class ScriptContext {
         do {
             return try body()
         } catch let error as LuaError where error.kind == .interrupted {
+            logStop(error)
             stores.cancelWrites(except: before)
             throw error
         }
@@ -244,9 +251,17 @@ public final class ScriptContext {
         if !sendToParent(error, from: source) { report(error, in: source) }
     }
 
+    private func logStop(_ error: LuaError) {
+        configuration.logger.log(
+            level: error.limit == nil ? .info : .warning, "run was stopped",
+            metadata: ["script": "\(name)", "reason": "\(error.message)"])
+    }
+
     private func report(_ error: any Error, in source: String) {
         let lua = error as? LuaError
         let message = lua?.message ?? "\(error)"
+        configuration.logger.error(
+            "error in \(source)", metadata: ["script": "\(name)", "message": "\(message)"])
         configuration.report(
             ScriptReport(
                 program: configuration.programName, source: source, message: message,

@@ -1,4 +1,5 @@
 import EventLoops
+import Logging
 import LuaHost
 import ObjectStore
 import StoreBindings
@@ -15,9 +16,11 @@ final class StoreConnection: BindingHost {
     var onHint: (_ text: String) -> Void = { _ in }
 
     let scriptName: String
+    private let logger: Logger
 
-    init(loop: EventLoop, scriptName: String) {
+    init(loop: EventLoop, scriptName: String, logger: Logger = ScriptLog.none) {
         self.loop = loop
+        self.logger = logger
         self.scriptName = scriptName
     }
 
@@ -39,12 +42,18 @@ final class StoreConnection: BindingHost {
     func hint(_ text: String) { onHint(text) }
 
     func didOpen(_ store: Store) {
+        logger.debug(
+            "store is open",
+            metadata: ["script": "\(scriptName)", "store": "\(store.path ?? "in memory")"])
         // Without a watch (the system has a limit) the store still sees this process's commits, and others' at the next
         // refresh or write.
         watches[ObjectIdentifier(store)] = CommitWatch(store, on: loop)
     }
 
     func didClose(_ store: Store) {
+        logger.debug(
+            "store is closed",
+            metadata: ["script": "\(scriptName)", "store": "\(store.path ?? "in memory")"])
         watches.removeValue(forKey: ObjectIdentifier(store))?.cancel()
     }
 

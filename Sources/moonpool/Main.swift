@@ -23,10 +23,8 @@ enum Main {
         do throws(LuaCommandLine.UsageError) {
             return RunCommand.run(try LuaCommandLine(words))
         } catch {
-            let problem =
-                error.needsArgument
-                ? "'\(error.option)' needs argument" : "unrecognized option '\(error.option)'"
-            ProcessServices.writeError("\(words.first ?? "moonpool"): \(problem)\n\(Texts.usage)")
+            ProcessServices.writeError(
+                "\(words.first ?? "moonpool"): \(error.problem)\n\(Texts.usage)")
             return 1
         }
     }

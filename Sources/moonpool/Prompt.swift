@@ -9,7 +9,7 @@ enum Prompt {
     static func run(_ line: LuaCommandLine, store: String?) -> Int32 {
         let options = ReplOptions(
             storePath: store, skipsInitFile: line.skipsInitFile,
-            usesEnvironment: !line.ignoresEnvironment, greeting: Texts.greeting)
+            usesEnvironment: !line.ignoresEnvironment, host: line.host, greeting: Texts.greeting)
         return ReplSession.run(options) { context in
             try LuaProgram(line, in: context).run()
         }

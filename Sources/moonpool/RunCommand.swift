@@ -20,9 +20,10 @@ enum RunCommand {
         }
         if line.showsVersion { ProcessServices.writeOutput(Texts.versionLine + "\n") }
         let name = ScriptRunner.name(of: line)
-        let configuration = ScriptConfiguration(
+        var configuration = ScriptConfiguration(
             name: name, usesEnvironment: !line.ignoresEnvironment, endsProcess: true,
             programName: line.words.first ?? "moonpool")
+        line.host.apply(to: &configuration, store: store)
         let final = line
         let path = store
         return ScriptRunner.run([

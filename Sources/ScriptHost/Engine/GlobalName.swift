@@ -1,4 +1,3 @@
-import EventLoops
 import LuaHost
 
 /// A global's name, with the tables that it is in: `add`, `app.config.get`.
@@ -104,13 +103,6 @@ extension ScriptContext {
 
     /// Compiles a file, which the host names.
     func load(file path: String) throws -> LuaFunction {
-        guard var bytes = ProcessServices.read(path, limit: 64 << 20) else {
-            throw ScriptFailure(code: "invalid_argument", message: "cannot read '\(path)'")
-        }
-        if bytes.first == UInt8(ascii: "#") {
-            // A line for the system, which Lua skips; its end stays, for the numbers of lines.
-            bytes.removeFirst(bytes.firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count)
-        }
-        return try state.load(LuaString(bytes: bytes), name: "@" + path)
+        try Self.chunk(path, name: "@" + path, state)
     }
 }

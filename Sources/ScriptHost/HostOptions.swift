@@ -1,0 +1,117 @@
+import LuaHost
+
+/// The options of `moonpool` that `lua` does not have: what a script may reach and take, and what is told about it.
+public struct HostOptions: Equatable, Sendable {
+    /// `--sandbox`: nothing outside of the script, and 256 MiB of memory if nothing else is said.
+    public var isSandboxed = false
+    /// `--allow FOLDER`: what a sandboxed script may use all the same.
+    public var allowedFolders: [String] = []
+    /// `--read-only`: the script opens stores' files for reading only.
+    public var isReadOnly = false
+    /// `--memory 64M`, in bytes.
+    public var memory: Int?
+    /// `--time-limit 5s`: for the main part, and for each later call of an observer or a timer.
+    public var time: Duration?
+    /// `--log-level debug`.
+    public var logLevel: ScriptLog.Level?
+
+    /// No options.
+    public init() {}
+
+    /// The options that have an argument.
+    private static let withArgument = ["--allow", "--memory", "--time-limit", "--log-level"]
+    private static let sandboxMemory = 256 << 20
+
+    /// Takes an option from a command line: `--memory 64M` or `--memory=64M`; false if the word is none of these.
+    ///
+    /// `next` gives the word after it.
+    mutating func take(
+        _ word: String, next: () -> String?
+    ) throws(LuaCommandLine.UsageError) -> Bool {
+        switch word {
+        case "--sandbox": isSandboxed = true
+        case "--read-only": isReadOnly = true
+        default:
+            let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let option = String(parts[0])
+            guard Self.withArgument.contains(option) else { return false }
+            guard let argument = parts.count == 2 ? String(parts[1]) : next(), !argument.isEmpty
+            else {
+                throw LuaCommandLine.UsageError(option: option, needsArgument: true)
+            }
+            try set(option, argument)
+        }
+        return true
+    }
+
+    private mutating func set(
+        _ option: String, _ argument: String
+    ) throws(LuaCommandLine.UsageError) {
+        var right: String?
+        switch option {
+        case "--allow":
+            allowedFolders.append(argument)
+            if FileRights.folders([argument]).readableFolders.isEmpty {
+                right = "a folder that exists"
+            }
+        case "--memory":
+            memory = Self.bytes(argument)
+            if memory == nil { right = "a size of 64K or more, such as 64M" }
+        case "--time-limit":
+            time = Self.duration(argument)
+            if time == nil { right = "a time such as 5s, 500ms or 2m" }
+        default:
+            logLevel = ScriptLog.Level(rawValue: argument)
+            if logLevel == nil {
+                right = "one of " + ScriptLog.Level.allCases.map(\.rawValue).joined(separator: ", ")
+            }
+        }
+        if let right {
+            throw LuaCommandLine.UsageError(
+                option: option, problem: "'\(option)' takes \(right), not '\(argument)'")
+        }
+    }
+
+    /// Makes a configuration what the options say; `store` is the file that the command line itself names.
+    public func apply(to configuration: inout ScriptConfiguration, store: String? = nil) {
+        if isSandboxed {
+            let own = store.map { [$0] } ?? []
+            configuration.rights = .sandboxed(
+                files: isReadOnly
+                    ? .folders([], reading: allowedFolders + own)
+                    : .folders(allowedFolders + own))
+        }
+        configuration.rights.opensStoresReadOnly = isReadOnly
+        configuration.limits.memory = memory ?? (isSandboxed ? Self.sandboxMemory : nil)
+        configuration.limits.time = time
+        if let level = logLevel ?? ScriptLog.Level.ofEnvironment(configuration) {
+            configuration.logger = ScriptLog.standardError(level)
+        }
+    }
+
+    /// A size: a number and, after it, nothing or K, M or G, with `B` or `iB` if one likes.
+    static func bytes(_ text: String) -> Int? {
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        let shifts = ["": 0, "K": 10, "M": 20, "G": 30]
+        var unit = text.dropFirst(digits.count).uppercased()
+        if unit.hasSuffix("IB") {
+            unit.removeLast(2)
+        } else if unit.hasSuffix("B") {
+            unit.removeLast()
+        }
+        guard let number = Int(digits), let shift = shifts[unit] else { return nil }
+        let (bytes, overflows) = number.multipliedReportingOverflow(by: 1 << shift)
+        // With less than this not even the libraries are loaded.
+        return overflows || bytes < 64 << 10 ? nil : bytes
+    }
+
+    /// A time: a number and, after it, ms, s, m or h; seconds without one of these.
+    static func duration(_ text: String) -> Duration? {
+        let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
+        let units = ["": 1.0, "ms": 0.001, "s": 1, "m": 60, "h": 3600]
+        guard let number = Double(digits), let unit = units[String(text.dropFirst(digits.count))],
+            number * unit >= 0.001, number * unit <= 1e9
+        else { return nil }
+        return .nanoseconds(Int64((number * unit * 1e9).rounded()))
+    }
+}

@@ -1,0 +1,54 @@
+import EventLoops
+import Logging
+
+/// The host's own events, through `swift-log`: scripts and stores that begin and end, limits that are reached, errors in
+/// observers and timers.
+///
+/// Nothing is logged for what scripts do all the time: reads, writes, calls.
+public enum ScriptLog {
+    /// How much is told.
+    public enum Level: String, CaseIterable, Sendable {
+        case trace, debug, info, notice, warning, error, critical, off
+
+        /// What the variable `MOONPOOL_LOG` asks for; nonsense there is told, and is as nothing.
+        static func ofEnvironment(_ configuration: ScriptConfiguration) -> Level? {
+            guard configuration.usesEnvironment,
+                let text = ProcessServices.environment("MOONPOOL_LOG"), !text.isEmpty
+            else { return nil }
+            if let level = Level(rawValue: text) { return level }
+            let known = allCases.map(\.rawValue).joined(separator: ", ")
+            ProcessServices.writeError(
+                "\(configuration.programName): MOONPOOL_LOG is one of \(known), not '\(text)'\n")
+            return nil
+        }
+    }
+
+    /// A logger that tells nobody.
+    public static let none = Logger(label: "moonpool") { _ in SwiftLogNoOpLogHandler() }
+
+    /// A logger that writes a line for each event to standard error.
+    public static func standardError(_ level: Level) -> Logger {
+        guard let level = Logger.Level(rawValue: level.rawValue) else { return none }
+        return Logger(label: "moonpool") { label in
+            LineLogHandler(label: label, logLevel: level)
+        }
+    }
+}
+
+/// Writes `moonpool debug: script has ended script=zoo status=0`.
+private struct LineLogHandler: LogHandler {
+    let label: String
+    var logLevel: Logger.Level
+    var metadata: Logger.Metadata = [:]
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let all = metadata.merging(event.metadata ?? [:]) { $1 }
+        let details = all.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
+        ProcessServices.writeError("\(label) \(event.level): \(event.message)\(details)\n")
+    }
+}

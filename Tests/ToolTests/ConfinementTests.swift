@@ -1,0 +1,129 @@
+import Testing
+
+@Suite struct ConfinementTests {
+    private func run(_ options: [String], _ code: String) throws -> Tool.Outcome {
+        let folder = try TemporaryFolder()
+        let path = try folder.write("#!/usr/bin/env moonpool\n" + code, to: "script.lua")
+        return try Tool.run(options + [path, "one", "two"], in: folder.path)
+    }
+
+    @Test func `a sandboxed script runs, with its arguments, and reaches nothing`() throws {
+        let outcome = try run(
+            ["--sandbox"],
+            """
+            local moonpool = require 'moonpool'
+            print(io, os.execute, ...)
+            print(pcall(moonpool.open, arg[0]))
+            print(moonpool.open { in_memory = 'x' }.version > 0)
+            """)
+        #expect(outcome.lines.first == "nil\tnil\tone\ttwo")
+        #expect(outcome.lines[1].hasPrefix("false\tthis script may not use the file "))
+        #expect(outcome.lines.last == "true")
+        #expect(outcome.exitCode == 0, "\(outcome.error)")
+    }
+
+    @Test func `a sandboxed script comes from standard input and -e as well`() throws {
+        #expect(try Tool.run(["--sandbox", "-"], input: "print(io)").output == "nil\n")
+        #expect(try Tool.run(["--sandbox", "-e", "print(io)"]).output == "nil\n")
+        #expect(
+            try Tool.run(["--sandbox", "/nowhere.lua"]).error.hasSuffix(
+                ": cannot open /nowhere.lua\n"))
+        #expect(try Tool.run(["--sandbox", "-"], input: "print(").exitCode == 1)
+    }
+
+    @Test func `the folders and the store of the command line can be used`() throws {
+        let folder = try TemporaryFolder()
+        let open = "moonpool.open { path = arg[1], schema = { A = { a = 'int' } } }"
+        let script = try folder.write("local s = \(open) print(s.is_read_only)", to: "a.lua")
+        let store = folder.path + "/a.moonpool"
+        for (options, printed) in [
+            (["--sandbox", "--allow", folder.path], "false\n"),
+            (["--sandbox", "--allow=" + folder.path, "--read-only"], "true\n"),
+            (["--read-only"], "true\n"),
+        ] {
+            let outcome = try Tool.run(options + [script, store])
+            #expect(outcome.output == printed, "\(outcome.error)")
+        }
+        let named = try Tool.run(["--sandbox", store], input: "print(#store:objects 'A')")
+        #expect(named.output == "0\n", "\(named.error)")
+        let write = try Tool.run(["--read-only", store], input: "store:begin_write()")
+        #expect(write.exitCode == 1)
+        #expect(write.error.contains("read"))
+    }
+
+    @Test(arguments: [
+        "while true do pcall(function() while true do end end) end", "moonpool.sleep(1000)",
+        "moonpool.every(0.001, function() while true do pcall(error) end end)",
+    ])
+    func `a script over its time ends with code 124 and its place`(_ code: String) throws {
+        let outcome = try run(["--time-limit", "100ms"], code)
+        #expect(outcome.exitCode == 124)
+        #expect(outcome.error.contains("the time limit of 0.1 s was reached"))
+        #expect(outcome.error.contains("script.lua:2: in "))
+    }
+
+    @Test func `a script beyond its memory fails, unless it catches that`() throws {
+        let greedy = "local t = {} for i = 1, 1e9 do t[i] = {i} end"
+        let outcome = try run(["--memory", "2M"], greedy)
+        #expect(outcome.exitCode == 1)
+        #expect(outcome.error.hasSuffix(": not enough memory\n"))
+        #expect(
+            try run(["--memory=2MiB"], "print(pcall(function() \(greedy) end))").output
+                == "false\tnot enough memory\n")
+        #expect(try run(["--sandbox"], greedy).exitCode == 1)
+    }
+
+    @Test(arguments: [
+        (["--memory", "much"], "'--memory' takes a size of 64K or more, such as 64M, not 'much'"),
+        (["--memory", "1"], "'--memory' takes a size of 64K or more, such as 64M, not '1'"),
+        (
+            ["--memory", "99999999999G"],
+            "'--memory' takes a size of 64K or more, such as 64M, not '99999999999G'"
+        ),
+        (["--memory", "64 M"], "'--memory' takes a size of 64K or more, such as 64M, not '64 M'"),
+        (["--memory", "-1M"], "'--memory' needs argument"),
+        (["--memory="], "'--memory' needs argument"),
+        (["--time-limit", "0"], "'--time-limit' takes a time such as 5s, 500ms or 2m, not '0'"),
+        (
+            ["--time-limit", "1e9"],
+            "'--time-limit' takes a time such as 5s, 500ms or 2m, not '1e9'"
+        ),
+        (
+            ["--time-limit", "..s"],
+            "'--time-limit' takes a time such as 5s, 500ms or 2m, not '..s'"
+        ),
+        (
+            ["--time-limit", "9999999999999h"],
+            "'--time-limit' takes a time such as 5s, 500ms or 2m, not '9999999999999h'"
+        ),
+        (["--time-limit"], "'--time-limit' needs argument"),
+        (["--allow", "/nowhere"], "'--allow' takes a folder that exists, not '/nowhere'"),
+        (["--sandbox=yes"], "unrecognized option '--sandbox=yes'"),
+    ])
+    func `nonsense is refused`(_ options: [String], message: String) throws {
+        let outcome = try Tool.run(options)
+        #expect(outcome.exitCode == 1)
+        #expect(outcome.error.contains(": \(message)\nusage: "))
+        #expect(outcome.output == "")
+    }
+
+    @Test func `the host's own events are told on demand only`() throws {
+        let code = "moonpool.open { in_memory = 'x' } moonpool.after(0, function() error 'oh' end)"
+        let quiet = try Tool.run(["-e", code])
+        #expect(!quiet.error.contains("script begins"))
+        let logged = try Tool.run(["--log-level", "debug", "-e", code])
+        for event in [
+            "moonpool debug: script begins script=script-", "moonpool debug: store is open ",
+            "moonpool error: error in timer ", "moonpool debug: script has ended ", " status=1\n",
+        ] {
+            #expect(logged.error.contains(event), "\(logged.error)")
+        }
+        let asked = try Tool.run(["-e", code], environment: ["MOONPOOL_LOG": "error"])
+        #expect(asked.error.contains("moonpool error: error in timer"))
+        #expect(!asked.error.contains("script begins"))
+        let wrong = try Tool.run(["-e", "print(1)"], environment: ["MOONPOOL_LOG": "loud"])
+        #expect(wrong.error.contains("MOONPOOL_LOG is one of trace, debug, "))
+        #expect(wrong.output == "1\n")
+        #expect(try Tool.run(["--log-level", "loud"]).exitCode == 1)
+    }
+}
