@@ -33,6 +33,8 @@ do {
     if options.includes("W8") { try ObserverWorkload.run(bench) }
     if options.includes("W10") { try OpenWorkload.run(bench) }
     if options.includes("W11") { try QueryingWorkload.run(bench) }
+    if options.includes("W12") { try TextWorkload.run(bench) }
+    if options.includes("W13") { try ListWorkload.run(bench) }
     if options.includes("W9") { try InsertWorkload.measureSize(bench) }
 
     print(

@@ -171,7 +171,8 @@ struct ModelRow: Equatable {
             for column in 0..<9 {
                 let wanted = (modified[column] ?? []).subtracting(inserted).subtracting(deleted)
                     .filter { model[$0] != nil }
-                #expect(own.modified[ColumnID(column)] ?? KeySet() == KeySet(unordered: Array(wanted)))
+                #expect(
+                    own.modified[ColumnID(column)] ?? KeySet() == KeySet(unordered: Array(wanted)))
             }
             if round % 10 == 3 { older.append((left, before)) }
             if round % 13 == 7 {

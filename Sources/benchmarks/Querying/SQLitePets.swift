@@ -1,5 +1,3 @@
-import CSQLite
-
 /// People and pets in SQLite, with prepared statements.
 final class SQLitePets: PetStore {
     private let database: SQLiteDatabase
@@ -27,24 +25,16 @@ final class SQLitePets: PetStore {
             let one = people.person(index)
             person.bind(1, one.id)
             person.bind(2, one.id)
-            try bind(one.name.string, 3, person)
+            try person.bind(3, one.name.string)
             person.bind(4, one.age)
             try person.run()
-            try bind("tag \(index)", 1, pet)
+            try pet.bind(1, "tag \(index)")
             pet.bind(2, owners[index])
             try pet.run()
         }
         try database.run("COMMIT")
         try database.run("CREATE INDEX pet_tag ON pet (tag)")
         try database.run("ANALYZE")
-    }
-
-    private func bind(_ text: String, _ position: Int32, _ statement: SQLiteStatement) throws {
-        // SQLITE_TRANSIENT, a cast that Swift does not import: SQLite takes a copy.
-        let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
-        guard sqlite3_bind_text(statement.handle, position, text, -1, transient) == SQLITE_OK else {
-            throw database.failure("binding")
-        }
     }
 
     func prepare(numbers: [Int64], names: [String]) throws {
@@ -73,7 +63,7 @@ final class SQLitePets: PetStore {
 
     func find(tag text: String) throws -> Int {
         guard let tag else { return 0 }
-        try bind(text, 1, tag)
+        try tag.bind(1, text)
         return Int(try tag.integer())
     }
 

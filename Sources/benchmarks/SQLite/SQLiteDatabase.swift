@@ -74,5 +74,14 @@ final class SQLiteStatement {
     }
 
     func bind(_ position: Int32, _ value: Int64) { sqlite3_bind_int64(handle, position, value) }
+    /// Binds a copy of a text.
+    func bind(_ position: Int32, _ text: String) throws {
+        // SQLITE_TRANSIENT, a cast that Swift does not import.
+        let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+        guard sqlite3_bind_text(handle, position, text, -1, transient) == SQLITE_OK else {
+            throw database.failure("binding")
+        }
+    }
+
     func bind(_ position: Int32, _ value: Double) { sqlite3_bind_double(handle, position, value) }
 }
