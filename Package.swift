@@ -79,7 +79,7 @@ let package = Package(
             name: "REPL",
             dependencies: [
                 "ScriptHost", "StoreBindings", "ObjectStore", "LuaHost", "EventLoops",
-                "LineEditing", "Reference",
+                "LineEditing", "Reference", "DataFormats",
             ],
             swiftSettings: safe),
         .executableTarget(

@@ -59,6 +59,36 @@ public enum ProcessServices {
         return bytes
     }
 
+    /// Writes a file, or adds to its end; what the system says if that fails.
+    public static func write(_ text: String, to path: String, appending: Bool = false) -> String? {
+        let flags = O_WRONLY | O_CREAT | O_CLOEXEC | (appending ? O_APPEND : O_TRUNC)
+        let file = open(path, flags, 0o644)
+        guard file >= 0 else { return String(cString: strerror(errno)) }
+        defer { close(file) }
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { systemWrite(file, $0.baseAddress, $0.count) }
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if errno != EINTR {
+                return String(cString: strerror(errno))
+            }
+        }
+        return nil
+    }
+
+    /// When a file was changed last, in nanoseconds, and how long it is: whether it is still the same.
+    public static func stamp(of path: String) -> String? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        #if canImport(Glibc)
+            let time = status.st_mtim
+        #else
+            let time = status.st_mtimespec
+        #endif
+        return "\(time.tv_sec).\(time.tv_nsec) \(status.st_size) \(status.st_ino)"
+    }
+
     /// How many bytes a file has; nil if there is none.
     public static func size(of path: String) -> Int? {
         var status = stat()

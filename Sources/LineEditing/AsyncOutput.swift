@@ -5,16 +5,22 @@ import Synchronization
 /// Any thread may write. While no line is edited the bytes go straight to the terminal; while one is, they are kept for
 /// the editing thread, which erases the typed line, prints them and draws the line again. When more comes than the
 /// terminal takes, the middle is dropped, in whole lines, and their number is printed instead.
+///
+/// What a thread prints while it has a label begins each line with it. Below everything that is printed a footer may
+/// stand, lines that are drawn again in place.
 public final class AsyncOutput: Sendable {
-    private struct State {
+    struct State {
+        /// A line is typed, or the terminal is another program's: what is printed has to wait.
         var isEditing = false
         var pending: [UInt8] = []
         var dropped = 0
         var endsInLine = true
+        var labels = LineLabels()
+        var footer: [String] = []
     }
 
-    private let state = Mutex(State())
-    private let descriptor: Int32
+    let state = Mutex(State())
+    let descriptor: Int32
     /// Wakes the thread that edits lines.
     public let pipe: WakePipe
 
@@ -35,13 +41,14 @@ public final class AsyncOutput: Sendable {
         let bytes = Array(bytes)
         if bytes.isEmpty { return }
         let mustWake = state.withLock { state in
+            let text = state.labels.label(bytes, endsInLine: state.endsInLine)
             state.endsInLine = bytes.last == UInt8(ascii: "\n")
             guard state.isEditing else {
                 // Inside the lock, or two threads' lines would mix and an editor could begin in between.
-                bytes.withUnsafeBytes { Descriptor.write(descriptor, $0) }
+                send(text, above: &state)
                 return false
             }
-            state.pending += bytes
+            state.pending += text
             Self.thin(&state)
             return true
         }
@@ -54,6 +61,13 @@ public final class AsyncOutput: Sendable {
     /// Ends the last line if it was left unfinished, so that a prompt begins a new one.
     public func finishLine() {
         if state.withLock({ !$0.isEditing && !$0.endsInLine }) { write("\n") }
+    }
+
+    /// What the calling thread prints from here on begins each line with this text; nothing if empty.
+    ///
+    /// A line that was left unfinished under another label is ended first.
+    public func setLabel(_ label: String) {
+        state.withLock { $0.labels.set(Array(label.utf8)) }
     }
 
     /// Whether the last thing printed ended its line.

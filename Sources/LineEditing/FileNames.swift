@@ -8,10 +8,7 @@ public enum FileNames {
     public static func completions(of path: String) -> (typed: String, names: [String]) {
         let slash = path.lastIndex(of: "/")
         let typed = slash.map { String(path[path.index(after: $0)...]) } ?? path
-        var folder = slash.map { String(path[...$0]) } ?? "."
-        if folder.hasPrefix("~/"), let home = environment("HOME") {
-            folder = home + folder.dropFirst()
-        }
+        let folder = expanded(slash.map { String(path[...$0]) } ?? ".")
         let names = Descriptor.names(in: folder).filter { name in
             name.hasPrefix(typed) && (typed.hasPrefix(".") || !name.hasPrefix("."))
         }
@@ -19,10 +16,26 @@ public enum FileNames {
     }
 }
 
+extension FileNames {
+    /// A path with the home folder in place of a leading `~`.
+    public static func expanded(_ path: String) -> String {
+        guard path == "~" || path.hasPrefix("~/"), let home = environment("HOME") else {
+            return path
+        }
+        return home + path.dropFirst()
+    }
+}
+
 /// The terminal and the environment that a prompt finds itself in.
 public enum TerminalEnvironment {
     /// A variable of the environment.
     public static func variable(_ name: String) -> String? { environment(name) }
+
+    /// Whether the terminal can move its cursor, by what `TERM` says.
+    public static var movesItsCursor: Bool { !["", "dumb"].contains(environment("TERM") ?? "") }
+
+    /// The terminal's width and height; nil where standard output is none.
+    public static var window: (columns: Int, rows: Int)? { Descriptor.windowSize(1) }
 
     /// Whether colours are wanted: not when `NO_COLOR` is set to anything.
     public static var wantsColors: Bool { (environment("NO_COLOR") ?? "").isEmpty }

@@ -54,7 +54,7 @@ public final class LineEditor {
     public init?(input: Int32 = 0, descriptor: Int32 = 1, output: AsyncOutput, history: EditHistory)
     {
         guard Descriptor.isTerminal(input), Descriptor.isTerminal(descriptor),
-            !["", "dumb"].contains(environment("TERM") ?? ""),
+            TerminalEnvironment.movesItsCursor,
             let reading = Descriptor.stream(input, "r"),
             let writing = Descriptor.stream(descriptor, "w"),
             let errors = Descriptor.stream(descriptor, "w")

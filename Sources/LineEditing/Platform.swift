@@ -140,6 +140,15 @@ enum Descriptor {
     }
 }
 
+/// Tells the calling thread from others.
+func currentThread() -> UInt {
+    #if canImport(Glibc)
+        UInt(pthread_self())
+    #else
+        UInt(bitPattern: pthread_self())
+    #endif
+}
+
 private func pipeCall(_ ends: inout [Int32]) -> Int32 { pipe(&ends) }
 
 /// Stops the whole job as Ctrl-Z does, and returns when it is continued.

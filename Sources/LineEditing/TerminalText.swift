@@ -31,6 +31,23 @@ public enum TerminalText {
         }
     }
 
+    /// The text without colours and other control sequences of a terminal.
+    public static func plain(_ text: String) -> String {
+        guard text.utf8.contains(0x1B) else { return text }
+        var result = ""
+        var scalars = text.unicodeScalars.makeIterator()
+        while let scalar = scalars.next() {
+            guard scalar == "\u{1B}" else {
+                result.unicodeScalars.append(scalar)
+                continue
+            }
+            guard scalars.next() == "[" else { continue }
+            // A sequence ends with a letter or with one of a few signs.
+            while let next = scalars.next(), !(0x40...0x7E).contains(next.value) {}
+        }
+        return result
+    }
+
     /// Whether the character takes room of its own on a terminal; control characters and unknown ones do not.
     public static func isShown(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.value < 0x7F { return scalar.value >= 0x20 }

@@ -5,6 +5,8 @@ struct ErrorText {
     let style: Style
     /// The text of an entry by its name in messages.
     var source: (_ chunk: String) -> String?
+    /// What a name in the message was probably meant to be.
+    var hint: (_ message: String) -> String? = { _ in nil }
     /// The name of the entry that was just typed: it is on the screen, so one line of it is not shown again.
     var current = ""
     /// Prints the value of `error(value)` that is no text.
@@ -21,6 +23,7 @@ struct ErrorText {
             message = "error: " + print(error.value)
         }
         var lines = [style.paint(message, .error)]
+        if let hint = hint(message) { lines.append(hint) }
         if let excerpt = excerpt(message) { lines.append(excerpt) }
         return lines.joined(separator: "\n") + way(error)
     }

@@ -4,10 +4,20 @@ import Synchronization
 
 /// What the script's thread tells the thread that edits lines.
 final class Mailbox: Sendable {
+    /// What an entry leaves to do for the thread that has the terminal.
+    enum FollowUp: Sendable, Equatable {
+        case nothing
+        /// To show a text in the pager.
+        case page(String)
+        /// To let the user edit a text, which is the next entry then.
+        case edit(String)
+    }
+
     private struct State {
         var prompt = "> "
         var isIdle = false
         var wantsToEnd = false
+        var followUp = FollowUp.nothing
         var status: Int32?
         var session: LoopBound<Session>?
     }
@@ -26,6 +36,14 @@ final class Mailbox: Sendable {
     /// Whether the last entry was `.quit`.
     var wantsToEnd: Bool { state.withLock { $0.wantsToEnd } }
 
+    /// What is left to do of the last entry, once.
+    func takeFollowUp() -> FollowUp {
+        state.withLock { state in
+            defer { state.followUp = .nothing }
+            return state.followUp
+        }
+    }
+
     /// The script's exit code, once it has ended.
     var status: Int32? { state.withLock { $0.status } }
 
@@ -38,8 +56,9 @@ final class Mailbox: Sendable {
     func busy() { state.withLock { $0.isIdle = false } }
 
     /// The entry is done with.
-    func idle(prompt: String, wantsToEnd: Bool) {
+    func idle(prompt: String, wantsToEnd: Bool, followUp: FollowUp = .nothing) {
         state.withLock { state in
+            state.followUp = followUp
             state.prompt = prompt
             state.isIdle = true
             state.wantsToEnd = wantsToEnd

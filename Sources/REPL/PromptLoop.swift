@@ -32,23 +32,55 @@ final class PromptLoop {
         editor?.completer = { [unowned self] before, _ in complete(before) }
         if let status = waitUntilIdle() { return status }
         if !options.greeting.isEmpty { output.write(options.greeting + "\n") }
-        while !mailbox.wantsToEnd, let entry = readEntry() {
+        while !mailbox.wantsToEnd, let entry = nextEntry() {
             editor?.remember(entry)
-            mailbox.busy()
-            let window = editor?.window ?? (80, 24)
-            let didPost = script.post { [mailbox] _ in
-                guard let session = mailbox.session?.value else { return }
-                session.window = window
-                session.run(entry)
-                StandardStreams.flush()
-                mailbox.idle(prompt: session.prompt, wantsToEnd: session.wantsToEnd)
-            }
-            if !didPost { break }
+            if !post(entry) { break }
             if let status = waitUntilIdle() { return status }
         }
         if let status = mailbox.status { return status }
         script.finish()
         return script.wait()
+    }
+
+    /// Hands an entry over; false when the script has ended.
+    private func post(_ entry: String) -> Bool {
+        mailbox.busy()
+        let window = editor?.window ?? (80, 24)
+        return script.post { [mailbox] _ in
+            guard let session = mailbox.session?.value else { return }
+            session.window = window
+            session.run(entry)
+            StandardStreams.flush()
+            mailbox.idle(
+                prompt: session.prompt, wantsToEnd: session.wantsToEnd,
+                followUp: session.takeFollowUp())
+        }
+    }
+
+    /// What the user types, or has made of an entry in the editor.
+    private func nextEntry() -> String? {
+        switch mailbox.takeFollowUp() {
+        case .nothing: break
+        case .page(let text):
+            if !ForegroundProgram.page(text, output) { output.write(text) }
+        case .edit(let text):
+            switch ForegroundProgram.edit(text, output) {
+            case .failed(let message): output.write(message + "\n")
+            case .text(let edited):
+                let entry = trimmed(edited)
+                // Leaving the editor without a change is the way not to run anything.
+                if entry.isEmpty || entry == trimmed(text) { break }
+                output.write(entry.split(separator: "\n").map { "  \($0)\n" }.joined())
+                return entry
+            }
+        }
+        return readEntry()
+    }
+
+    private func trimmed(_ text: String) -> String {
+        var text = text
+        while text.last?.isWhitespace == true { text.removeLast() }
+        return text
     }
 
     // MARK: - Reading

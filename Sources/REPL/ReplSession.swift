@@ -36,19 +36,28 @@ public enum ReplSession {
             StandardStreams.flush()
             output.write(text)
         }
-        let finishLine: @Sendable () -> Void = {
+        let canDraw = TerminalEnvironment.movesItsCursor
+        var sessionOutput = SessionOutput(write: write)
+        sessionOutput.finishLine = {
             StandardStreams.flush()
             output.finishLine()
         }
+        sessionOutput.label = { label in
+            StandardStreams.flush()
+            output.setLabel(label)
+        }
+        if canDraw { sessionOutput.footer = { output.setFooter($0) } }
+        sessionOutput.keepFooter = { output.keepFooter() }
+        sessionOutput.window = { TerminalEnvironment.window }
+        sessionOutput.hasPrograms = canDraw
+        let shown = sessionOutput
         var configuration = ScriptConfiguration(
             name: "repl", usesEnvironment: options.usesEnvironment, isInteractive: true,
             report: { report in write(mailbox.session?.value.text(of: report) ?? report.text) })
         options.host.apply(to: &configuration, store: options.storePath)
         do {
             let script = try Script(configuration) { context in
-                let session = Session(
-                    context, style: style,
-                    output: SessionOutput(write: write, finishLine: finishLine))
+                let session = Session(context, style: style, output: shown)
                 mailbox.begin(LoopBound(session, on: context.loop))
                 defer { mailbox.idle(prompt: session.prompt, wantsToEnd: session.wantsToEnd) }
                 session.start(options)

@@ -1,6 +1,5 @@
 import EventLoops
 import LuaHost
-import ObjectStore
 import ScriptHost
 import StoreBindings
 
@@ -11,41 +10,33 @@ import StoreBindings
 //
 // Threads: everything here belongs to the script's thread.
 
-/// Where a session's text goes.
-public struct SessionOutput: Sendable {
-    /// Gets everything that is to be seen, in order.
-    public var write: @Sendable (String) -> Void
-    /// Ends a line that a script has left unfinished, so that what follows begins one.
-    public var finishLine: @Sendable () -> Void
-
-    /// Makes an output.
-    public init(
-        write: @escaping @Sendable (String) -> Void,
-        finishLine: @escaping @Sendable () -> Void = {}
-    ) {
-        self.write = write
-        self.finishLine = finishLine
-    }
-}
-
 /// Evaluates entries on a script's thread and prints what comes of them.
 public final class Session {
     let context: ScriptContext
     let evaluator: Evaluator
-    let style: Style
-    private let output: SessionOutput
+    let screen: ResultScreen
+    let output: SessionOutput
+    let observers: ObserverWatch
+    let modules: ModuleReloader
+    private let screenStyle: Style
     /// The window as it was when the entry was given.
     var window: (columns: Int, rows: Int)
     /// Whether every entry tells how long it took.
     var isTiming = false
+    /// How results are written.
+    var mode = OutputMode.table
     /// Whether `.quit` was given.
     private(set) var wantsToEnd = false
+    /// The text that `.edit` wants edited.
+    var textToEdit: String?
     /// The values of the last entry that gave any, for `.last`.
     private(set) var lastValues: [LuaValue] = []
     private var resultNumber = 0
-    private let functionInfo: LuaFunction?
+    let functionInfo: LuaFunction?
     /// The entries that went well, for `.save`.
     private(set) var script: [String] = []
+    /// The newest entry that is no command, for `.edit`.
+    private(set) var newestEntry = ""
 
     /// How many numbered results are kept.
     private static let keptResults = 1_000
@@ -56,16 +47,22 @@ public final class Session {
         output: SessionOutput
     ) {
         self.context = context
-        self.style = style
         self.window = window
         self.output = output
+        screenStyle = style
+        screen = ResultScreen(output)
         evaluator = Evaluator(context.state)
         functionInfo = context.state.globals["debug"].table?["getinfo"].function
+        observers = ObserverWatch(context, output, style)
+        modules = ModuleReloader(context)
         installInspect()
     }
 
+    /// Colours, where what is shown goes to the terminal.
+    var style: Style { screen.file == nil ? screenStyle : .plain }
+
     /// Shows a text.
-    func write(_ text: String) { output.write(text) }
+    func write(_ text: String) { screen.write(text) }
 
     // MARK: - Entries
 
@@ -77,11 +74,15 @@ public final class Session {
         if EntryText.isCommand(entry) {
             runCommand(entry)
         } else {
+            newestEntry = entry
             evaluate(entry)
         }
         if isTiming {
-            write(style.paint(Self.text(of: clock.now - begin), .dim) + "\n")
+            screen.writeToScreen(
+                screenStyle.paint(Self.text(of: clock.now - begin), .dim) + "\n")
         }
+        screen.endPage(window: window)
+        modules.noteLoaded()
     }
 
     /// Runs Lua and prints its values or its error.
@@ -95,6 +96,9 @@ public final class Session {
             }
             if name == nil { script.append(entry) }
             show(values)
+            if values == [.nil], let hint = NameHints(self).hint(forNil: entry) {
+                screen.writeToScreen(screenStyle.paint(hint, .dim) + "\n")
+            }
             return true
         } catch {
             fail(error)
@@ -105,7 +109,7 @@ public final class Session {
     /// Prints values as results of an entry.
     func show(_ values: [LuaValue]) {
         guard !values.isEmpty else { return }
-        output.finishLine()
+        screen.finishLine()
         let globals = context.state.globals
         globals["_"] = values[0]
         for value in values {
@@ -116,127 +120,41 @@ public final class Session {
             }
         }
         lastValues = values
-        var isShortened = false
-        for value in values {
-            let printed = printer().print(value)
-            write(printed.text + "\n")
-            isShortened = isShortened || printed.isShortened && !printed.text.contains(".last")
-        }
-        if isShortened { write(style.paint(".last shows the rest", .dim) + "\n") }
+        print(values, isGenerous: screen.file != nil)
+        screen.endOnce()
     }
 
     /// Prints an error.
     func fail(_ error: any Error) {
-        output.finishLine()
+        screen.finishLine()
         var text = errorText
         text.current = evaluator.newestName
-        write(text.text(of: error) + "\n")
+        screen.writeToScreen(text.text(of: error) + "\n")
     }
 
     /// Prints an error of a command, in one line.
-    func fail(_ message: String) { write(style.paint(message, .error) + "\n") }
+    func fail(_ message: String) {
+        screen.writeToScreen(screenStyle.paint(message, .error) + "\n")
+    }
 
     /// Ends the session after this entry.
     func end() { wantsToEnd = true }
 
-    // MARK: - Printing
+    /// What is left to do for the thread that has the terminal, once.
+    func takeFollowUp() -> Mailbox.FollowUp {
+        defer { textToEdit = nil }
+        if let textToEdit { return .edit(textToEdit) }
+        return screen.takePage().map { .page($0) } ?? .nothing
+    }
 
-    /// A printer for the window; with everything for `.last`.
-    func printer(isGenerous: Bool = false) -> ValuePrinter {
-        let module = context.storeModule
-        var limits = PrintLimits(
-            rows: max(5, min(40, window.rows - 8)), columns: max(20, window.columns))
-        if isGenerous { limits = limits.generous() }
-        var printer = ValuePrinter(
-            state: context.state, limits: limits, style: style,
-            describe: { StoreValues(module: module).describe($0, limits: $1) })
-        printer.place = { [functionInfo] function in
-            guard let info = try? functionInfo?.call([.function(function), "S"]).first?.table,
-                let source = info["short_src"].text, let line = info["linedefined"].integer
-            else { return nil }
-            return line > 0 ? "\(source):\(line)" : "built in"
+    /// Runs work of a command that Ctrl-C can stop wherever it asks `checkStopping` or waits.
+    func stoppable(_ body: @escaping () throws -> Void) throws {
+        var failure: (any Error)?
+        let function = context.state.makeFunction("moonpool") { _ in
+            do { try body() } catch { failure = error }
+            return .none
         }
-        return printer
-    }
-
-    /// The printer of errors.
-    var errorText: ErrorText {
-        ErrorText(
-            style: style, source: { [evaluator] in evaluator.source(named: $0) },
-            print: { [self] in printer().print($0).text })
-    }
-
-    /// A report of the script host, with the excerpt of an entry where it names one.
-    func text(of report: ScriptReport) -> String {
-        guard !report.source.isEmpty else { return report.text }
-        var lines = [style.paint("error in \(report.source): \(report.message)", .error)]
-        if let excerpt = report.excerpt ?? errorText.excerpt(report.message) {
-            lines.append(excerpt)
-        }
-        return lines.joined(separator: "\n") + "\n"
-    }
-
-    private func installInspect() {
-        context.module["inspect"] = .function(
-            context.state.makeFunction("inspect") { [weak self] call in
-                guard let self else { return .none }
-                var printer = self.printer()
-                printer.style = .plain
-                if let options = call[2].table {
-                    if let depth = options["depth"].integer { printer.limits.depth = Int(depth) }
-                    if let items = options["items"].integer { printer.limits.items = Int(items) }
-                    if let width = options["width"].integer { printer.limits.columns = Int(width) }
-                }
-                return call.answer(.text(printer.print(call[1]).text))
-            })
-    }
-
-    static func text(of duration: Duration) -> String {
-        let (seconds, attoseconds) = duration.components
-        let microseconds = Double(seconds) * 1e6 + Double(attoseconds) / 1e12
-        if microseconds < 1_000 { return "\(Int(microseconds)) µs" }
-        if microseconds < 1_000_000 { return "\(Double(Int(microseconds / 100)) / 10) ms" }
-        return "\(Double(Int(microseconds / 10_000)) / 100) s"
-    }
-
-    // MARK: - The store of the session
-
-    /// The store that commands and the prompt mean: the variable `store`, else the one opened last.
-    var store: StoreHandle? {
-        for value in [evaluator.local("store"), context.state.globals["store"]] {
-            if let value, case .store(let handle)? = context.storeModule.inspect(value),
-                !handle.store.isClosed
-            {
-                return handle
-            }
-        }
-        return context.storeModule.handles.last
-    }
-
-    /// The prompt: name, version, `write`, observers.
-    public var prompt: String {
-        let escape = "\u{1}"
-        func paint(_ text: String, _ role: Style.Role) -> String {
-            guard style.isColored else { return text }
-            let parts = style.paint("\u{2}", role).split(separator: "\u{2}")
-            guard parts.count == 2 else { return text }
-            return "\(escape)\(parts[0])\(escape)\(text)\(escape)\(parts[1])\(escape)"
-        }
-        guard let handle = store else { return paint("moonpool", .strong) + "> " }
-        var words = [
-            paint(Self.shortName(handle.name), .strong), paint("v\(handle.store.version)", .dim),
-        ]
-        if handle.store.isInWrite { words.append(paint("write", .error)) }
-        let observers = context.storeModule.activeTokens.count
-        if observers > 0 {
-            words.append(paint(ValueText.count(observers, "observer"), .type))
-        }
-        return words.joined(separator: " ") + "> "
-    }
-
-    private static func shortName(_ name: String) -> String {
-        var short = name.split(separator: "/").last.map(String.init) ?? name
-        if short.hasSuffix(".moonpool") { short.removeLast(".moonpool".count) }
-        return short.count > 24 ? short.prefix(23) + "…" : short
+        _ = try context.entry { () throws in try function.call([]) }
+        if let failure { throw failure }
     }
 }

@@ -21,6 +21,12 @@ public final class ScriptContext {
 
     /// Lua's own `loadfile`, whatever a script makes of the global.
     let loadFile: LuaFunction
+    private var timers: [ScriptTimer] = []
+    private var timersToPrune = 64
+    /// Surrounds each call that the loop makes into the script besides observers, such as a timer's.
+    ///
+    /// For hosts that tell apart what they print. It has to make the call, and to pass on what it throws.
+    public var aroundCallbacks: ((_ source: String, _ call: () throws -> Void) throws -> Void)?
     let signals: ScriptSignals
     let stores: StoreConnection
     /// What `os.exit` asked for, or what an interrupt made of it; nil while the script goes on.
@@ -166,6 +172,16 @@ public final class ScriptContext {
 
     // MARK: - Running code
 
+    /// The timers that will call their functions, in the order they were made.
+    public var activeTimers: [ScriptTimer] { timers.filter(\.isActive) }
+
+    func remember(_ timer: ScriptTimer) {
+        timers.append(timer)
+        guard timers.count >= timersToPrune else { return }
+        timers = activeTimers
+        timersToPrune = max(64, timers.count * 2)
+    }
+
     /// The stores that are open, in the order they were opened.
     public var openStores: [Store] { storeModule.openStores }
 
@@ -214,7 +230,10 @@ public final class ScriptContext {
     func callback(_ source: String, _ function: LuaFunction, _ arguments: [LuaValue] = []) {
         if isExiting { return }
         do {
-            _ = try entry { () throws in try function.call(arguments) }
+            try entry { () throws in
+                guard let aroundCallbacks else { return _ = try function.call(arguments) }
+                try aroundCallbacks(source) { () throws in try function.call(arguments) }
+            }
         } catch {
             failed(error, in: source, token: .nil)
         }

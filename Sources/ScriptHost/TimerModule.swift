@@ -4,11 +4,18 @@ import LuaHost
 /// A timer as a script holds it.
 ///
 /// Dropping it does not end it: `after` is mostly called without keeping its result.
-final class ScriptTimer {
+public final class ScriptTimer {
     fileprivate var timer: LoopTimer?
+    /// File and line of the call that made it; empty if no Lua code did.
+    public let place: String
 
-    func cancel() { timer?.cancel() }
-    var isActive: Bool { timer?.isActive ?? false }
+    fileprivate init(place: String) { self.place = place }
+
+    /// Ends it: the function is not called again.
+    public func cancel() { timer?.cancel() }
+
+    /// Whether the function will be called (again).
+    public var isActive: Bool { timer?.isActive ?? false }
 }
 
 let timerClass = LuaClass<ScriptTimer>(
@@ -80,12 +87,13 @@ extension ScriptContext {
     private func makeTimer(_ call: borrowing LuaCall, repeats: Bool) throws -> LuaAnswer {
         let delay = try call.duration(1)
         let function = try call.function(2)
-        let place = state.frame(level: 1).map { " (\($0.source):\($0.line))" } ?? ""
-        let source = "timer\(place)"
-        let timer = ScriptTimer()
+        let place = state.frame(level: 1).map { "\($0.source):\($0.line)" } ?? ""
+        let source = place.isEmpty ? "timer" : "timer (\(place))"
+        let timer = ScriptTimer(place: place)
         timer.timer = loop.timer(after: delay, every: repeats ? delay : nil) { [weak self] in
             self?.callback(source, function)
         }
+        remember(timer)
         return call.answer(timer, timerClass)
     }
 }

@@ -72,6 +72,10 @@ public final class StoreModule {
     private var lastToken = 0
     private var hasHinted = false
     private var isClosing = false
+    /// Surrounds each call of an observer, for hosts that tell apart what observers print; nil costs nothing.
+    ///
+    /// It has to make the call, and to pass on what it throws.
+    public var aroundCalls: ((_ token: TokenHandle, _ call: () throws -> Void) throws -> Void)?
     /// Whether what a main chunk still reaches when it returns is observed from then on.
     ///
     /// For scripts: the chunk's locals would be garbage afterwards. True while the chunk runs.
@@ -212,6 +216,9 @@ extension StoreModule {
             guard let self, let userdata = tokensByNumber[number].userdata,
                 let function = callbacksByToken.raw(.userdata(userdata)).function
             else { return }
+            if let aroundCalls, let token = tokens[number]?.token {
+                return try aroundCalls(token) { () throws in try function.call(arguments) }
+            }
             try function.call(arguments)
         }
         let handle = TokenHandle(

@@ -1,4 +1,5 @@
 import EventLoops
+import LineEditing
 import LuaHost
 
 extension MetaCommand {
@@ -7,31 +8,56 @@ extension MetaCommand {
             "load", "FILE", "Runs a file as if it were typed: its locals stay.", argument: .file
         ) { session, path in
             guard !path.isEmpty else { throw CommandError(".load takes the name of a file") }
-            guard let bytes = ProcessServices.read(path, limit: 64 << 20) else {
+            let full = FileNames.expanded(path)
+            guard let bytes = ProcessServices.read(full, limit: 64 << 20) else {
                 throw CommandError("cannot read \(path)")
             }
             var text = String(decoding: bytes, as: UTF8.self)
             // The first line of a program may be the system's; it stays for the numbers' sake.
             if text.hasPrefix("#") { text = "--" + text }
-            session.evaluate(text, named: path)
+            session.modules.noteLoaded(file: full)
+            session.evaluate(text, named: full)
         },
         MetaCommand(
             "save", "FILE", "Writes the entries that went well into a file.", argument: .file
         ) { session, path in
             guard !path.isEmpty else { throw CommandError(".save takes the name of a file") }
             let text = session.script.map { $0 + "\n" }.joined()
-            let values = try session.context.state.run(
-                """
-                local path, text = ...
-                local file, message = io.open(path, "w")
-                if not file then return message end
-                local done, problem = file:write(text)
-                file:close()
-                return not done and problem or nil
-                """, name: "=moonpool", arguments: [.text(path), .text(text)])
-            if let message = values.first?.text { throw CommandError("cannot write \(message)") }
+            if let message = ProcessServices.write(text, to: FileNames.expanded(path)) {
+                throw CommandError("cannot write \(path): \(message)")
+            }
             session.write(
                 "\(ValueText.count(session.script.count, "entry", "entries")) in \(path)\n")
+        },
+        MetaCommand(
+            "edit", "", "Opens the last entry in your editor and runs what you make of it."
+        ) { session, _ in
+            guard session.output.hasPrograms else {
+                throw CommandError("this terminal cannot show an editor")
+            }
+            session.textToEdit = session.newestEntry + "\n"
+        },
+        MetaCommand(
+            "reload", "[module]",
+            "Runs a changed module again, its observers in place of the old; without one, all.",
+            argument: .module
+        ) { session, name in
+            let names = name.isEmpty ? session.modules.changed : [name]
+            if names.isEmpty { return session.write("no module has changed\n") }
+            for name in names {
+                do {
+                    let (before, after) = try session.modules.reload(name)
+                    let observers =
+                        before + after == 0
+                        ? "" : "; \(ValueText.count(after, "observer")) in place of \(before)"
+                    session.write("reloaded \(name)\(observers)\n")
+                } catch {
+                    session.fail(error)
+                    if !(error is CommandError) {
+                        session.fail("\(name) is as it was, with its observers")
+                    }
+                }
+            }
         },
     ]
 }

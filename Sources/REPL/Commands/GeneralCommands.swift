@@ -5,15 +5,9 @@ extension MetaCommand {
     static let general: [MetaCommand] = [
         MetaCommand(
             "help", "[name]", "What there is, or what a name is: a command, a class, a method.",
-            argument: .help
+            argument: .help, isPaged: true
         ) { session, name in
             if name.isEmpty { session.writeHelp() } else { try session.writeHelp(on: name) }
-        },
-        MetaCommand("last", "", "The last result again, whole.") { session, _ in
-            guard !session.lastValues.isEmpty else { throw CommandError("there is no result yet") }
-            for value in session.lastValues {
-                session.write(session.printer(isGenerous: true).print(value).text + "\n")
-            }
         },
         MetaCommand("timing", "on | off", "Tells how long each entry took.", argument: .onOff) {
             session, argument in

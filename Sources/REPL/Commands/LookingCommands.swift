@@ -8,14 +8,17 @@ extension MetaCommand {
 
     static let looking: [MetaCommand] = [
         MetaCommand(
-            "schema", "[class]", "The schema as Lua, of one class or of all.", argument: .className
+            "schema", "[class]", "The schema as Lua, of one class or of all.", argument: .className,
+            isPaged: true
         ) { session, name in
             let schema = try session.requireStore().store.schema
             let classes = name.isEmpty ? schema.classes : [try schema.require(name)]
             if classes.isEmpty { session.write(noClasses) }
             for found in classes { session.writeSchema(found) }
         },
-        MetaCommand("classes", "", "The classes, with how many objects each has.") { session, _ in
+        MetaCommand(
+            "classes", "", "The classes, with how many objects each has.", isPaged: true
+        ) { session, _ in
             let view = try session.requireStore().store.view
             guard !view.schema.classes.isEmpty else { return session.write(noClasses) }
             let rows = view.schema.classes.map { found in
@@ -26,12 +29,6 @@ extension MetaCommand {
             }
             session.writeTable([["class", "objects", "properties"]] + rows, numeric: [1])
         },
-        MetaCommand("observers", "", "The observers, what they cost and where they are from.") {
-            session, _ in session.writeObservers()
-        },
-        MetaCommand(
-            "why", "N", "What the last call of the N-th observer was for.", argument: .number
-        ) { session, text in try session.writeReason(text) },
         MetaCommand(
             "explain", "QUERY", "How a query is run, and what observing it costs.",
             argument: .expression
@@ -102,50 +99,6 @@ extension Session {
             write("  \(style.paint(name, .key))\(padding) = \(text),\n")
         }
         write("}\n")
-    }
-
-    fileprivate func writeObservers() {
-        let tokens = context.storeModule.activeTokens
-        guard !tokens.isEmpty else { return write("no observers\n") }
-        func time(_ microseconds: Double) -> String {
-            Session.text(of: .nanoseconds(Int64(microseconds * 1_000)))
-        }
-        let rows = tokens.enumerated().map { index, token in
-            let numbers = token.statistics
-            return [
-                "\(index + 1)", token.name.isEmpty ? "-" : token.name, token.place,
-                ValueText.count(numbers.calls), ValueText.count(numbers.coalescedCommits),
-                time(numbers.lastMicroseconds), time(numbers.meanMicroseconds),
-                time(numbers.maximumMicroseconds), token.dependencies.joined(separator: ", "),
-            ]
-        }
-        writeTable(
-            [["N", "name", "from", "calls", "coalesced", "last", "mean", "longest", "depends on"]]
-                + rows,
-            numeric: [0, 3, 4, 5, 6, 7])
-    }
-
-    fileprivate func writeReason(_ text: String) throws {
-        let tokens = context.storeModule.activeTokens
-        guard !tokens.isEmpty else { throw CommandError("there are no observers") }
-        guard let number = Int(text), tokens.indices.contains(number - 1) else {
-            throw CommandError(
-                ".why takes a number from 1 to \(tokens.count); .observers shows them")
-        }
-        let token = tokens[number - 1]
-        guard let reason = token.reason else {
-            return write("\(token.title) has not been called for a change yet\n")
-        }
-        var lines = [
-            "\(token.title) was called for version \(reason.version), after \(reason.previousVersion)"
-        ]
-        if !reason.properties.isEmpty {
-            lines.append("properties: \(reason.properties.joined(separator: ", "))")
-        }
-        if let path = reason.keyPath { lines.append("key path: \(path)") }
-        lines.append("objects: \(ValueText.count(reason.objects.count))")
-        if !token.cost.isEmpty { lines.append("cost: it \(token.cost)") }
-        write(lines.joined(separator: "\n") + "\n")
     }
 
     fileprivate func writeStatistics() throws {

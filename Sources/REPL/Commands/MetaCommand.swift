@@ -3,6 +3,8 @@ struct MetaCommand: Sendable {
     /// What may be completed after it.
     enum Argument: Sendable {
         case none, className, help, file, onOff, expression, number
+        case words([String])
+        case module
     }
 
     var name: String
@@ -11,21 +13,27 @@ struct MetaCommand: Sendable {
     /// One sentence.
     var summary: String
     var argument: Argument
+    /// Whether its answer goes to the pager when it is longer than the window.
+    ///
+    /// Not for commands that run code of the user, whose output is seen as it comes.
+    var isPaged: Bool
     var run: @Sendable (Session, String) throws -> Void
 
     init(
         _ name: String, _ usage: String, _ summary: String, argument: Argument = .none,
+        isPaged: Bool = false,
         run: @escaping @Sendable (Session, String) throws -> Void
     ) {
         self.name = name
         self.usage = usage
         self.summary = summary
         self.argument = argument
+        self.isPaged = isPaged
         self.run = run
     }
 
     /// All commands, in the order of `.help`.
-    static let all: [MetaCommand] = general + looking + writing + files
+    static let all: [MetaCommand] = general + looking + live + writing + results + files
 
     static func find(_ name: String) -> MetaCommand? { all.first { $0.name == name } }
 }

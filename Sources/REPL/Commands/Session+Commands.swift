@@ -1,3 +1,4 @@
+import LineEditing
 import LuaHost
 import ObjectStore
 import StoreBindings
@@ -16,6 +17,7 @@ extension Session {
                     + (near.map { "; did you mean .\($0)?" } ?? "; .help lists them"))
         }
         do {
+            if command.isPaged { screen.beginPage() }
             try command.run(self, rest)
         } catch let error as StoreError {
             fail(error.message)
@@ -35,19 +37,28 @@ extension Session {
 
     /// Prints lines in columns, each as wide as its widest cell.
     func writeTable(_ rows: [[String]], numeric: Set<Int> = [], header: Bool = true) {
-        guard let first = rows.first else { return }
+        for line in lines(of: rows, numeric: numeric, header: header) { write(line + "\n") }
+    }
+
+    /// Lines in columns, cut at the window's edge if a width is given.
+    func lines(
+        of rows: [[String]], numeric: Set<Int> = [], header: Bool = true, width: Int? = nil
+    ) -> [String] {
+        guard let first = rows.first else { return [] }
         let widths = first.indices.map { column in
-            rows.map { Piece($0[column]).width }.max() ?? 0
+            rows.map { TerminalText.width($0[column]) }.max() ?? 0
         }
-        for (index, row) in rows.enumerated() {
+        return rows.enumerated().map { index, row in
             var line = ""
             for (column, cell) in row.enumerated() {
-                let padding = String(repeating: " ", count: widths[column] - Piece(cell).width)
+                let padding = String(
+                    repeating: " ", count: widths[column] - TerminalText.width(cell))
                 let isLast = column == row.count - 1
                 line += numeric.contains(column) ? padding + cell : cell + (isLast ? "" : padding)
                 if !isLast { line += "  " }
             }
-            write((header && index == 0 ? style.paint(line, .dim) : line) + "\n")
+            if let width { line = TerminalText.truncate(line, to: width) }
+            return header && index == 0 ? style.paint(line, .dim) : line
         }
     }
 }

@@ -55,13 +55,20 @@ struct Completer {
                 argument,
                 MetaCommand.all.map(\.name) + documentation.map(\.name) + classNames
                     + documentation.flatMap { $0.members.map(\.name) })
-        case .number, .some(.none), nil: return nil
+        case .words(let words): return make(argument, words)
+        case .module: return make(argument, session.modules.names)
+        case .number: return make(argument, observerNames)
+        case .some(.none), nil: return nil
         }
     }
 
     private func file(_ path: String) -> Completion? {
         let (typed, names) = FileNames.completions(of: path)
         return make(typed, names)
+    }
+
+    private var observerNames: [String] {
+        session.context.storeModule.activeTokens.map { $0.name.isEmpty ? "\($0.number)" : $0.name }
     }
 
     private var schema: Schema? { session.store?.store.schema }

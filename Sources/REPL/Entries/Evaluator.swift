@@ -44,6 +44,11 @@ final class Evaluator {
         _ entry: String, named file: String? = nil,
         enter: (() throws -> [LuaValue]) throws -> [LuaValue]
     ) throws -> [LuaValue] {
+        try enter(prepare(entry, named: file))
+    }
+
+    /// Compiles an entry into what runs it, which may be called again and again.
+    func prepare(_ entry: String, named file: String? = nil) throws -> () throws -> [LuaValue] {
         let text = EntryText.lua(entry)
         let name: String
         if let file {
@@ -66,8 +71,8 @@ final class Evaluator {
         }
         let whole = isExpression ? "return " + text : text
         if let scope, let made = try scope.function(for: whole, name: name) {
-            return try enter { () throws in try made.function.call(made.arguments) }
+            return { () throws in try made.function.call(made.arguments) }
         }
-        return try enter { () throws in try plain.call([]) }
+        return { () throws in try plain.call([]) }
     }
 }

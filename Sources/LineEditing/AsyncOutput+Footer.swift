@@ -1,0 +1,45 @@
+extension AsyncOutput {
+    /// Draws lines below everything that is printed, in place of the last ones; none takes them away.
+    ///
+    /// Any thread, while no line is typed. A line that is wider than the window is cut there, or its rows could not be
+    /// found again; colours are taken for characters, so cut lines with colours before.
+    public func setFooter(_ lines: [String]) {
+        state.withLock { state in
+            guard !state.isEditing else { return }
+            var text = Self.erasing(state.footer)
+            if !lines.isEmpty, !state.endsInLine {
+                text += "\r\n"
+                state.endsInLine = true
+            }
+            state.footer = lines
+            text += Self.drawing(lines)
+            send(Array(text.utf8))
+        }
+    }
+
+    /// Leaves the footer on the screen as text that was printed.
+    public func keepFooter() { state.withLock { $0.footer = [] } }
+
+    /// Prints above the footer.
+    func send(_ bytes: [UInt8], above state: inout State) {
+        if state.footer.isEmpty { return send(bytes) }
+        // What is below would be drawn into an unfinished line.
+        let end = state.endsInLine ? "" : "\n"
+        state.endsInLine = true
+        send(
+            Array(Self.erasing(state.footer).utf8) + bytes
+                + Array((end + Self.drawing(state.footer)).utf8))
+    }
+
+    private func send(_ bytes: [UInt8]) {
+        bytes.withUnsafeBytes { Descriptor.write(descriptor, $0) }
+    }
+
+    private static func drawing(_ lines: [String]) -> String {
+        lines.map { $0 + "\n" }.joined()
+    }
+
+    private static func erasing(_ lines: [String]) -> String {
+        lines.isEmpty ? "" : "\u{1B}[\(lines.count)A\r\u{1B}[J"
+    }
+}

@@ -1,0 +1,99 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Programs that get the terminal for a while: a pager, an editor.
+///
+/// On the thread that edits lines, between lines. What other threads print meanwhile is kept and comes afterwards; Ctrl-C is
+/// the program's.
+public enum ForegroundProgram {
+    /// What became of an edited text.
+    public enum Edited: Equatable, Sendable {
+        /// The text as it was saved.
+        case text(String)
+        /// Why there is none: the editor has failed, a file could not be written.
+        case failed(String)
+    }
+
+    /// Shows a text in the user's pager: `PAGER`, else `less`, which ends at once when everything fits.
+    ///
+    /// False, with nothing shown, when there is no pager or `PAGER` is empty.
+    public static func page(_ text: String, _ output: AsyncOutput) -> Bool {
+        let pager = environment("PAGER") ?? "less"
+        guard !pager.isEmpty, let file = TemporaryFile(text, suffix: "") else { return false }
+        // 127 is the shell's word for a program that is not there.
+        return run("LESS=${LESS-FRX}; export LESS; \(pager) < \"$0\"", file, output) != 127
+    }
+
+    /// Lets the user edit a text: `VISUAL`, `EDITOR`, else `vi`.
+    public static func edit(_ text: String, _ output: AsyncOutput) -> Edited {
+        let editor =
+            ["VISUAL", "EDITOR"].lazy.compactMap(environment).first { !$0.isEmpty } ?? "vi"
+        guard let file = TemporaryFile(text, suffix: ".lua") else {
+            return .failed("cannot write a temporary file")
+        }
+        let status = run("\(editor) \"$0\"", file, output)
+        guard status == 0 else {
+            return .failed(
+                status == 127
+                    ? "there is no editor '\(editor)'; EDITOR names the one to use"
+                    : "'\(editor)' ended with code \(status); nothing was run")
+        }
+        guard let bytes = HistoryFile.read(file.path) else {
+            return .failed("the edited file is gone")
+        }
+        return .text(String(decoding: bytes, as: UTF8.self))
+    }
+
+    /// Runs a command of the shell with the file's path as its `$0`; its exit code.
+    private static func run(
+        _ command: String, _ file: TemporaryFile, _ output: AsyncOutput
+    ) -> Int32 {
+        output.beginEditing()
+        defer {
+            output.endEditing()
+            // Those were for the program.
+            _ = TerminalSignals.takeInterrupts()
+        }
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        let words: [String] = ["sh", "-c", command, file.path]
+        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+        defer { for argument in arguments { free(argument) } }
+        var process: pid_t = 0
+        guard posix_spawn(&process, "/bin/sh", nil, &attributes, &arguments, environ) == 0 else {
+            return 127
+        }
+        var status: Int32 = 0
+        while waitpid(process, &status, 0) < 0 {
+            if errno != EINTR { return 127 }
+        }
+        return status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
+    }
+}
+
+/// A file for another program, which goes away with its value.
+private final class TemporaryFile {
+    let path: String
+
+    /// Nil when it cannot be written.
+    init?(_ text: String, suffix: String) {
+        let folder = environment("TMPDIR").flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+        var name = Array("\(folder)/moonpool-XXXXXX\(suffix)".utf8CString)
+        let file = mkstemps(&name, Int32(suffix.utf8.count))
+        guard file >= 0 else { return nil }
+        path = name.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+        var text = text
+        text.withUTF8 { Descriptor.write(file, UnsafeRawBufferPointer($0)) }
+        Descriptor.close(file)
+    }
+
+    deinit { unlink(path) }
+}

@@ -1,0 +1,171 @@
+import EventLoops
+import LuaHost
+import ScriptHost
+import StoreBindings
+
+/// Runs changed files of a session again, with the observers and timers of their new text in place of the old ones.
+///
+/// A file that cannot be compiled, or whose main part fails, changes nothing: the old observers go on.
+///
+/// On the script's thread.
+final class ModuleReloader {
+    private struct Source {
+        var path: String
+        var stamp: String?
+    }
+
+    private let context: ScriptContext
+    private let transplant: LuaFunction?
+    private let functionInfo: LuaFunction?
+    private var modules: [String: Source] = [:]
+    private var withoutFile: Set<String> = []
+    private var files: [String: Source] = [:]
+
+    // What a script holds is the old table: it gets the new functions, and they get it where they mean their module.
+    private static let transplanting = """
+        local get, set, type, next, rawset = debug.getupvalue, debug.setupvalue, type, next, rawset
+        local rawequal, metatable, setmetatable = rawequal, debug.getmetatable, debug.setmetatable
+        return function(old, new)
+          local seen = {}
+          local function point(f)
+            if seen[f] then return end
+            seen[f] = true
+            for index = 1, 255 do
+              local name, value = get(f, index)
+              if not name then return end
+              if rawequal(value, new) then set(f, index, old)
+              elseif type(value) == "function" then point(value) end
+            end
+          end
+          for key in next, old do rawset(old, key, nil) end
+          for key, value in next, new do
+            if type(value) == "function" then point(value) end
+            rawset(old, key, value)
+          end
+          setmetatable(old, metatable(new))
+        end
+        """
+
+    init(_ context: ScriptContext) {
+        self.context = context
+        transplant =
+            (try? context.state.run(Self.transplanting, name: "=moonpool"))?.first?.function
+        functionInfo = context.state.globals["debug"].table?["getinfo"].function
+        noteLoaded()
+    }
+
+    // MARK: - What there is
+
+    /// Remembers the files of modules that have been loaded since.
+    func noteLoaded() {
+        guard let loaded = context.state.loadedModules else { return }
+        for name in loaded.pairs.compactMap(\.key.text)
+        where modules[name] == nil && !withoutFile.contains(name) {
+            if let path = path(of: name) {
+                modules[name] = Source(path: path, stamp: ProcessServices.stamp(of: path))
+            } else {
+                withoutFile.insert(name)
+            }
+        }
+    }
+
+    /// Remembers a file that `.load` has run.
+    func noteLoaded(file path: String) {
+        files[path] = Source(path: path, stamp: ProcessServices.stamp(of: path))
+    }
+
+    /// The names that can be reloaded.
+    var names: [String] { (Array(modules.keys) + Array(files.keys)).sorted() }
+
+    /// Those whose file is not what it was when it was loaded.
+    var changed: [String] {
+        names.filter { name in
+            guard let source = modules[name] ?? files[name] else { return false }
+            return ProcessServices.stamp(of: source.path) != source.stamp
+        }
+    }
+
+    private func path(of name: String) -> String? {
+        guard let package = context.state.globals["package"].table,
+            let search = package["searchpath"].function,
+            let found = try? search.call([.text(name), package["path"]])
+        else { return nil }
+        return found.first?.text
+    }
+
+    // MARK: - Reloading
+
+    /// Runs a module's or a loaded file's text again; how many observers were replaced by how many.
+    ///
+    /// Throws the error of a broken one, with everything as it was.
+    func reload(_ name: String) throws -> (before: Int, after: Int) {
+        guard let source = modules[name] ?? files[name] else {
+            let near = nearestName(to: name, in: names)
+            throw CommandError(
+                "no module '\(name)' was loaded from a file"
+                    + (near.map { "; did you mean '\($0)'?" } ?? ""))
+        }
+        let stamp = ProcessServices.stamp(of: source.path)
+        guard let bytes = ProcessServices.read(source.path, limit: 64 << 20) else {
+            throw CommandError("cannot read \(source.path)")
+        }
+        var text = String(decoding: bytes, as: UTF8.self)
+        if text.hasPrefix("#") { text = "--" + text }
+        let chunk = try context.state.load(text, name: "@" + source.path)
+        let outcome = try replacingObservers(of: shortName(of: chunk) ?? source.path) {
+            let values = try context.entry { () throws in
+                try chunk.call(modules[name] == nil ? [] : [.text(name), .text(source.path)])
+            }
+            if modules[name] != nil { adopt(values.first ?? .nil, as: name) }
+        }
+        if modules[name] != nil { modules[name]?.stamp = stamp } else { files[name]?.stamp = stamp }
+        return outcome
+    }
+
+    /// How messages and observers name the file of a chunk.
+    private func shortName(of chunk: LuaFunction) -> String? {
+        let information = try? functionInfo?.call([.function(chunk), "S"]).first?.table
+        return information?["short_src"].text
+    }
+
+    private func adopt(_ value: LuaValue, as name: String) {
+        guard let loaded = context.state.loadedModules else { return }
+        let old = loaded[name]
+        if let transplant, case .table = old, case .table = value, old != value,
+            (try? transplant.call([old, value])) != nil
+        {
+            return
+        }
+        loaded[name] = value.isNil ? (old.isNil ? true : old) : value
+    }
+
+    private func replacingObservers(of source: String, _ run: () throws -> Void) throws -> (
+        before: Int, after: Int
+    ) {
+        let module = context.storeModule
+        let earlier = module.activeTokens
+        let numbers = Set(earlier.map(\.number))
+        let timers = context.activeTimers
+        func added() -> [TokenHandle] {
+            module.activeTokens.filter { !numbers.contains($0.number) }
+        }
+        do {
+            try run()
+        } catch {
+            for token in added() { token.invalidate() }
+            for timer in context.activeTimers where !timers.contains(where: { $0 === timer }) {
+                timer.cancel()
+            }
+            throw error
+        }
+        let old = earlier.filter { Self.file(of: $0.place) == source }
+        for token in old { token.invalidate() }
+        for timer in timers where Self.file(of: timer.place) == source { timer.cancel() }
+        return (old.count, added().count)
+    }
+
+    /// `zoo.lua` of `zoo.lua:12`.
+    private static func file(of place: String) -> Substring {
+        place.lastIndex(of: ":").map { place[..<$0] } ?? place[...]
+    }
+}

@@ -1,0 +1,95 @@
+import LuaHost
+import ScriptHost
+import StoreBindings
+
+/// Knows which observer or timer of the script is running: labels what it prints, and remembers how long it took.
+///
+/// On the script's thread.
+final class ObserverWatch {
+    private let output: SessionOutput
+    private let style: Style
+    private var label = ""
+    private var traces: [Int: ObserverTrace] = [:]
+
+    private static let mostTraces = 4_096
+
+    init(_ context: ScriptContext, _ output: SessionOutput, _ style: Style) {
+        self.output = output
+        self.style = style
+        context.storeModule.aroundCalls = { [weak self] token, call in
+            guard let self else { return try call() }
+            try labelled(Self.label(of: token)) { () throws in try measured(token, call) }
+        }
+        context.aroundCallbacks = { [weak self] source, call in
+            guard let self else { return try call() }
+            try labelled(Self.label(of: source), call)
+        }
+    }
+
+    /// What the output of an observer bears: its name, or the number that `.why` takes.
+    static func label(of token: TokenHandle) -> String {
+        token.name.isEmpty ? "observer \(token.number)" : token.name
+    }
+
+    /// `timer (zoo.lua:3)` without the parentheses.
+    private static func label(of source: String) -> String {
+        source.filter { $0 != "(" && $0 != ")" }
+    }
+
+    private func labelled(_ name: String, _ call: () throws -> Void) rethrows {
+        let outer = label
+        set(style.paint("[\(name)]", .type) + " ")
+        defer { set(outer) }
+        try call()
+    }
+
+    private func set(_ label: String) {
+        self.label = label
+        output.label(label)
+    }
+
+    private func measured(_ token: TokenHandle, _ call: () throws -> Void) rethrows {
+        let clock = ContinuousClock()
+        let begin = clock.now
+        defer {
+            let (seconds, attoseconds) = (clock.now - begin).components
+            if traces.count >= Self.mostTraces { traces = [:] }
+            traces[token.number, default: ObserverTrace()].add(
+                Double(seconds) * 1e6 + Double(attoseconds) / 1e12)
+        }
+        try call()
+    }
+
+    /// The last calls of an observer, the newest at the right.
+    func sparkline(of token: TokenHandle) -> String { traces[token.number]?.sparkline ?? "" }
+}
+
+/// How long the last calls of an observer took.
+struct ObserverTrace {
+    private var microseconds: [Double] = []
+
+    private static let kept = 16
+
+    mutating func add(_ duration: Double) {
+        if microseconds.count == Self.kept { microseconds.removeFirst() }
+        microseconds.append(duration)
+    }
+
+    /// A bar per call; the longest of them is the full height.
+    var sparkline: String { Sparkline.text(of: microseconds) }
+}
+
+/// A row of small bars.
+enum Sparkline {
+    private static let bars = Array("▁▂▃▄▅▆▇█")
+
+    /// A bar per value, by its share of the greatest.
+    static func text(of values: [Double]) -> String {
+        let greatest = values.max() ?? 0
+        return String(
+            values.map { value in
+                guard greatest > 0, value > 0 else { return bars[0] }
+                return bars[min(bars.count - 1, Int(value / greatest * Double(bars.count)))]
+            })
+    }
+}

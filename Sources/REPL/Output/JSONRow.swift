@@ -1,0 +1,116 @@
+import DataFormats
+import LuaHost
+
+/// A row as JSON has it, for formats that lay it out in their own way.
+struct JSONRow {
+    /// The JSON.
+    let text: String
+    /// The names of its members; none for what is no object.
+    private(set) var names: [String] = []
+    private var cells: [String: String] = [:]
+    private var value: String?
+
+    /// Reads JSON that was just written.
+    init(_ bytes: [UInt8]) {
+        text = String(decoding: bytes, as: UTF8.self)
+        var names: [String] = []
+        var cells: [String: String] = [:]
+        var value: String?
+        Self.read(bytes) { node in
+            if node.kind == .object {
+                node.forEachMember { name, member in
+                    names.append(name)
+                    cells[name] = Self.cell(member)
+                }
+            } else {
+                value = Self.cell(node)
+            }
+        }
+        (self.names, self.cells, self.value) = (names, cells, value)
+    }
+
+    /// What stands in a column; nil for nothing at all.
+    ///
+    /// A row without names has one column.
+    func cell(_ column: String) -> String? { names.isEmpty ? value : cells[column] }
+
+    /// Calls the body with the text's tree.
+    static func read(_ bytes: [UInt8], _ body: @escaping (JSONNode) -> Void) {
+        let parser = JSONParser(.values) { body(JSONNode($0.tape)) }
+        // Because: it is the JSON that our own writer made.
+        try? parser.parse(bytes)
+        try? parser.finish()
+    }
+
+    private static func cell(_ node: JSONNode) -> String? {
+        switch node.kind {
+        case .null, .end: return nil
+        case .truth: return "true"
+        case .falsehood: return "false"
+        case .int: return String(node.tape.int(node.index))
+        case .real, .string: return node.text
+        case .array, .object:
+            var writer = JSONWriter()
+            write(node, to: &writer)
+            return String(decoding: writer.bytes, as: UTF8.self)
+        }
+    }
+
+    private static func write(_ node: JSONNode, to json: inout JSONWriter) {
+        switch node.kind {
+        case .null, .end: json.null()
+        case .truth: json.bool(true)
+        case .falsehood: json.bool(false)
+        case .int: json.int(node.tape.int(node.index))
+        case .real: json.number(node.text)
+        case .string: json.string(node.text)
+        case .array:
+            json.beginArray()
+            node.forEachElement { write($0, to: &json) }
+            json.endArray()
+        case .object:
+            json.beginObject()
+            node.forEachMember { name, member in
+                json.key(name)
+                write(member, to: &json)
+            }
+            json.endObject()
+        }
+    }
+}
+
+/// JSON as Lua would have it typed.
+enum LuaLiteral {
+    /// The text of a row, on one line.
+    static func text(of row: JSONRow) -> String {
+        var text = "nil"
+        JSONRow.read(Array(row.text.utf8)) { text = Self.text(of: $0) }
+        return text
+    }
+
+    private static func text(of node: JSONNode) -> String {
+        switch node.kind {
+        case .null, .end: return "nil"
+        case .truth: return "true"
+        case .falsehood: return "false"
+        case .int: return String(node.tape.int(node.index))
+        case .real: return node.text
+        case .string: return quoted(node.text)
+        case .array:
+            var parts: [String] = []
+            node.forEachElement { parts.append(text(of: $0)) }
+            return parts.isEmpty ? "{}" : "{ \(parts.joined(separator: ", ")) }"
+        case .object:
+            var parts: [String] = []
+            node.forEachMember { name, member in
+                let key = ValueText.isName(name) ? name : "[\(quoted(name))]"
+                parts.append("\(key) = \(text(of: member))")
+            }
+            return parts.isEmpty ? "{}" : "{ \(parts.joined(separator: ", ")) }"
+        }
+    }
+
+    private static func quoted(_ text: String) -> String {
+        ValueText.quoted(LuaString(text), limit: .max).text
+    }
+}

@@ -1,0 +1,159 @@
+import DataFormats
+import LuaHost
+import ObjectStore
+import ScriptHost
+import StoreBindings
+
+/// Writes a value in one of the modes that programs read: whole, without limits.
+///
+/// On the script's thread; between two rows it can be stopped. An object's link is the key of the object it leads to, as
+/// in an export.
+struct ModeWriter {
+    private let mode: OutputMode
+    private let context: ScriptContext
+    private let endOfLine: String?
+    private let write: (String) -> Void
+
+    /// `endOfLine` replaces the one of the format, which in CSV is not the terminal's.
+    init(
+        _ mode: OutputMode, _ context: ScriptContext, endOfLine: String?,
+        write: @escaping (String) -> Void
+    ) {
+        self.mode = mode
+        self.context = context
+        self.endOfLine = endOfLine
+        self.write = write
+    }
+
+    private struct Elements {
+        var count: Int
+        var at: (Int) throws -> LuaValue
+        /// Whether all have the same columns.
+        var isOfOneClass: Bool
+    }
+
+    /// Writes a value; false, with nothing written, when no format has its like.
+    func write(_ value: LuaValue) throws -> Bool {
+        guard let elements = try elements(of: value) else {
+            guard let bytes = try encoded(value) else { return false }
+            let row = JSONRow(bytes)
+            switch mode {
+            case .table: return false
+            case .json, .jsonl: write(row.text + "\n")
+            case .lua: write(LuaLiteral.text(of: row) + "\n")
+            case .csv, .markdown:
+                writeRows(columns: row.names.isEmpty ? ["value"] : row.names) { emit in emit(row) }
+            }
+            return true
+        }
+        if elements.count > 0, try encoded(elements.at(0)) == nil { return false }
+        switch mode {
+        case .table: return false
+        case .jsonl: try forEach(elements) { write($0.text + "\n") }
+        case .json: try list(elements, open: "[", close: "]") { $0.text }
+        case .lua: try list(elements, open: "{", close: "}", LuaLiteral.text)
+        case .csv, .markdown:
+            let columns = try columns(of: elements)
+            try writeRows(columns: columns) { emit in try forEach(elements, emit) }
+        }
+        return true
+    }
+
+    // MARK: - Elements
+
+    /// What a value consists of; nil for a single one.
+    private func elements(of value: LuaValue) throws -> Elements? {
+        let state = context.state
+        switch context.storeModule.inspect(value) {
+        case .results, .list, .set, .values:
+            let count = Int(clamping: try state.length(of: value) ?? 0)
+            return Elements(
+                count: count, at: { try state.index(value, .integer(Int64($0 + 1))) },
+                isOfOneClass: true)
+        default:
+            guard case .table(let table) = value, table.count > 0,
+                table.count == table.pairs.count
+            else { return nil }
+            return Elements(count: table.count, at: { table[$0 + 1] }, isOfOneClass: false)
+        }
+    }
+
+    /// A value as JSON; nil for what JSON does not have.
+    private func encoded(_ value: LuaValue) throws -> [UInt8]? {
+        do {
+            return try context.storeModule.json(of: value)
+        } catch let error as StoreError where error.code == .invalidArgument {
+            return nil
+        }
+    }
+
+    private func forEach(_ elements: Elements, _ body: (JSONRow) -> Void) throws {
+        for position in 0..<elements.count {
+            try context.state.checkStopping()
+            body(JSONRow(try encoded(elements.at(position)) ?? Array("null".utf8)))
+        }
+    }
+
+    private func list(
+        _ elements: Elements, open: String, close: String, _ text: (JSONRow) -> String
+    ) throws {
+        guard elements.count > 0 else { return write(open + close + "\n") }
+        write(open + "\n")
+        var rest = elements.count
+        try forEach(elements) { row in
+            rest -= 1
+            write("  \(text(row))\(rest > 0 ? "," : "")\n")
+        }
+        write(close + "\n")
+    }
+
+    // MARK: - Rows
+
+    private func columns(of elements: Elements) throws -> [String] {
+        var columns: [String] = []
+        var seen: Set<String> = []
+        for position in 0..<(elements.isOfOneClass ? min(1, elements.count) : elements.count) {
+            try context.state.checkStopping()
+            guard let bytes = try encoded(elements.at(position)) else { continue }
+            for name in JSONRow(bytes).names where seen.insert(name).inserted {
+                columns.append(name)
+            }
+        }
+        return columns.isEmpty ? ["value"] : columns
+    }
+
+    private func writeRows(
+        columns: [String], _ rows: ((JSONRow) -> Void) throws -> Void
+    ) rethrows {
+        guard mode == .csv else {
+            write(Self.markdown(columns))
+            write(Self.markdown(columns.map { _ in "---" }))
+            return try rows { row in
+                write(Self.markdown(columns.map { Self.escaped(row.cell($0) ?? "") }))
+            }
+        }
+        writeRecord(columns)
+        try rows { row in writeRecord(columns.map(row.cell)) }
+    }
+
+    private func writeRecord(_ fields: [String?]) {
+        var csv = CSVWriter()
+        for field in fields { csv.field(field) }
+        csv.endRecord()
+        var bytes = csv.bytes
+        if let endOfLine {
+            bytes.removeLast(2)
+            bytes += Array(endOfLine.utf8)
+        }
+        write(String(decoding: bytes, as: UTF8.self))
+    }
+
+    private static func markdown(_ cells: [String]) -> String {
+        "| \(cells.joined(separator: " | ")) |\n"
+    }
+
+    private static func escaped(_ cell: String) -> String {
+        cell.replacing("\\", with: "\\\\").replacing("|", with: "\\|")
+            .replacing("\r\n", with: "<br>").replacing("\n", with: "<br>")
+    }
+}

@@ -1,0 +1,99 @@
+import EventLoops
+import LineEditing
+
+/// What a session shows, on its way to the screen, to a file, or to the pager.
+///
+/// On the script's thread.
+final class ResultScreen {
+    private let output: SessionOutput
+    /// The file that results go to; nil for the screen.
+    private(set) var file: String?
+    /// Whether the file is for one entry only.
+    private var isOnce = false
+    private var page: String?
+    /// A text that is too long for the window, for the thread that edits lines.
+    private(set) var waitingPage: String?
+
+    /// More than this is printed as it comes: nobody reads it in a pager.
+    private static let longestPage = 4 << 20
+
+    init(_ output: SessionOutput) { self.output = output }
+
+    /// Shows text of an entry: results and what commands answer.
+    func write(_ text: String) {
+        if let file {
+            if let message = ProcessServices.write(text, to: file, appending: true) {
+                self.file = nil
+                output.write("cannot write \(file): \(message); what follows comes here\n")
+                output.write(text)
+            }
+        } else {
+            writeToScreen(text)
+        }
+    }
+
+    /// Shows what is not for the file: errors, and what says that a file is written.
+    func writeToScreen(_ text: String) {
+        guard page != nil else { return output.write(text) }
+        page? += text
+        if let long = page, long.utf8.count > Self.longestPage {
+            page = nil
+            output.write(long)
+        }
+    }
+
+    func finishLine() { if page == nil { output.finishLine() } }
+
+    // MARK: - Files
+
+    /// Sends what is shown to a file from now on, or back to the screen; what is there already is replaced.
+    ///
+    /// With `isOnce`, until the end of the next entry that shows something.
+    func redirect(to path: String?, isOnce: Bool = false) throws {
+        file = nil
+        guard let path else { return }
+        let full = FileNames.expanded(path)
+        if let message = ProcessServices.write("", to: full) {
+            throw CommandError("cannot write \(path): \(message)")
+        }
+        file = full
+        self.isOnce = isOnce
+    }
+
+    /// An entry that has shown results has ended.
+    func endOnce() { if isOnce { file = nil } }
+
+    // MARK: - Pages
+
+    /// Collects what is written until `endPage`: it may be too long for the window.
+    func beginPage() {
+        if output.hasPrograms, file == nil, page == nil { page = "" }
+    }
+
+    /// Shows what was collected, or keeps it for the pager.
+    func endPage(window: (columns: Int, rows: Int)) {
+        guard let text = page else { return }
+        page = nil
+        if Self.rows(of: text, columns: window.columns) >= window.rows - 1 {
+            waitingPage = text
+        } else {
+            output.write(text)
+        }
+    }
+
+    /// The text that waits for the pager, once.
+    func takePage() -> String? {
+        defer { waitingPage = nil }
+        return waitingPage
+    }
+
+    private static func rows(of text: String, columns: Int) -> Int {
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+        return lines.reduce(0) { sum, line in
+            // A line that is no longer than the window in bytes takes one row, whatever is in it.
+            if line.utf8.count <= columns { return sum + 1 }
+            let width = TerminalText.width(TerminalText.plain(String(line)))
+            return sum + max(1, (width + columns - 1) / max(columns, 1))
+        }
+    }
+}

@@ -1,0 +1,36 @@
+/// Where a session's text goes, and what the terminal there can do.
+public struct SessionOutput: Sendable {
+    /// Gets everything that is to be seen, in order.
+    public var write: @Sendable (String) -> Void
+    /// Ends a line that a script has left unfinished, so that what follows begins one.
+    public var finishLine: @Sendable () -> Void
+    /// What the session's thread prints from here on begins each line with this; nothing if empty.
+    public var label: @Sendable (String) -> Void
+    /// Draws lines in place of the last ones, below everything else; nil where nothing can be drawn in place.
+    public var footer: (@Sendable ([String]) -> Void)?
+    /// Leaves what was drawn in place on the screen.
+    public var keepFooter: @Sendable () -> Void
+    /// The window as it is now; nil where it does not change.
+    public var window: @Sendable () -> (columns: Int, rows: Int)?
+    /// Whether long texts can be left to a pager and entries to an editor.
+    public var hasPrograms: Bool
+
+    /// Makes an output.
+    public init(
+        write: @escaping @Sendable (String) -> Void,
+        finishLine: @escaping @Sendable () -> Void = {},
+        label: @escaping @Sendable (String) -> Void = { _ in },
+        footer: (@Sendable ([String]) -> Void)? = nil,
+        keepFooter: @escaping @Sendable () -> Void = {},
+        window: @escaping @Sendable () -> (columns: Int, rows: Int)? = { nil },
+        hasPrograms: Bool = false
+    ) {
+        self.write = write
+        self.finishLine = finishLine
+        self.label = label
+        self.footer = footer
+        self.keepFooter = keepFooter
+        self.window = window
+        self.hasPrograms = hasPrograms
+    }
+}

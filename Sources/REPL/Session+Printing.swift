@@ -1,0 +1,102 @@
+import LineEditing
+import LuaHost
+import ScriptHost
+
+extension Session {
+    /// Prints values in the mode of the session; all of them where they go to a file.
+    func print(_ values: [LuaValue], isGenerous: Bool = false) {
+        screen.beginPage()
+        guard mode == .table else { return printInMode(values) }
+        var isShortened = false
+        for value in values {
+            let printed = printer(isGenerous: isGenerous).print(value)
+            write(printed.text + "\n")
+            isShortened = isShortened || printed.isShortened && !printed.text.contains(".last")
+        }
+        if isShortened, !isGenerous {
+            write(style.paint(".last shows the rest", .dim) + "\n")
+        }
+    }
+
+    private func printInMode(_ values: [LuaValue]) {
+        do {
+            try stoppable { [self] in
+                for value in values {
+                    let writer = ModeWriter(
+                        mode, context, endOfLine: screen.file == nil ? "\n" : nil, write: write)
+                    // A function, a token, a store: no format has them.
+                    if try !writer.write(value) { write(printer().print(value).text + "\n") }
+                }
+            }
+        } catch {
+            fail(error)
+        }
+    }
+
+    /// A printer for the window; with everything for `.last`.
+    func printer(isGenerous: Bool = false) -> ValuePrinter {
+        let module = context.storeModule
+        var limits = PrintLimits(
+            rows: max(5, min(40, window.rows - 8)), columns: max(20, window.columns))
+        if isGenerous { limits = limits.generous() }
+        // In a file nothing has to fit.
+        if screen.file != nil { limits.columns = 1_000 }
+        var printer = ValuePrinter(
+            state: context.state, limits: limits, style: style,
+            describe: { StoreValues(module: module).describe($0, limits: $1) })
+        printer.place = { [functionInfo] function in
+            guard let info = try? functionInfo?.call([.function(function), "S"]).first?.table,
+                let source = info["short_src"].text, let line = info["linedefined"].integer
+            else { return nil }
+            return line > 0 ? "\(source):\(line)" : "built in"
+        }
+        return printer
+    }
+
+    /// The printer of errors.
+    var errorText: ErrorText {
+        ErrorText(
+            style: style, source: { [evaluator] in evaluator.source(named: $0) },
+            hint: { [self] in NameHints(self).hint(for: $0) },
+            print: { [self] in printer().print($0).text })
+    }
+
+    /// A report of the script host, with the excerpt of an entry where it names one.
+    func text(of report: ScriptReport) -> String {
+        guard !report.source.isEmpty else { return report.text }
+        var lines = [style.paint("error in \(report.source): \(report.message)", .error)]
+        if let excerpt = report.excerpt ?? errorText.excerpt(report.message) {
+            lines.append(excerpt)
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    func installInspect() {
+        context.module["inspect"] = .function(
+            context.state.makeFunction("inspect") { [weak self] call in
+                guard let self else { return .none }
+                var printer = self.printer()
+                printer.style = .plain
+                if let options = call[2].table {
+                    if let depth = options["depth"].integer {
+                        printer.limits.depth = Int(clamping: depth)
+                    }
+                    if let items = options["items"].integer {
+                        printer.limits.items = Int(clamping: items)
+                    }
+                    if let width = options["width"].integer {
+                        printer.limits.columns = Int(clamping: width)
+                    }
+                }
+                return call.answer(.text(printer.print(call[1]).text))
+            })
+    }
+
+    static func text(of duration: Duration) -> String {
+        let (seconds, attoseconds) = duration.components
+        let microseconds = Double(seconds) * 1e6 + Double(attoseconds) / 1e12
+        if microseconds < 1_000 { return "\(Int(microseconds)) µs" }
+        if microseconds < 1_000_000 { return "\(Double(Int(microseconds / 100)) / 10) ms" }
+        return "\(Double(Int(microseconds / 10_000)) / 100) s"
+    }
+}

@@ -1,0 +1,44 @@
+import LuaHost
+import ObjectStore
+import StoreBindings
+
+extension Session {
+    /// The store that commands and the prompt mean: the variable `store`, else the one opened last.
+    var store: StoreHandle? {
+        for value in [evaluator.local("store"), context.state.globals["store"]] {
+            if let value, case .store(let handle)? = context.storeModule.inspect(value),
+                !handle.store.isClosed
+            {
+                return handle
+            }
+        }
+        return context.storeModule.handles.last
+    }
+
+    /// The prompt: name, version, `write`, observers.
+    public var prompt: String {
+        let escape = "\u{1}"
+        func paint(_ text: String, _ role: Style.Role) -> String {
+            guard style.isColored else { return text }
+            let parts = style.paint("\u{2}", role).split(separator: "\u{2}")
+            guard parts.count == 2 else { return text }
+            return "\(escape)\(parts[0])\(escape)\(text)\(escape)\(parts[1])\(escape)"
+        }
+        guard let handle = store else { return paint("moonpool", .strong) + "> " }
+        var words = [
+            paint(Self.shortName(handle.name), .strong), paint("v\(handle.store.version)", .dim),
+        ]
+        if handle.store.isInWrite { words.append(paint("write", .error)) }
+        let observers = context.storeModule.activeTokens.count
+        if observers > 0 {
+            words.append(paint(ValueText.count(observers, "observer"), .type))
+        }
+        return words.joined(separator: " ") + "> "
+    }
+
+    private static func shortName(_ name: String) -> String {
+        var short = name.split(separator: "/").last.map(String.init) ?? name
+        if short.hasSuffix(".moonpool") { short.removeLast(".moonpool".count) }
+        return short.count > 24 ? short.prefix(23) + "…" : short
+    }
+}
