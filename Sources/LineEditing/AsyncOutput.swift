@@ -17,6 +17,7 @@ public final class AsyncOutput: Sendable {
         var endsInLine = true
         var labels = LineLabels()
         var footer: [String] = []
+        var tap: (@Sendable ([UInt8]) -> Void)?
     }
 
     let state = Mutex(State())
@@ -34,6 +35,11 @@ public final class AsyncOutput: Sendable {
         self.descriptor = descriptor
     }
 
+    /// An output that shows nothing, for programs that only listen to it.
+    public static func discarding() -> AsyncOutput? {
+        Descriptor.discarding().flatMap { AsyncOutput(descriptor: $0) }
+    }
+
     /// Prints bytes, above the line that is being typed if there is one.
     ///
     /// Any thread.
@@ -43,6 +49,7 @@ public final class AsyncOutput: Sendable {
         let mustWake = state.withLock { state in
             let text = state.labels.label(bytes, endsInLine: state.endsInLine)
             state.endsInLine = bytes.last == UInt8(ascii: "\n")
+            state.tap?(text)
             guard state.isEditing else {
                 // Inside the lock, or two threads' lines would mix and an editor could begin in between.
                 send(text, above: &state)
@@ -68,6 +75,13 @@ public final class AsyncOutput: Sendable {
     /// A line that was left unfinished under another label is ended first.
     public func setLabel(_ label: String) {
         state.withLock { $0.labels.set(Array(label.utf8)) }
+    }
+
+    /// Calls a function with all that is printed from here on, labels and all; nil ends that.
+    ///
+    /// Called on the threads that print, one at a time; it may not print.
+    public func setTap(_ tap: (@Sendable ([UInt8]) -> Void)?) {
+        state.withLock { $0.tap = tap }
     }
 
     /// Whether the last thing printed ended its line.

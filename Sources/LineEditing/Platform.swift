@@ -99,6 +99,12 @@ enum Descriptor {
         return copy < 0 ? nil : fdopen(copy, mode)
     }
 
+    /// A descriptor that takes everything and keeps nothing.
+    static func discarding() -> Int32? {
+        let file = open("/dev/null", O_WRONLY | O_CLOEXEC)
+        return file < 0 ? nil : file
+    }
+
     /// Both ends of a pipe that never blocks and is not inherited.
     static func pipe() -> (read: Int32, write: Int32)? {
         var ends: [Int32] = [-1, -1]

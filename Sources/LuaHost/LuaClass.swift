@@ -226,15 +226,18 @@ public func nearestName(to name: String, in candidates: [String]) -> String? {
     for candidate in candidates {
         let other = Array(candidate.lowercased().utf8)
         guard other.count <= 64 else { continue }
-        var row = Array(0...other.count)
+        var (before, row) = ([Int](), Array(0...other.count))
         for (i, letter) in letters.enumerated() {
-            var diagonal = row[0]
-            row[0] = i + 1
+            var next = [i + 1]
             for (j, b) in other.enumerated() {
-                let next = min(row[j] + 1, row[j + 1] + 1, diagonal + (letter == b ? 0 : 1))
-                diagonal = row[j + 1]
-                row[j + 1] = next
+                var steps = min(next[j] + 1, row[j + 1] + 1, row[j] + (letter == b ? 0 : 1))
+                // Two letters in the wrong order are one mistake.
+                if i > 0, j > 0, letter == other[j - 1], letters[i - 1] == b {
+                    steps = min(steps, before[j - 1] + 1)
+                }
+                next.append(steps)
             }
+            (before, row) = (row, next)
         }
         let distance = row[other.count]
         if distance <= max(1, letters.count / 3), distance < (best?.distance ?? .max) {

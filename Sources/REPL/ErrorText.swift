@@ -16,6 +16,7 @@ struct ErrorText {
 
     /// The whole report, without a line end.
     func text(of error: any Error) -> String {
+        if error is LuaInterrupted { return style.paint("interrupted", .error) }
         guard let error = error as? LuaError else { return style.paint("\(error)", .error) }
         if error.kind == .interrupted, error.limit == nil { return style.paint("interrupted", .error) + way(error) }
         var message = error.message

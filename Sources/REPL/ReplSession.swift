@@ -48,6 +48,11 @@ public enum ReplSession {
         }
         if canDraw { sessionOutput.footer = { output.setFooter($0) } }
         sessionOutput.keepFooter = { output.keepFooter() }
+        sessionOutput.tap = { tap in
+            StandardStreams.flush()
+            guard let tap else { return output.setTap(nil) }
+            output.setTap { tap(String(decoding: $0, as: UTF8.self)) }
+        }
         sessionOutput.window = { TerminalEnvironment.window }
         sessionOutput.hasPrograms = canDraw
         let shown = sessionOutput

@@ -35,6 +35,10 @@ public final class Session {
     let functionInfo: LuaFunction?
     /// The entries that went well, for `.save`.
     private(set) var script: [String] = []
+    /// Where what is typed and shown is written besides; nil while nothing is recorded.
+    private(set) var transcript: TranscriptRecorder?
+    /// The tutorial, while it is taken.
+    var tutorial: Tutorial?
     /// The newest entry that is no command, for `.edit`.
     private(set) var newestEntry = ""
 
@@ -69,6 +73,7 @@ public final class Session {
     /// Runs one whole entry: a command or Lua.
     public func run(_ entry: String) {
         if entry.allSatisfy(\.isWhitespace) { return }
+        if !entry.hasPrefix(".transcript") { transcript?.typed(entry) }
         let clock = ContinuousClock()
         let begin = clock.now
         if EntryText.isCommand(entry) {
@@ -81,6 +86,7 @@ public final class Session {
             screen.writeToScreen(
                 screenStyle.paint(Self.text(of: clock.now - begin), .dim) + "\n")
         }
+        advanceTutorial(after: entry)
         screen.endPage(window: window)
         modules.noteLoaded()
     }
@@ -139,6 +145,17 @@ public final class Session {
 
     /// Ends the session after this entry.
     func end() { wantsToEnd = true }
+
+    /// Records from here on into a file, or no more.
+    func record(to recorder: TranscriptRecorder?) {
+        transcript = recorder
+        guard let recorder else {
+            screen.didPage = { _ in }
+            return output.tap(nil)
+        }
+        output.tap { recorder.shown($0) }
+        screen.didPage = { recorder.shown($0) }
+    }
 
     /// What is left to do for the thread that has the terminal, once.
     func takeFollowUp() -> Mailbox.FollowUp {

@@ -168,14 +168,31 @@ import Testing
         let session = try TestSession()
         #expect(try session.run(".classes").hasPrefix("no classes yet"))
         _ = try session.run(Self.dogs)
+        let classes = try session.run(".classes").split(separator: "\n").map {
+            $0.split(separator: " ").map(String.init)
+        }
+        #expect(classes[0] == ["class", "objects", "bytes", "properties"])
+        #expect(classes[1][0...1] == ["Dog", "50"])
+        #expect(Int(classes[1][2].filter { $0 != "," }) ?? 0 > 400)
+        #expect(classes[2].suffix(2) == ["dogs,", "name"])
         #expect(
-            try session.run(".classes") == """
-                class   objects  properties
-                Dog          50  id, age, name, owner
-                Person        1  dogs, name
+            try session.run(".schema") == """
+                Dog (50 objects)
+                ├─ id     int primary
+                ├─ age    int?
+                ├─ name   string
+                └─ owner  Person  → Person
+                Person (1 object)
+                ├─ dogs  backlinks Dog.owner
+                └─ name  string
                 """)
+        #expect(try session.run(".schema --mermaid").hasPrefix("erDiagram"))
+        #expect(try session.run(".schema Dog --dot").hasPrefix("digraph"))
         #expect(
-            try session.run(".schema Dog") == """
+            try session.run(".schema --xml")
+                == ".schema takes --lua, --mermaid or --dot, not --xml")
+        #expect(
+            try session.run(".schema Dog --lua") == """
                 Dog = {
                   id    = "int primary",
                   age   = "int?",

@@ -30,6 +30,24 @@ extension MetaCommand {
                 "\(ValueText.count(session.script.count, "entry", "entries")) in \(path)\n")
         },
         MetaCommand(
+            "transcript", "[FILE]",
+            "Records what is typed and shown, for `moonpool transcript FILE`; without one, ends it.",
+            argument: .file
+        ) { session, path in
+            if let recorder = session.transcript {
+                session.record(to: nil)
+                let count = try recorder.end().get()
+                session.write(
+                    "\(ValueText.count(count, "entry", "entries")) in \(recorder.path)\n")
+            } else if path.isEmpty {
+                throw CommandError(".transcript takes the name of a file")
+            }
+            guard !path.isEmpty else { return }
+            let recorder = try TranscriptRecorder(path, columns: session.window.columns)
+            session.write("recording into \(recorder.path); .transcript ends it\n")
+            session.record(to: recorder)
+        },
+        MetaCommand(
             "edit", "", "Opens the last entry in your editor and runs what you make of it."
         ) { session, _ in
             guard session.output.hasPrograms else {

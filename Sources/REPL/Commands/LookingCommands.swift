@@ -1,33 +1,37 @@
 import LuaHost
 import ObjectStore
+import Reference
 import StoreBindings
 
 extension MetaCommand {
-    private static let noClasses =
+    fileprivate static let noClasses =
         "no classes yet; store:define { Dog = { name = \"string\" } } makes one\n"
 
     static let looking: [MetaCommand] = [
         MetaCommand(
-            "schema", "[class]", "The schema as Lua, of one class or of all.", argument: .className,
+            "schema", "[class] [--lua | --mermaid | --dot]",
+            "The classes as a tree, as Lua, or as a diagram in text.", argument: .schema,
             isPaged: true
-        ) { session, name in
-            let schema = try session.requireStore().store.schema
-            let classes = name.isEmpty ? schema.classes : [try schema.require(name)]
-            if classes.isEmpty { session.write(noClasses) }
-            for found in classes { session.writeSchema(found) }
-        },
+        ) { session, text in try session.writeSchema(text.split(separator: " ").map(String.init)) },
         MetaCommand(
-            "classes", "", "The classes, with how many objects each has.", isPaged: true
+            "classes", "", "The classes, with how many objects and bytes each has.", isPaged: true
         ) { session, _ in
-            let view = try session.requireStore().store.view
+            let store = try session.requireStore().store
+            let view = store.view
             guard !view.schema.classes.isEmpty else { return session.write(noClasses) }
+            // Inside a write the pages are those of before it, and say nothing about it.
+            let found = store.isInWrite ? [] : try store.statistics().classes
+            let bytes = Dictionary(
+                found.map { ($0.name, $0.bytes) }, uniquingKeysWith: { first, _ in first })
             let rows = view.schema.classes.map { found in
                 [
                     found.name, ValueText.count(view.table(found).count),
+                    bytes[found.name].map { ValueText.count($0) } ?? "-",
                     found.properties.map(\.name).joined(separator: ", "),
                 ]
             }
-            session.writeTable([["class", "objects", "properties"]] + rows, numeric: [1])
+            session.writeTable(
+                [["class", "objects", "bytes", "properties"]] + rows, numeric: [1, 2])
         },
         MetaCommand(
             "explain", "QUERY", "How a query is run, and what observing it costs.",
@@ -80,6 +84,42 @@ extension MetaCommand {
 }
 
 extension Session {
+    fileprivate func writeSchema(_ words: [String]) throws {
+        let store = try requireStore().store
+        let schema = store.schema
+        var format: SchemaFormat?
+        var classes = schema.classes
+        var name: String?
+        for word in words {
+            guard word.hasPrefix("-") else {
+                classes = [try schema.require(word)]
+                name = word
+                continue
+            }
+            let formats: [SchemaFormat] = [.lua, .mermaid, .dot]
+            guard let found = formats.first(where: { "--\($0.rawValue)" == word }) else {
+                throw CommandError(".schema takes --lua, --mermaid or --dot, not \(word)")
+            }
+            format = found
+        }
+        if classes.isEmpty { return write(MetaCommand.noClasses) }
+        switch format {
+        case .lua?: for found in classes { writeSchema(found) }
+        case let format?:
+            let document =
+                try name.map { try SchemaDocument(schema, className: $0) } ?? SchemaDocument(schema)
+            write(document.text(as: format))
+        case nil:
+            let view = store.view
+            let tree = SchemaTree(
+                schema: schema, style: style, count: { view.table($0).count })
+            // What is embedded is seen where it is held.
+            for found in classes where !found.isEmbedded || name != nil {
+                write(tree.lines(of: found).map { $0 + "\n" }.joined())
+            }
+        }
+    }
+
     /// A class as `define` takes it.
     func writeSchema(_ found: ClassSchema) {
         let names = found.properties.map { property in

@@ -4,7 +4,7 @@ struct MetaCommand: Sendable {
     enum Argument: Sendable {
         case none, className, help, file, onOff, expression, number
         case words([String])
-        case module
+        case module, schema
     }
 
     var name: String
@@ -33,7 +33,7 @@ struct MetaCommand: Sendable {
     }
 
     /// All commands, in the order of `.help`.
-    static let all: [MetaCommand] = general + looking + live + writing + results + files
+    static let all: [MetaCommand] = general + tutorial + looking + live + writing + results + files
 
     static func find(_ name: String) -> MetaCommand? { all.first { $0.name == name } }
 }

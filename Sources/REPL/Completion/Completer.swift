@@ -56,6 +56,9 @@ struct Completer {
                 MetaCommand.all.map(\.name) + documentation.map(\.name) + classNames
                     + documentation.flatMap { $0.members.map(\.name) })
         case .words(let words): return make(argument, words)
+        case .schema:
+            let word = argument.split(separator: " ", omittingEmptySubsequences: false).last
+            return make(String(word ?? ""), classNames + ["--lua", "--mermaid", "--dot"])
         case .module: return make(argument, session.modules.names)
         case .number: return make(argument, observerNames)
         case .some(.none), nil: return nil

@@ -10,6 +10,8 @@ final class ResultScreen {
     private(set) var file: String?
     /// Whether the file is for one entry only.
     private var isOnce = false
+    /// Gets a text that goes to the pager instead of the screen.
+    var didPage: (String) -> Void = { _ in }
     private var page: String?
     /// A text that is too long for the window, for the thread that edits lines.
     private(set) var waitingPage: String?
@@ -76,6 +78,7 @@ final class ResultScreen {
         page = nil
         if Self.rows(of: text, columns: window.columns) >= window.rows - 1 {
             waitingPage = text
+            didPage(text)
         } else {
             output.write(text)
         }

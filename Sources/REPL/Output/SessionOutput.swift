@@ -10,6 +10,8 @@ public struct SessionOutput: Sendable {
     public var footer: (@Sendable ([String]) -> Void)?
     /// Leaves what was drawn in place on the screen.
     public var keepFooter: @Sendable () -> Void
+    /// Hands all that is printed, by whomever, to a function as well; nil ends that.
+    public var tap: @Sendable ((@Sendable (String) -> Void)?) -> Void
     /// The window as it is now; nil where it does not change.
     public var window: @Sendable () -> (columns: Int, rows: Int)?
     /// Whether long texts can be left to a pager and entries to an editor.
@@ -22,6 +24,7 @@ public struct SessionOutput: Sendable {
         label: @escaping @Sendable (String) -> Void = { _ in },
         footer: (@Sendable ([String]) -> Void)? = nil,
         keepFooter: @escaping @Sendable () -> Void = {},
+        tap: @escaping @Sendable ((@Sendable (String) -> Void)?) -> Void = { _ in },
         window: @escaping @Sendable () -> (columns: Int, rows: Int)? = { nil },
         hasPrograms: Bool = false
     ) {
@@ -30,6 +33,7 @@ public struct SessionOutput: Sendable {
         self.label = label
         self.footer = footer
         self.keepFooter = keepFooter
+        self.tap = tap
         self.window = window
         self.hasPrograms = hasPrograms
     }

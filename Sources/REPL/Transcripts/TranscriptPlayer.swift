@@ -1,0 +1,148 @@
+import EventLoops
+import LineEditing
+import LuaHost
+import ScriptHost
+import Synchronization
+
+/// Runs recorded sessions again and compares what they show.
+///
+/// Each runs in a script of its own on a new store in memory called `store`, without the user's start-up file.
+public final class TranscriptPlayer {
+    /// A step that has shown something else.
+    public struct Difference: Sendable {
+        /// Where the entry stands in the file.
+        public let line: Int
+        /// Entry, expected and shown text, ready to be printed.
+        public let text: String
+    }
+
+    /// What came of a session.
+    public struct Outcome: Sendable {
+        /// How many entries were run.
+        public var steps = 0
+        /// The steps that went differently.
+        public var differences: [Difference] = []
+    }
+
+    private final class Shown: Sendable {
+        let text = Mutex("")
+        func add(_ bytes: [UInt8]) {
+            text.withLock { $0 += String(decoding: bytes, as: UTF8.self) }
+        }
+
+        /// The lines so far.
+        var lines: [String] {
+            var lines = text.withLock {
+                $0.split(separator: "\n", omittingEmptySubsequences: false)
+                    .map(TranscriptText.trimmed)
+            }
+            while lines.last == "" { lines.removeLast() }
+            return lines
+        }
+    }
+
+    private let output: AsyncOutput
+    private let shown = Shown()
+    private let patience: Duration
+
+    /// Takes over the C library's standard streams, for good: one player per process.
+    ///
+    /// `patience` is how long observers and timers are waited for, whose output the recording has. Nil when the
+    /// system has no file descriptors left.
+    public init?(patience: Duration = .seconds(10)) {
+        guard let output = AsyncOutput.discarding() else { return nil }
+        self.output = output
+        self.patience = patience
+        StandardStreams.redirect(to: output)
+        output.setTap { [shown] in shown.add($0) }
+    }
+
+    /// Runs a session; on a thread that is no script's.
+    ///
+    /// Throws what the system refuses: threads, file descriptors.
+    public func play(_ text: String) throws -> Outcome {
+        let transcript = TranscriptText(text)
+        let mailbox = Mailbox(waking: output.pipe)
+        let write: @Sendable (String) -> Void = { [output] text in
+            StandardStreams.flush()
+            output.write(text)
+        }
+        let configuration = ScriptConfiguration(
+            name: "repl", usesEnvironment: false, isInteractive: true,
+            report: { write(mailbox.session?.value.text(of: $0) ?? $0.text) })
+        let columns = transcript.columns
+        var sessionOutput = SessionOutput(write: write)
+        sessionOutput.label = { [output] label in
+            StandardStreams.flush()
+            output.setLabel(label)
+        }
+        let shownOutput = sessionOutput
+        let script = try Script(configuration) { context in
+            let session = Session(
+                context, style: .plain, window: (columns, 24), output: shownOutput)
+            session.start(ReplOptions(skipsInitFile: true))
+            mailbox.begin(LoopBound(session, on: context.loop))
+            mailbox.idle(prompt: session.prompt, wantsToEnd: false)
+            return 0
+        }
+        script.whenEnded { mailbox.ended(status: $0) }
+        defer {
+            script.finish()
+            _ = script.wait()
+        }
+        var outcome = Outcome()
+        wait { mailbox.isIdle }
+        for step in transcript.steps where mailbox.status == nil {
+            outcome.steps += 1
+            if let difference = run(step, script, mailbox) {
+                outcome.differences.append(difference)
+            }
+        }
+        return outcome
+    }
+
+    private func run(_ step: TranscriptText.Step, _ script: Script, _ mailbox: Mailbox)
+        -> Difference?
+    {
+        shown.text.withLock { $0 = "" }
+        mailbox.busy()
+        let seen = PromptText()
+        script.post { _ in
+            guard let session = mailbox.session?.value else { return }
+            seen.set(session.prompt)
+            session.run(step.entry)
+            StandardStreams.flush()
+            mailbox.idle(prompt: session.prompt, wantsToEnd: session.wantsToEnd)
+        }
+        // An entry has as long as it takes; Ctrl-C ends the program.
+        while !mailbox.isIdle, mailbox.status == nil { _ = output.waitForEvent(milliseconds: 50) }
+        wait { [shown] in TranscriptText.matches(step.expected, shown.lines) }
+        let lines = shown.lines
+        var problems: [String] = []
+        if !TranscriptText.matches(step.expected, lines) {
+            problems += ["expected:"] + step.expected.map { "    \($0)" }
+            problems += ["shown:"] + lines.map { "    \($0)" }
+        }
+        let expectsPrompt = step.prompt.contains(" v")
+        if expectsPrompt, seen.text != step.prompt + "> " {
+            problems += ["prompt expected: \(step.prompt)>", "prompt shown: \(seen.text)"]
+        }
+        guard !problems.isEmpty else { return nil }
+        let text = ([TranscriptText.text(ofEntry: step.entry)] + problems.map { $0 + "\n" })
+        return Difference(line: step.line, text: text.joined())
+    }
+
+    private final class PromptText: Sendable {
+        private let value = Mutex("")
+        var text: String { value.withLock { $0 } }
+        func set(_ text: String) { value.withLock { $0 = text } }
+    }
+
+    /// Waits for what observers and timers have still to show.
+    private func wait(until condition: () -> Bool) {
+        let deadline = ContinuousClock.now + patience
+        while !condition(), ContinuousClock.now < deadline {
+            _ = output.waitForEvent(milliseconds: 5)
+        }
+    }
+}

@@ -1,0 +1,151 @@
+/// A recorded session as text: entries behind prompts, and below each what it has shown.
+///
+///     moonpool> dogs = store:objects "Dog"
+///     moonpool> for i = 1, 2 do
+///            >> print(i) end
+///     1
+///     2
+///
+/// The prompt may be any that the program shows, such as `zoo v4 1 observer>`; with a version in it, it is compared as
+/// well. In what was shown, `…` stands for any text in a line, and a line `...` for any lines.
+struct TranscriptText {
+    /// An entry and what it is expected to show.
+    struct Step: Equatable {
+        var entry: String
+        /// The prompt in front of it, without its `>`.
+        var prompt: String
+        var expected: [String]
+        /// Where it stands in the file, from 1 on.
+        var line: Int
+    }
+
+    var steps: [Step] = []
+    /// The width of the window that it was recorded in.
+    var columns = 80
+
+    /// The prompt of recorded entries: the same whatever the store is called.
+    static let prompt = "moonpool> "
+    static let continuation = "       >> "
+
+    /// The first line of a recorded file.
+    static func header(columns: Int) -> String {
+        "-- A session of moonpool in \(columns) columns; `moonpool transcript FILE` runs it again.\n"
+    }
+
+    /// An entry as it is recorded.
+    static func text(ofEntry entry: String) -> String {
+        let lines = entry.split(separator: "\n", omittingEmptySubsequences: false)
+        return lines.enumerated().map { (index, line) in
+            "\(index == 0 ? prompt : continuation)\(line)\n"
+        }.joined()
+    }
+
+    /// A line of output as it is recorded: never one that reads as a prompt.
+    static func text(ofShown line: some StringProtocol) -> String {
+        promptEnd(line) == nil && continuationEnd(line) == nil && !line.hasPrefix("\\")
+            ? String(line) : "\\\(line)"
+    }
+
+    /// Reads a recorded session.
+    init(_ text: String) {
+        var isInEntry = false
+        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false)
+            .enumerated()
+        {
+            if let end = Self.promptEnd(line) {
+                steps.append(
+                    Step(
+                        entry: String(line[end.entry...]), prompt: String(line[..<end.prompt]),
+                        expected: [], line: index + 1))
+                isInEntry = true
+            } else if isInEntry, let end = Self.continuationEnd(line) {
+                steps[steps.count - 1].entry += "\n" + line[end...]
+            } else if !steps.isEmpty {
+                isInEntry = false
+                let shown = line.hasPrefix("\\") ? line.dropFirst() : line
+                steps[steps.count - 1].expected.append(Self.trimmed(shown))
+            } else if line.hasPrefix("-- "), line.contains("moonpool transcript"),
+                let width = line.split(separator: " ").compactMap({ Int($0) }).first
+            {
+                columns = min(max(width, 20), 1_000)
+            }
+        }
+        for index in steps.indices {
+            while steps[index].expected.last == "" { steps[index].expected.removeLast() }
+        }
+    }
+
+    /// Where a prompt ends, and where the entry behind it begins.
+    private static func promptEnd<Line: StringProtocol>(_ line: Line) -> (
+        prompt: Line.Index, entry: Line.Index
+    )? {
+        guard let sign = line.firstIndex(of: ">"), sign > line.startIndex else { return nil }
+        let words = line[..<sign].split(separator: " ", omittingEmptySubsequences: false)
+        guard let name = words.first, !name.isEmpty, !name.contains("=") else { return nil }
+        var rest = words.dropFirst()
+        if let version = rest.first, version.first == "v", Int(version.dropFirst()) != nil {
+            rest.removeFirst()
+        } else if name != "moonpool" {
+            return nil
+        }
+        if rest.first == "write" { rest.removeFirst() }
+        if let number = rest.first, Int(number) != nil,
+            rest.dropFirst().first?.hasPrefix("observer") == true
+        {
+            rest.removeFirst(2)
+        }
+        let next = line.index(after: sign)
+        guard rest.isEmpty, next == line.endIndex || line[next] == " " else { return nil }
+        return (sign, next == line.endIndex ? next : line.index(after: next))
+    }
+
+    private static func continuationEnd<Line: StringProtocol>(_ line: Line) -> Line.Index? {
+        guard let start = line.firstIndex(where: { $0 != " " }), line[start...].hasPrefix(">>")
+        else { return nil }
+        let end = line.index(start, offsetBy: 2)
+        return end == line.endIndex ? end : line[end] == " " ? line.index(after: end) : nil
+    }
+
+    static func trimmed(_ line: some StringProtocol) -> String {
+        var line = String(line)
+        while line.last == " " || line.last == "\r" || line.last == "\t" { line.removeLast() }
+        return line
+    }
+
+    // MARK: - Comparing
+
+    /// Whether what was shown is what was expected.
+    static func matches(_ expected: [String], _ shown: [String]) -> Bool {
+        matches(expected[...], shown[...])
+    }
+
+    private static func matches(_ expected: ArraySlice<String>, _ shown: ArraySlice<String>) -> Bool
+    {
+        var (expected, shown) = (expected, shown)
+        while let line = expected.popFirst() {
+            if line == "..." {
+                if expected.isEmpty { return true }
+                return (shown.startIndex...shown.endIndex).contains {
+                    matches(expected, shown[$0...])
+                }
+            }
+            guard let next = shown.popFirst(), matches(line: line, next) else { return false }
+        }
+        return shown.isEmpty
+    }
+
+    /// Whether a line is the expected one, in which `…` stands for any text.
+    static func matches(line expected: String, _ shown: String) -> Bool {
+        let parts = expected.split(separator: "…", omittingEmptySubsequences: false)
+        guard let first = parts.first, let last = parts.last, parts.count > 1 else {
+            return expected == shown
+        }
+        guard shown.hasPrefix(first) else { return false }
+        var rest = shown.dropFirst(first.count)
+        for part in parts.dropFirst().dropLast() where !part.isEmpty {
+            guard let found = rest.firstRange(of: part) else { return false }
+            rest = rest[found.upperBound...]
+        }
+        return rest.hasSuffix(last)
+    }
+}

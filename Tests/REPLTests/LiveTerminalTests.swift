@@ -1,0 +1,154 @@
+import Foundation
+import TestSupport
+import Testing
+
+private typealias Key = PseudoTerminal.Key
+
+/// What goes on beside the typed line: observers that print, tables that are drawn again, other programs.
+@Suite(.serialized) struct LiveTerminalTests {
+    private static let kennel =
+        "store:define { Dog = { id = 'int primary', name = 'string' } } "
+        + "function add(i) store:write(function() store:create('Dog', { id = i, name = 'd' .. i }) end) end"
+
+    @Test func `what observers and timers print bears their names`() throws {
+        let session = try TerminalSession(columns: 90)
+        defer { session.remove() }
+        try session.run(Self.kennel)
+        try session.run(
+            "one = store:objects('Dog'):observe(function(c) print(c.type) end, { name = 'kennel' })"
+        )
+        try session.run("two = store:objects('Dog'):observe(function(c) io.write('a\\nb') end)")
+        session.terminal.type("half a line")
+        try session.terminal.wait(for: "the first calls") { screen in
+            screen.lines.contains("[kennel] initial") && screen.lines.contains("[observer 2] a")
+                && screen.lines.contains("[observer 2] b")
+                && screen.lines.last?.hasSuffix("half a line") == true
+        }
+        session.terminal.type(Key.interrupt)
+        try session.run("add(1)")
+        try session.terminal.wait(for: "the update") { $0.lines.contains("[kennel] update") }
+        try session.run("print('mine')")
+        #expect(session.terminal.screen.lines.contains("mine"))
+        try session.run("timer = moonpool.after(0, function() print('rang') end)")
+        try session.terminal.wait(for: "the timer") {
+            $0.lines.contains { $0.hasPrefix("[timer entry ") && $0.hasSuffix("] rang") }
+        }
+        #expect(try session.end() == 0)
+    }
+
+    @Test func `an error in a timer is shown above the typed line`() throws {
+        let session = try TerminalSession(columns: 90)
+        defer { session.remove() }
+        try session.run("moonpool.after(0.05, function() error('boom') end)")
+        session.terminal.type("half")
+        try session.terminal.wait(for: "the error") { screen in
+            screen.text.contains("error in timer (entry 1:1): entry 1:1: boom")
+                && screen.lines.last?.hasSuffix("> half") == true
+        }
+        session.terminal.type(Key.interrupt)
+        #expect(try session.run("1 + 1").suffix(2).first == "2")
+        #expect(try session.end() == 0)
+    }
+
+    @Test func `a watched query is drawn again in place until Ctrl-C`() throws {
+        let session = try TerminalSession(columns: 70)
+        defer { session.remove() }
+        try session.run(Self.kennel)
+        try session.run("n = 0 token = store:observe(function() print('commit') end)")
+        try session.run(
+            "timer = moonpool.every(0.05, function() if n < 5 then n = n + 1 add(n) end end)")
+        session.terminal.type(".watch store:objects 'Dog'\r")
+        try session.terminal.wait(for: "all five") { screen in
+            screen.lines.last == "5 Dog" && screen.lines.contains { $0.hasSuffix("d5") }
+        }
+        let lines = session.terminal.screen.lines
+        #expect(lines.filter { $0.contains("Ctrl-C ends") }.count == 1, "\(lines)")
+        #expect(lines.contains("[observer 1] commit"), "\(lines)")
+        session.terminal.type(Key.interrupt)
+        try session.prompt()
+        #expect(session.terminal.screen.lines.contains("5 Dog"))
+        #expect(try session.run("1 + 1").suffix(2).first == "2")
+        session.terminal.type(".observers live\r")
+        try session.terminal.wait(forText: "the store")
+        session.terminal.type(Key.interrupt)
+        try session.prompt()
+        #expect(try session.run(".watch nothing.x").joined().contains("attempt to index"))
+        #expect(try session.end() == 0)
+    }
+
+    @Test func `a long answer goes to the pager, a short one does not`() throws {
+        let session = try TerminalSession(
+            environment: ["PAGER": "echo paged; cat >/dev/null; echo"])
+        defer { session.remove() }
+        session.terminal.type(".help\r")
+        try session.terminal.wait(for: "the pager") { $0.lines.contains("paged") }
+        try session.prompt()
+        #expect(try !session.run(".help watch").suffix(3).contains("paged"))
+        #expect(try session.end() == 0)
+        let without = try TerminalSession(environment: ["PAGER": "no-such-program"])
+        defer { without.remove() }
+        without.terminal.type(".help\r")
+        try without.terminal.wait(forText: "The module is moonpool")
+        #expect(try without.end() == 0)
+    }
+
+    @Test func `an entry is edited in the editor and run`() throws {
+        let session = try TerminalSession(
+            columns: 90, environment: ["EDITOR": "sed -i s/6/7/"])
+        defer { session.remove() }
+        try session.run("answer = 6")
+        session.terminal.type(".edit\r")
+        try session.terminal.wait(forText: "  answer = 7")
+        #expect(try session.run("answer").suffix(2).first == "7")
+        session.terminal.type(Key.up + Key.up)
+        try session.terminal.wait(for: "the edited entry") {
+            $0.lines.last?.hasSuffix("> answer = 7") == true
+        }
+        session.terminal.type(Key.interrupt)
+        #expect(try session.end() == 0)
+        let failing = try TerminalSession(environment: ["EDITOR": "false"])
+        defer { failing.remove() }
+        failing.terminal.type(".edit\r")
+        try failing.terminal.wait(forText: "'false' ended with code 1; nothing was run")
+        #expect(try failing.end() == 0)
+    }
+
+    @Test func `a recorded session runs again and tells differences`() throws {
+        let session = try TerminalSession(columns: 90)
+        defer { session.remove() }
+        let file = session.folder.path + "/session.txt"
+        try session.run(".transcript \(file)")
+        try session.run(Self.kennel)
+        try session.run(
+            "token = store:objects('Dog'):observe(function(c) print(c.type, #c.insertions) end, { name = 'k' })"
+        )
+        try session.terminal.wait(forText: "[k] initial")
+        try session.run("add(1)")
+        try session.terminal.wait(forText: "[k] update")
+        session.terminal.type("for i = 1, 2 do\rprint('moonpool> ' .. i)\rend\r")
+        try session.terminal.wait(forText: "moonpool> 2")
+        try session.run("nothing.x")
+        try session.run("store:objects 'Dog'")
+        try session.run(".transcript")
+        #expect(session.terminal.screen.lines.contains("6 entries in \(file)"))
+        #expect(try session.end() == 0)
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+        #expect(text.contains("moonpool> for i = 1, 2 do\n       >> print("))
+        #expect(text.contains("\n\\moonpool> 1\n"))
+        let again = try PseudoTerminal(columns: 100, rows: 30)
+        let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+            .appending(path: "moonpool").path
+        try again.start(program, ["transcript", file], environment: ["PATH": "/usr/bin:/bin"])
+        #expect(try again.exitCode() == 0)
+        #expect(
+            again.screen.text.contains("6 entries, 0 shown differently"), "\(again.screen.text)")
+        try text.replacing("  d1", with: "  d2")
+            .write(toFile: file, atomically: true, encoding: .utf8)
+        let changed = try PseudoTerminal(columns: 100, rows: 40)
+        try changed.start(
+            program, ["transcript", "--patience", "0.1", file], environment: [:])
+        #expect(try changed.exitCode() == 1)
+        #expect(changed.screen.text.contains("6 entries, 1 shown differently"))
+        #expect(changed.screen.text.contains("expected:"))
+    }
+}
