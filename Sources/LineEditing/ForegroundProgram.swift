@@ -24,7 +24,8 @@ public enum ForegroundProgram {
         let pager = environment("PAGER") ?? "less"
         guard !pager.isEmpty, let file = TemporaryFile(text, suffix: "") else { return false }
         // 127 is the shell's word for a program that is not there.
-        return run("LESS=${LESS-FRX}; export LESS; \(pager) < \"$0\"", file, output) != 127
+        let command = "LESS=${LESS-FRX}; export LESS; { \(pager)\n} < \"$0\""
+        return run(command, file, output) != 127
     }
 
     /// Lets the user edit a text: `VISUAL`, `EDITOR`, else `vi`.
