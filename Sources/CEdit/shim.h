@@ -36,6 +36,18 @@ static inline int shim_add_completion(EditLine *e, shim_edit_function f) {
 static inline int shim_add_paste(EditLine *e, shim_edit_function f) {
     return el_wset(e, EL_ADDFN, L"moonpool-paste", L"Insert pasted text as it is", f);
 }
+static inline int shim_add_up(EditLine *e, shim_edit_function f) {
+    return el_wset(e, EL_ADDFN, L"moonpool-up", L"Move to the line above, or to the entry before", f);
+}
+static inline int shim_add_down(EditLine *e, shim_edit_function f) {
+    return el_wset(e, EL_ADDFN, L"moonpool-down", L"Move to the line below, or to the entry after", f);
+}
+static inline int shim_add_line_break(EditLine *e, shim_edit_function f) {
+    return el_wset(e, EL_ADDFN, L"moonpool-line-break", L"Begin a new line in the entry", f);
+}
+static inline int shim_add_initial(EditLine *e, shim_edit_function f) {
+    return el_wset(e, EL_ADDFN, L"moonpool-initial", L"Insert the text that a line begins with", f);
+}
 /* While a line is edited the terminal sends no signals: Ctrl-C, Ctrl-Z and Ctrl-\ come as characters. */
 static inline int shim_disable_terminal_signals(EditLine *e) {
     return el_wset(e, EL_SETTY, L"-d", L"-isig", NULL);

@@ -10,7 +10,24 @@ extension LineEditor {
         _ = shim_add_paste(editor) { editor, _ in
             editor.flatMap(LineEditor.of)?.paste() ?? UInt8(CC_ERROR)
         }
+        _ = shim_add_up(editor) { editor, _ in
+            editor.flatMap(LineEditor.of)?.moveUp() ?? UInt8(CC_ERROR)
+        }
+        _ = shim_add_down(editor) { editor, _ in
+            editor.flatMap(LineEditor.of)?.moveDown() ?? UInt8(CC_ERROR)
+        }
+        _ = shim_add_line_break(editor) { editor, _ in
+            editor.flatMap(LineEditor.of)?.breakLine() ?? UInt8(CC_ERROR)
+        }
+        _ = shim_add_initial(editor) { editor, _ in
+            editor.flatMap(LineEditor.of)?.insertInitial() ?? UInt8(CC_ERROR)
+        }
         for (key, command) in [
+            ("\\e[A", "moonpool-up"), ("\\eOA", "moonpool-up"), ("^P", "moonpool-up"),
+            ("\\e[B", "moonpool-down"), ("\\eOB", "moonpool-down"), ("^N", "moonpool-down"),
+            ("\\e^M", "moonpool-line-break"), ("\\e^J", "moonpool-line-break"),
+            (Self.historyKeys.up, "ed-prev-history"), (Self.historyKeys.down, "ed-next-history"),
+            (Self.initialKey, "moonpool-initial"),
             ("\\t", "moonpool-complete"),
             ("\\e[200~", "moonpool-paste"),
             ("^R", "em-inc-search-prev"),
@@ -69,7 +86,7 @@ extension LineEditor {
         return UInt8(CC_REFRESH)
     }
 
-    private func insert(_ text: String) {
+    func insert(_ text: String) {
         if text.isEmpty { return }
         _ = withWide(text) { el_winsertstr(editor, $0) }
     }

@@ -20,6 +20,8 @@ import CEdit
 public enum LineInput: Equatable, Sendable {
     /// A line, without its end; a recalled or pasted one may have several.
     case line(String)
+    /// The arrow up in the first line of what is typed, where the caller has asked for it: the lines before are wanted back.
+    case takenBack(String)
     /// Ctrl-C: what was typed is thrown away.
     case interrupted
     /// Ctrl-D on an empty line, or the terminal is gone.
@@ -38,6 +40,11 @@ public final class LineEditor {
     var windowSize: (columns: Int, rows: Int)
     var wasInterrupted = false
     var wasStopped = false
+    var wasTakenBack = false
+    var canTakeBack = false
+    var initial = (before: "", after: "")
+    /// How often something was printed above the typed line.
+    public private(set) var interjections = 0
 
     /// The entries that can be recalled.
     public let history: EditHistory
@@ -103,8 +110,17 @@ public final class LineEditor {
     /// Shows the prompt and reads one line.
     ///
     /// Blocks; what other threads print meanwhile goes above the line.
-    public func readLine(prompt: String) -> LineInput {
+    ///
+    /// With `initial` there is a text to begin with, and the cursor in it. With `canTakeBack` the arrow up in its first
+    /// line ends the reading.
+    public func readLine(
+        prompt: String, initial: (before: String, after: String) = ("", ""),
+        canTakeBack: Bool = false
+    ) -> LineInput {
         setPrompt(prompt)
+        self.initial = initial
+        self.canTakeBack = canTakeBack
+        wasTakenBack = false
         wasInterrupted = false
         wasStopped = false
         noticeWindowSize()
@@ -114,6 +130,7 @@ public final class LineEditor {
         // Before the prompt: libedit would do it only when it reads, and what is typed until then would be echoed.
         shim_prepare_terminal(editor, 1)
         write("\u{1B}[?2004h")
+        if !initial.before.isEmpty || !initial.after.isEmpty { _ = push(Self.initialKey) }
         var count: Int32 = 0
         let line = el_wgets(editor, &count)
         write("\u{1B}[?2004l")
@@ -123,6 +140,12 @@ public final class LineEditor {
             write("^C\r\n")
             el_reset(editor)
             return .interrupted
+        }
+        if wasTakenBack {
+            let text = typed
+            eraseLine()
+            el_reset(editor)
+            return .takenBack(text.before + text.after)
         }
         guard !wasStopped, let line, count > 0 else {
             write("\r\n")
@@ -186,10 +209,25 @@ public final class LineEditor {
 
     /// Erases prompt and line, prints, and lets libedit draw both again.
     func interject(_ bytes: [UInt8]) {
+        interjections += 1
         eraseLine()
         // Raw mode leaves output processing on, so a line feed still returns the carriage.
         bytes.withUnsafeBytes { Descriptor.write(descriptor, $0) }
         shim_refresh(editor)
+    }
+
+    /// How many rows of the window a prompt and the line behind it take.
+    public func rows(prompt: String, line: String) -> Int {
+        var layout = TypedLineLayout(columns: windowSize.columns)
+        layout.add(prompt: prompt, escape: Self.promptEscape)
+        layout.add(text: line.unicodeScalars)
+        return layout.row + 1
+    }
+
+    /// Erases so many rows above the cursor, which is at the beginning of one.
+    public func eraseRows(_ count: Int) {
+        let count = min(count, max(windowSize.rows - 1, 0))
+        if count > 0 { write("\u{1B}[\(count)A\r\u{1B}[J") }
     }
 
     /// Erases prompt and line and leaves the cursor where the prompt began.

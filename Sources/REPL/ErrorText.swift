@@ -18,7 +18,9 @@ struct ErrorText {
     func text(of error: any Error) -> String {
         if error is LuaInterrupted { return style.paint("interrupted", .error) }
         guard let error = error as? LuaError else { return style.paint("\(error)", .error) }
-        if error.kind == .interrupted, error.limit == nil { return style.paint("interrupted", .error) + way(error) }
+        if error.kind == .interrupted, error.limit == nil {
+            return style.paint("interrupted", .error) + way(error)
+        }
         var message = error.message
         if case .table = error.value, message.hasPrefix("(error object") {
             message = "error: " + print(error.value)

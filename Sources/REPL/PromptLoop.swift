@@ -88,15 +88,30 @@ final class PromptLoop {
     /// The next whole entry; nil at the end.
     private func readEntry() -> String? {
         unfinished = ""
+        // The rows of the finished lines of the entry, while nothing was printed between them.
+        var rows = 0
+        var interjections = editor?.interjections
+        var initial = (before: "", after: "")
         while mailbox.status == nil {
             let prompt = unfinished.isEmpty ? mailbox.prompt : continuation
-            switch read(prompt) {
+            let input = read(prompt, initial)
+            initial = ("", "")
+            switch input {
             case .line(let text):
                 let entry = unfinished.isEmpty ? text : unfinished + "\n" + text
                 guard compiler.status(of: entry) == .incomplete else { return entry }
                 unfinished = entry
+                rows += editor?.rows(prompt: prompt, line: text) ?? 0
+            case .takenBack(let text):
+                initial = (unfinished, "\n" + text)
+                unfinished = ""
+                if interjections == editor?.interjections { editor?.eraseRows(rows) }
+                interjections = editor?.interjections
+                rows = 0
             case .interrupted:
                 unfinished = ""
+                rows = 0
+                interjections = editor?.interjections
                 stopWhatHangs()
             case .endOfInput:
                 if unfinished.isEmpty || editor == nil { return nil }
@@ -128,8 +143,11 @@ final class PromptLoop {
     private lazy var plainReader = PlainLineReader()
 
     /// A terminal that cannot move its cursor gets a prompt and no editing.
-    private func read(_ prompt: String) -> LineInput {
-        if let editor { return editor.readLine(prompt: prompt) }
+    private func read(_ prompt: String, _ initial: (before: String, after: String)) -> LineInput {
+        if let editor {
+            return editor.readLine(
+                prompt: prompt, initial: initial, canTakeBack: !unfinished.isEmpty)
+        }
         output.finishLine()
         output.write(visible(prompt))
         guard let bytes = plainReader.readLine() else { return .endOfInput }

@@ -115,6 +115,7 @@ final class ResultsHandle {
         LuaMethod("explain", "() → string", "How the query is run, and what observing it costs.") {
             results, call in call.answer(.text(try results.results.explain()))
         },
+        HistogramTable.method,
         LuaMethod("freeze", "() → Results", "The results as they are now, for ever.") {
             results, call in
             if results.frozen != nil { return call.answerArgument(1) }

@@ -209,4 +209,25 @@ private typealias Key = PseudoTerminal.Key
         #expect(try session.answer("\r", number: 1) == .line("half"))
         try session.end()
     }
+
+    @Test func `the arrows move between the lines of an entry, then between entries`() throws {
+        let session = try EditingSession()
+        _ = try session.answer("first\r", number: 1)
+        _ = try session.answer(Key.paste("do\n  long line\nend") + Key.enter, number: 2)
+        session.terminal.type(Key.up)
+        try session.terminal.wait(forText: "> do\n  long line\nend")
+        // From the end of `end` up to behind `  l`, and from there to the end of `do`.
+        session.terminal.type(Key.up + "-" + Key.up + "+" + Key.down + Key.down + "!")
+        #expect(
+            try session.answer(Key.enter, number: 3) == .line("do+\n  l-ong line\nend!"))
+        session.terminal.type(Key.up + Key.up + Key.up)
+        try session.terminal.wait(for: "the first line's cursor") { $0.column == 5 }
+        session.terminal.type(Key.up + Key.up + Key.up + Key.up)
+        try session.terminal.wait(for: "the oldest entry") { $0.lines.last == "> first" }
+        session.terminal.type(Key.down)
+        try session.terminal.wait(for: "the one after it") { $0.lines.last == "end" }
+        session.terminal.type(Key.interrupt)
+        #expect(try session.answer("a\u{1B}\rb" + Key.enter, number: 5) == .line("a\nb"))
+        try session.end()
+    }
 }

@@ -99,7 +99,7 @@ private typealias Key = PseudoTerminal.Key
         try session.run("answer = 6")
         session.terminal.type(".edit\r")
         try session.terminal.wait(forText: "  answer = 7")
-        #expect(try session.run("answer").suffix(2).first == "7")
+        #expect(try session.run("answer * 100").suffix(2).first == "700")
         session.terminal.type(Key.up + Key.up)
         try session.terminal.wait(for: "the edited entry") {
             $0.lines.last?.hasSuffix("> answer = 7") == true

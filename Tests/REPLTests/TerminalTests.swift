@@ -211,4 +211,69 @@ final class TerminalSession {
         session.terminal.type(Key.end)
         #expect(try session.terminal.exitCode() == 0)
     }
+
+    @Test func `the arrow up takes typed lines back, and the entry is one item of the history`()
+        throws
+    {
+        let session = try TerminalSession()
+        defer { session.remove() }
+        for line in ["for i = 1, 2 do", "print(i + 10)"] {
+            session.terminal.type(line + "\r")
+            try session.terminal.wait(for: "the continuation") {
+                $0.lines.last?.hasSuffix(">>") == true
+            }
+        }
+        session.terminal.type("end" + Key.up)
+        try session.terminal.wait(for: "the entry in one piece") { screen in
+            screen.lines.suffix(3) == ["store v2> for i = 1, 2 do", "print(i + 10)", "end"]
+        }
+        session.terminal.type(Key.backspace + Key.backspace + Key.backspace + "20)" + Key.enter)
+        try session.terminal.wait(for: "what it prints") { $0.lines.contains("22") }
+        #expect(!session.terminal.screen.lines.contains("11"))
+        try session.prompt()
+        session.terminal.type(Key.up)
+        try session.terminal.wait(for: "the entry again") {
+            $0.lines.suffix(3) == ["store v2> for i = 1, 2 do", "print(i + 20)", "end"]
+        }
+        session.terminal.type(Key.interrupt)
+        #expect(try session.end() == 0)
+    }
+
+    @Test func `--read-only opens stores without the right to change them`() throws {
+        let first = try TerminalSession()
+        defer { first.remove() }
+        let path = first.folder.path + "/zoo.moonpool"
+        try first.run(
+            "zoo = moonpool.open { path = '\(path)', schema = { Dog = { name = 'string' } } }")
+        #expect(try first.end() == 0)
+        let second = try TerminalSession(["--read-only", path], folder: first.folder)
+        try second.run("store.is_read_only, #store:objects 'Dog'")
+        #expect(second.terminal.screen.lines.suffix(3).prefix(2) == ["true", "0"])
+        try second.run("store:write(function() end)")
+        #expect(second.terminal.screen.text.contains("read"))
+        #expect(try second.end() == 0)
+    }
+
+    @Test func `code in a C function is told of, and the third Ctrl-C ends the process`() throws {
+        let session = try TerminalSession()
+        defer { session.remove() }
+        session.terminal.type("string.find(('a'):rep(1e5), '.-.-.-.-b$')\r")
+        try session.terminal.wait(for: "the entry") {
+            $0.lines.last?.isEmpty != false || $0.column == 0
+        }
+        session.terminal.type(Key.interrupt)
+        try session.terminal.wait(forText: "still in native code")
+        session.terminal.type(Key.interrupt)
+        #expect(try session.terminal.exitCode() == 130)
+    }
+
+    @Test(arguments: [SIGTERM, SIGHUP]) func `a busy loop does not outlive`(_ signal: Int32) throws
+    {
+        let session = try TerminalSession()
+        defer { session.remove() }
+        session.terminal.type("print('busy') while true do end\r")
+        try session.terminal.wait(for: "the loop") { $0.lines.contains("busy") }
+        session.terminal.send(signal)
+        #expect(try session.terminal.exitCode() == 128 + signal)
+    }
 }

@@ -153,6 +153,11 @@ public final class PseudoTerminal {
         process = started
     }
 
+    /// Sends a signal to the program.
+    public func send(_ signal: Int32) {
+        if let process { kill(process, signal) }
+    }
+
     /// Waits for the program's end and returns its exit code, or 128 and the number of the signal that ended it.
     public func exitCode(seconds: Double = 20) throws -> Int32 {
         guard let process else { throw Timeout(description: "no program was started") }

@@ -58,7 +58,7 @@ extension Results {
         }
     }
 
-    private func read(
+    func read(
         _ text: String, for purpose: String
     ) throws -> (CompiledPath, BoundTables, PropertyType) {
         let view = try source.openView()

@@ -42,8 +42,9 @@ struct TranscriptText {
 
     /// A line of output as it is recorded: never one that reads as a prompt.
     static func text(ofShown line: some StringProtocol) -> String {
-        promptEnd(line) == nil && continuationEnd(line) == nil && !line.hasPrefix("\\")
-            ? String(line) : "\\\(line)"
+        let line = trimmed(line)
+        return promptEnd(line) == nil && continuationEnd(line) == nil && !line.hasPrefix("\\")
+            ? line : "\\\(line)"
     }
 
     /// Reads a recorded session.
@@ -106,10 +107,18 @@ struct TranscriptText {
         return end == line.endIndex ? end : line[end] == " " ? line.index(after: end) : nil
     }
 
+    /// A line with its tabs as blanks and without blanks at its end.
     static func trimmed(_ line: some StringProtocol) -> String {
-        var line = String(line)
-        while line.last == " " || line.last == "\r" || line.last == "\t" { line.removeLast() }
-        return line
+        var result = ""
+        for character in line {
+            if character == "\t" {
+                repeat { result.append(" ") } while result.count % 8 != 0
+            } else {
+                result.append(character)
+            }
+        }
+        while result.last == " " || result.last == "\r" { result.removeLast() }
+        return result
     }
 
     // MARK: - Comparing

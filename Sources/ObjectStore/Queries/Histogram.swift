@@ -1,0 +1,151 @@
+/// How often the values of a property occur.
+public struct Histogram: Sendable, Equatable {
+    /// A range of values, or one value, and how many objects have it.
+    public struct Bar: Sendable, Equatable {
+        /// The least value of the range.
+        public let lower: Value
+        /// Where the next range begins; the same as `lower` for a single value.
+        public let upper: Value
+        /// How many objects have a value in it.
+        public let count: Int
+    }
+
+    /// The ranges in order, without gaps; of texts and truth values the most frequent ones.
+    public internal(set) var bars: [Bar] = []
+    /// How many objects have another text than those of the bars.
+    public internal(set) var others = 0
+    /// How many objects have no value, or a number that is not finite.
+    public internal(set) var missing = 0
+}
+
+extension Results {
+    /// How often the values of a property occur: numbers and dates in at most some `bars` ranges of round numbers, or each
+    /// by itself if there are no more values than that; of texts the `bars` most frequent.
+    ///
+    /// Costs a read per object. Throws `invalid_query` for an unknown property, a list, or a type without an order that
+    /// means anything.
+    public func histogram(_ path: String, bars: Int = 10) throws -> Histogram {
+        let (compiled, bound, type) = try read(path, for: "histogram")
+        let bars = max(1, min(bars, 1_000))
+        switch type {
+        case .int, .float, .double, .decimal, .date, .mixed:
+            var histogram = Histogram()
+            var numbers: [Double] = []
+            for key in try keys() {
+                if let number = compiled.value(bound, key).number, number.isFinite {
+                    numbers.append(number)
+                } else {
+                    histogram.missing += 1
+                }
+            }
+            histogram.bars = NumberBars(type: type, limit: bars).bars(of: numbers)
+            return histogram
+        case .string, .bool:
+            var histogram = Histogram()
+            var counts: [Scalar: Int] = [:]
+            for key in try keys() {
+                let value = compiled.value(bound, key)
+                if value == .null || value == .nothing {
+                    histogram.missing += 1
+                } else {
+                    counts[value, default: 0] += 1
+                }
+            }
+            let found = counts.sorted { a, b in
+                a.value != b.value ? a.value > b.value : (Scalar.order(a.key, b.key) ?? 0) < 0
+            }
+            histogram.bars = found.prefix(bars).map { scalar, count in
+                let value = Self.text(scalar)
+                return Histogram.Bar(lower: value, upper: value, count: count)
+            }
+            histogram.others = found.dropFirst(bars).reduce(0) { $0 + $1.value }
+            return histogram
+        default:
+            throw StoreError(
+                .invalidQuery,
+                "'\(path)' is \(type.rawValue); a histogram needs numbers, dates, strings or bools")
+        }
+    }
+
+    private static func text(_ scalar: Scalar) -> Value {
+        switch scalar {
+        case .bool(let flag): .bool(flag)
+        case .bytes(let bytes): .string(String(decoding: bytes, as: UTF8.self))
+        default: .null
+        }
+    }
+}
+
+/// Ranges of round numbers.
+private struct NumberBars {
+    let type: PropertyType
+    let limit: Int
+
+    private static let second = 1e6
+    private static let day = 86_400 * second
+    /// Spans of time that people count in, in microseconds.
+    private static let spans =
+        [
+            1, 5, 10, 30, 60, 300, 600, 1_800, 3_600, 10_800, 21_600, 43_200,
+        ].map { $0 * second } + [1, 2, 7, 14, 28, 91, 182, 364].map { $0 * day }
+
+    func bars(of numbers: [Double]) -> [Histogram.Bar] {
+        guard let least = numbers.min(), let greatest = numbers.max() else { return [] }
+        if let counts = countedBySingleValue(numbers) {
+            return counts.sorted { $0.key < $1.key }.map { number, count in
+                Histogram.Bar(lower: value(number), upper: value(number), count: count)
+            }
+        }
+        let width = width(least, greatest)
+        let first = (least / width).rounded(.down)
+        let last = (greatest / width).rounded(.down)
+        // Numbers so near each other that no round ones lie between them share a bar.
+        guard width > 0, first.isFinite, last - first < Double(limit + 2), first < last else {
+            return [
+                Histogram.Bar(lower: value(least), upper: value(greatest), count: numbers.count)
+            ]
+        }
+        var counts = [Int](repeating: 0, count: Int(last - first) + 1)
+        for number in numbers {
+            let position = (number / width).rounded(.down) - first
+            counts[Int(max(0, min(position, Double(counts.count - 1))))] += 1
+        }
+        return counts.enumerated().map { index, count in
+            Histogram.Bar(
+                lower: value((first + Double(index)) * width),
+                upper: value((first + Double(index + 1)) * width), count: count)
+        }
+    }
+
+    /// How often each value occurs; nil if there are more than the limit.
+    private func countedBySingleValue(_ numbers: [Double]) -> [Double: Int]? {
+        var counts: [Double: Int] = [:]
+        for number in numbers {
+            counts[number, default: 0] += 1
+            if counts.count > limit { return nil }
+        }
+        return counts
+    }
+
+    /// A round width of which the limit is enough.
+    private func width(_ least: Double, _ greatest: Double) -> Double {
+        // Not the difference divided: that can be infinite.
+        let raw = greatest / Double(limit) - least / Double(limit)
+        if type == .date, let span = Self.spans.first(where: { $0 >= raw }) { return span }
+        var power = 1.0
+        while power * 10 <= raw { power *= 10 }
+        while power > raw, power > 0 { power /= 10 }
+        let width = [1, 2, 5, 10].map { $0 * power }.first { $0 >= raw } ?? power * 10
+        return type == .int ? max(1, width.rounded(.up)) : width
+    }
+
+    private func value(_ number: Double) -> Value {
+        let whole = Int64(exactly: number.rounded())
+        switch type {
+        case .date: return whole.map { .date(Timestamp(microseconds: $0)) } ?? .double(number)
+        case .int, .mixed:
+            return whole.flatMap { Double($0) == number ? .int($0) : nil } ?? .double(number)
+        default: return .double(number)
+        }
+    }
+}
