@@ -23,8 +23,8 @@ public struct StoreFault: Hashable, Sendable, CustomStringConvertible {
 extension Store {
     /// Looks at everything that the store's version holds, and tells what is wrong and where.
     ///
-    /// Every object, value, link, list, index entry and full-text posting, every count, and the change
-    /// history; an empty array for a sound file. Takes about as long as reading every value. At most
+    /// Every object, value, link, list, index entry and full-text posting, every count, the order of sets
+    /// and maps, and the change history; an empty array for a sound file. Takes about as long as reading every value. At most
     /// `limit` faults are listed.
     ///
     /// Throws `already_in_write` inside a write transaction, `file_corrupt` where pages themselves
@@ -46,6 +46,6 @@ extension Store {
             return StoreFault(
                 className: classSchema?.name, property: property, object: fault.key,
                 what: fault.what)
-        }
+        } + (faults.isEmpty ? OrderVerifier(view).faults(atMost: limit) : [])
     }
 }

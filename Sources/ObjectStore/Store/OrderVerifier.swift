@@ -1,0 +1,66 @@
+import ColumnStorage
+
+/// Finds sets and maps whose elements do not stand in their order, in which nothing could be found.
+///
+/// Storage keeps them as sequences; their order is the object store's, so that it is looked at here.
+/// For files in which storage itself has found no fault.
+struct OrderVerifier {
+    private let view: StoreView
+
+    init(_ view: StoreView) {
+        self.view = view
+    }
+
+    /// At most `limit` faults, by class, property and object.
+    func faults(atMost limit: Int) -> [StoreFault] {
+        var found: [StoreFault] = []
+        for classSchema in view.schema.classes {
+            let rows = view.table(classSchema)
+            for property in classSchema.properties {
+                guard let collection = property.collection, collection != .list else { continue }
+                for cluster in 0..<rows.clusterCount {
+                    rows.presence(cluster).forEachRow { row in
+                        let key = ObjectKey(rawValue: Int64(cluster * Cluster.rows + row))
+                        guard found.count < limit, rows.listCount(property.column, key) > 1,
+                            let what = fault(of: property, key, rows)
+                        else { return }
+                        found.append(
+                            StoreFault(
+                                className: classSchema.name, property: property.name, object: key,
+                                what: what))
+                    }
+                }
+            }
+        }
+        return found
+    }
+
+    private func fault(of property: Property, _ key: ObjectKey, _ rows: TableReader) -> String? {
+        do {
+            if property.collection == .map {
+                let keys = try rows.map(property.column, key)?.keys.elements() ?? []
+                return position(in: keys) { left, right in
+                    guard case .bytes(let left) = left, case .bytes(let right) = right else {
+                        return false
+                    }
+                    return left.lexicographicallyPrecedes(right)
+                }.map { "its keys are not in order from the \($0)th on" }
+            }
+            let order = ElementOrder(property)
+            let elements = rows.listElements(property.column, key)
+            return position(in: elements) { order.compare($0, $1) < 0 }
+                .map { "its elements are not in order from the \($0)th on" }
+        } catch {
+            return "its elements cannot be read"
+        }
+    }
+
+    /// The 1-based position of the first element that does not follow the one before it.
+    private func position(
+        in elements: [ListElement], _ precedes: (ListElement, ListElement) -> Bool
+    ) -> Int? {
+        zip(elements, elements.dropFirst()).enumerated()
+            .first { !precedes($0.element.0, $0.element.1) }
+            .map { $0.offset + 2 }
+    }
+}
