@@ -57,7 +57,8 @@ let package = Package(
         .target(name: "EventLoops", dependencies: ["CUV"], swiftSettings: unsafeZone),
         .target(name: "LineEditing", dependencies: ["CEdit"], swiftSettings: unsafeZone),
 
-        .target(name: "DataFormats", dependencies: ["CYAJL"], swiftSettings: unsafeZone),
+        .target(
+            name: "DataFormats", dependencies: ["CYAJL", "CSQLite"], swiftSettings: unsafeZone),
         .target(
             name: "Transfer", dependencies: ["ObjectStore", "DataFormats"], swiftSettings: safe),
 
@@ -92,7 +93,7 @@ let package = Package(
             swiftSettings: safe),
         .executableTarget(
             name: "benchmarks",
-            dependencies: ["ObjectStore", "ScriptHost", "CSQLite", "CLMDB"],
+            dependencies: ["ObjectStore", "ScriptHost", "Transfer", "CSQLite", "CLMDB"],
             swiftSettings: unsafeZone),
 
         .target(

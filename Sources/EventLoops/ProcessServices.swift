@@ -128,6 +128,46 @@ public enum ProcessServices {
     /// Makes a write past the system's limit of file sizes an error of that write instead of the process's end.
     public static func ignoreFileSizeSignal() { signal(SIGXFSZ, SIG_IGN) }
 
+    /// Calls the handler, which ends the process, when the process is told to end: by Ctrl-C, by a closed terminal, or by
+    /// `kill`.
+    ///
+    /// On a thread of its own, whatever the others are doing. Before other threads are started, which are not to get
+    /// these signals either.
+    public static func onTermination(_ handler: @escaping @Sendable (Int32) -> Void) {
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        for signal in [SIGINT, SIGTERM, SIGHUP] { sigaddset(&signals, signal) }
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
+        startThread { [signals] in
+            var signals = signals
+            var signal: Int32 = 0
+            while sigwait(&signals, &signal) != 0 {}
+            handler(signal)
+        }
+    }
+
+    /// A thread that lasts as long as the process.
+    private static func startThread(_ body: @escaping @Sendable () -> Void) {
+        final class Body: Sendable {
+            let run: @Sendable () -> Void
+            init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+        }
+        #if canImport(Glibc)
+            var thread = pthread_t()
+        #else
+            var thread: pthread_t?
+        #endif
+        pthread_create(
+            &thread, nil,
+            { context in
+                #if canImport(Glibc)
+                    let context: UnsafeMutableRawPointer! = context
+                #endif
+                Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run()
+                return nil
+            }, Unmanaged.passRetained(Body(body)).toOpaque())
+    }
+
     private static func readSome(_ file: Int32, _ buffer: inout [UInt8]) -> Int {
         systemRead(file, &buffer, buffer.count)
     }

@@ -23,6 +23,9 @@ package enum FileCompaction {
         }
     }
 
+    /// Removes the copies that this process, which is about to end, has not finished.
+    package static func removeUnfinishedCopies() { FileCopy.removeUnfinished() }
+
     private static func replace(
         _ path: String, _ versions: VersionPlace
     ) throws(StorageError) -> (before: Int, after: Int) {

@@ -1,4 +1,5 @@
 import CLMDB
+import Synchronization
 
 #if canImport(Glibc)
     import Glibc
@@ -36,6 +37,14 @@ struct FileCopy {
 
     private static let metaOffset = FileHeader.pageHeaderSize
 
+    /// The copies of this process that are not whole yet.
+    private static let unfinished = Mutex<Set<String>>([])
+
+    /// Removes the copies that this process, which is about to end, has not finished.
+    static func removeUnfinished() {
+        Self.unfinished.withLock { paths in for path in paths { unlink(path) } }
+    }
+
     /// Copies an open environment; `isReplacing` allows it to take the place of another file.
     ///
     /// Readers and writers of any process go on meanwhile. Throws `exists`, `diskFull`, `permission`, `notFound`.
@@ -46,6 +55,8 @@ struct FileCopy {
             throw StorageError(.exists, call: "copy", file: destination)
         }
         let temporary = "\(destination).copy-\(getpid())"
+        Self.unfinished.withLock { _ = $0.insert(temporary) }
+        defer { Self.unfinished.withLock { _ = $0.remove(temporary) } }
         let descriptor = Platform.openDescriptor(
             temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw failure("open") }

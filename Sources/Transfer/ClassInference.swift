@@ -31,6 +31,8 @@ final class ClassInference {
             case .jsonLines: try inference.readLines(file)
             case .json: try inference.readJSON(file)
             case .csv: try inference.readCSV(file)
+            case .lua: try inference.readLua(file)
+            case .sqlite: break
             }
         } catch is Enough {}
         return inference.declared
@@ -62,6 +64,12 @@ final class ClassInference {
             if bytes.isEmpty { break }
             do { try parser.parse(bytes) } catch is FormatError { break }
         }
+    }
+
+    private func readLua(_ file: FileReader) throws {
+        let reader = LuaDataReader(file) { [self] in try look($0.tape, section: $0.section) }
+        // What is wrong with the text is told when it is imported.
+        do { try reader.read() } catch is FormatError {}
     }
 
     private func look(_ tape: JSONTape, section: String?) throws {

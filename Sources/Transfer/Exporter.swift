@@ -16,101 +16,155 @@ public final class Exporter {
 
     private let subject: Subject
     private let format: TransferFormat
+    private let dates: SQLiteDates
     private let progress: TransferProgress?
     private var written = 0
+    private var total: Int?
 
     /// Prepares an export.
     ///
-    /// `progress` is called now and then with the number of objects written.
-    public init(_ subject: Subject, as format: TransferFormat, progress: TransferProgress? = nil) {
+    /// `dates` is how a database is to keep dates. `progress` is called now and then with the number of objects written;
+    /// what it throws ends the export.
+    public init(
+        _ subject: Subject, as format: TransferFormat, dates: SQLiteDates = .text,
+        progress: TransferProgress? = nil
+    ) {
         self.subject = subject
         self.format = format
+        self.dates = dates
         self.progress = progress
     }
 
     /// Writes the file; how many objects it holds.
     ///
     /// The file appears whole or not at all; `-` is standard output. Throws `invalid_argument` for what the format
-    /// cannot hold, a `FormatError` for what the system refuses.
+    /// cannot hold and for the store's own file, a `FormatError` for what the system refuses.
     public func write(to path: String) throws -> Int {
+        if let own = storePath, isSameFile(own, path) {
+            throw StoreError(
+                .invalidArgument, "'\(path)' is the store itself; name another file to export to")
+        }
         switch subject {
         case .store(let store):
             guard format != .csv else {
                 throw StoreError(
                     .invalidArgument, "a CSV file holds one class; say which one to export")
             }
-            let view = try store.frozenView()
-            let file = try FileWriter(path)
-            try writeAll(view, file)
-            try file.finish()
-        case .results(let results):
-            let file = try FileWriter(path)
-            try writeOne(results, file)
-            try file.finish()
+            try writeAll(try store.frozenView(), path)
+        case .results(let results): try writeOne(results, path)
         }
-        progress?(written, nil)
+        try progress?(written, 1)
         return written
     }
 
-    private func writeAll(_ view: StoreView, _ file: FileWriter) throws {
-        let classes = view.schema.classes.sorted { $0.name < $1.name }
-        var json = JSONWriter()
-        json.beginObject()
-        json.key("$schema")
-        SchemaJSON.write(classes, to: &json)
-        if format == .jsonLines {
-            json.endObject()
-            json.newLine()
+    private var storePath: String? {
+        let store: Store
+        switch subject {
+        case .store(let given): store = given
+        case .results(let results):
+            guard case .store(let owner) = results.source else { return nil }
+            store = owner
         }
-        for classSchema in classes where !classSchema.isEmbedded {
-            let keys = try Results(.frozen(view), all: classSchema).keys()
+        if case .file(let path) = store.configuration.location { return path }
+        return nil
+    }
+
+    private func writeAll(_ view: StoreView, _ path: String) throws {
+        let classes = view.schema.classes.sorted { $0.name < $1.name }
+        let parts = try classes.filter { !$0.isEmbedded }.map { classSchema in
+            (classSchema, try Results(.frozen(view), all: classSchema).keys())
+        }
+        total = parts.reduce(0) { $0 + $1.1.count }
+        if format == .sqlite {
+            let database = try SQLiteExporter(path, view, classes, isWhole: true, dates)
+            for (classSchema, keys) in parts {
+                try database.write(keys, of: classSchema, count: count)
+            }
+            return try database.finish()
+        }
+        let file = try FileWriter(path)
+        var json = JSONWriter(format == .lua ? .lua : .json)
+        if format == .lua {
+            json.literal(LuaDataText.head + "schema ")
+        } else {
+            json.beginObject()
+            json.key("$schema")
+        }
+        SchemaJSON.write(classes, to: &json, isLua: format == .lua)
+        if format == .jsonLines { json.endObject() }
+        if format != .json { json.newLine() }
+        for (classSchema, keys) in parts {
             if format == .json {
                 json.indent(2)
                 json.key(classSchema.name)
             }
-            let rows = JSONRows(
-                view, classSchema, namesClass: format == .jsonLines, isList: format == .json)
-            try rows.write(keys, &json) { try self.flush(&$0, file, force: false) }
+            try write(keys, rows(view, classSchema, namesClass: format == .jsonLines), &json, file)
         }
-        if format == .json {
+        switch format {
+        case .json:
             json.indentEnd(0)
             json.endObject()
             json.newLine()
+        case .lua: json.literal(LuaDataText.tail)
+        default: break
         }
-        try flush(&json, file, force: true)
+        try file.write(json.bytes)
+        try file.finish()
     }
 
-    private func writeOne(_ results: Results, _ file: FileWriter) throws {
+    private func writeOne(_ results: Results, _ path: String) throws {
         let view = results.source.view
         let classSchema = try results.classSchema()
         let keys = try results.keys()
+        total = keys.count
+        if format == .sqlite {
+            let database = try SQLiteExporter(path, view, [classSchema], isWhole: false, dates)
+            try database.write(keys, of: classSchema, count: count)
+            return try database.finish()
+        }
+        let file = try FileWriter(path)
         if format == .csv {
             var csv = CSVRows(view, classSchema)
             try csv.write(keys, header: file.write) { bytes in
-                self.count()
                 try file.write(bytes)
+                try self.count()
             }
-            return
+            return try file.finish()
         }
-        var json = JSONWriter()
-        let rows = JSONRows(view, classSchema, namesClass: false, isList: format == .json)
-        try rows.write(keys, &json) { try self.flush(&$0, file, force: false) }
+        var json = JSONWriter(format == .lua ? .lua : .json)
+        if format == .lua { json.literal(LuaDataText.head) }
+        try write(keys, rows(view, classSchema, namesClass: false), &json, file)
         if format == .json { json.newLine() }
-        try flush(&json, file, force: true)
-    }
-
-    private func flush(_ json: inout JSONWriter, _ file: FileWriter, force: Bool) throws {
-        if !force { count() }
-        guard force || json.bytes.count > 64 << 10 else { return }
+        if format == .lua { json.literal(LuaDataText.tail) }
         try file.write(json.bytes)
-        json.removeAll()
+        try file.finish()
     }
 
-    private func count() {
+    private func rows(
+        _ view: StoreView, _ classSchema: ClassSchema, namesClass: Bool
+    ) -> JSONRows {
+        let form: JSONRows.Form =
+            format == .json ? .list : format == .lua ? .calls : namesClass ? .named : .lines
+        return JSONRows(view, classSchema, form)
+    }
+
+    private func write(
+        _ keys: ResultKeys, _ rows: JSONRows, _ json: inout JSONWriter, _ file: FileWriter
+    ) throws {
+        try rows.write(keys, &json) { json in
+            try self.count()
+            guard json.bytes.count > 64 << 10 else { return }
+            try file.write(json.bytes)
+            json.removeAll()
+        }
+    }
+
+    private func count() throws {
         written += 1
-        if written % 4096 == 0 { progress?(written, nil) }
+        guard written % 4096 == 0 else { return }
+        try progress?(written, total.map { Double(written) / Double(max($0, 1)) })
     }
 }
 
-/// Hears of objects done, and of the part of the work done from 0 to 1 where that is known.
-public typealias TransferProgress = (_ objects: Int, _ part: Double?) -> Void
+/// Hears of objects done, and of the part of the work done from 0 to 1 where that is known; throws to end the work.
+public typealias TransferProgress = (_ objects: Int, _ part: Double?) throws -> Void

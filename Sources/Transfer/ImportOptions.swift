@@ -4,9 +4,17 @@ import ObjectStore
 public struct ImportOptions: Sendable {
     /// The class of all rows; nil where the file says it.
     public var className: String?
+    /// Of a database: only these tables, or those of these classes; all where it is empty.
+    public var tables: [String] = []
+    /// Of a database: classes by the tables whose rows become their objects; an empty name leaves a table out.
+    public var classNames: [String: String] = [:]
+    /// Of a database: how numbers in date columns are read; nil is SQLite's own way, integers as seconds since 1970 and
+    /// others as Julian days.
+    public var dates: SQLiteDates?
     /// Whether rows whose primary key exists update that object, instead of being an error.
     public var isUpsert = false
-    /// Properties by the names that the file has for them; an empty name leaves a column of the file out.
+    /// Properties by the names that the file has for them, of a database also as `table.column`; an empty name leaves a
+    /// column of the file out.
     public var names: [String: String] = [:]
     /// Where bad rows go, as JSON Lines with line, reason and row; nil makes the first one end the import.
     public var rejects: String?
@@ -17,6 +25,27 @@ public struct ImportOptions: Sendable {
 
     /// All or nothing, into the classes that the file names.
     public init() {}
+
+    /// Sets the class of all rows, or the tables of a database to take.
+    ///
+    /// Throws `invalid_argument` for several classes, or classes by table, of a file that is no database.
+    public mutating func setClasses(_ names: [String], of format: TransferFormat) throws {
+        if format == .sqlite {
+            tables = names
+            return
+        }
+        guard names.count <= 1, classNames.isEmpty else {
+            throw StoreError(
+                .invalidArgument,
+                "only a database has several tables to name classes for; give one class")
+        }
+        className = names.first
+    }
+
+    /// The property that a column of a table was renamed to; nil where it keeps its name.
+    func property(of column: String, in table: String) -> String? {
+        names["\(table).\(column)"] ?? names[column]
+    }
 }
 
 /// What an import did.
@@ -29,6 +58,10 @@ public struct ImportReport: Sendable, Equatable {
     public var rejected = 0
     /// Line and reason of the first rows, and links, that were left out, at most ten.
     public var reasons: [String] = []
-    /// Classes that the import created, with the types found for their properties.
+    /// Classes that the import created.
     public var newClasses: [String] = []
+    /// The same with their properties and the types found for them; of a dry run, what would be created.
+    public var newSchema: [ClassSchema] = []
+    /// What became of what has no counterpart in a store, such as the composite keys of a database.
+    public var notes: [String] = []
 }

@@ -15,13 +15,16 @@ public final class Importer {
     private var rejects: RejectFile?
     private var links: LinkTable
     private var fieldTables: [String: FieldTable] = [:]
+    /// The fields of the class that the last row was of.
+    private(set) var lastFields: FieldTable?
     private var rowsInBatch = 0
     private var rows = 0
     private var part: () -> Double? = { nil }
+    private var inserter: ObjectInserter?
 
     /// Prepares an import.
     ///
-    /// `progress` is called now and then.
+    /// `progress` is called now and then; what it throws ends the import.
     public init(
         into store: Store, _ options: ImportOptions = ImportOptions(),
         progress: TransferProgress? = nil
@@ -34,8 +37,8 @@ public final class Importer {
 
     /// Imports a file; `-` is standard input.
     ///
-    /// Throws `FormatError` with the line of a bad row, and what writing to the store throws; nothing has been imported
-    /// then, but for batches that were committed before.
+    /// Throws `FormatError` with the line of a bad row, and what writing to the store or `progress` throws; nothing has
+    /// been imported then, but for batches that were committed before.
     public func read(_ path: String, as format: TransferFormat) throws -> ImportReport {
         if let batch = options.batch, batch < 1 {
             throw StoreError(.invalidArgument, "a batch has at least one row, got \(batch)")
@@ -47,10 +50,12 @@ public final class Importer {
                 .alreadyInWrite,
                 "batches and dry runs need write transactions of their own; import outside of one")
         }
-        try prepareClasses(path, format)
+        let source = try makeSource(path, format)
+        part = { source.part }
         if !isNested { try store.beginWrite() }
         do {
-            try readRows(path, format)
+            try defineClasses(source, isNested: isNested)
+            try source.read(into: self)
             try settleLinks(isNested: isNested)
             if !isNested { try finishWrite() }
             try rejects?.finish()
@@ -58,7 +63,7 @@ public final class Importer {
             if !isNested, store.isInWrite { try store.cancelWrite() }
             throw error
         }
-        progress?(rows, 1)
+        try progress?(rows, 1)
         return report
     }
 
@@ -67,7 +72,7 @@ public final class Importer {
         let missing = links.missing
         guard let first = missing.first else { return }
         let more = missing.count > 1 ? " (and \(missing.count - 1) more such links)" : ""
-        let fault = FormatError(line: first.line, first.reason + more)
+        let fault = first.place.fault(first.reason + more)
         guard rejects != nil || options.batch != nil else { throw fault }
         for link in missing { try links.delete(link.object) }
         guard rejects != nil else {
@@ -76,7 +81,7 @@ public final class Importer {
             throw fault
         }
         for link in missing {
-            try reject(link.line, link.reason + "; the link was left out", row: "")
+            try reject(link.place, link.reason + "; the link was left out", row: "")
         }
     }
 
@@ -84,76 +89,125 @@ public final class Importer {
         if options.isDryRun { try store.cancelWrite() } else { try store.commitWrite() }
     }
 
-    private func readRows(_ path: String, _ format: TransferFormat) throws {
-        let file = try FileReader(path)
-        part = { file.size.flatMap { $0 > 0 ? Double(file.position) / Double($0) : nil } }
+    private func makeSource(_ path: String, _ format: TransferFormat) throws -> any RowSource {
         switch format {
-        case .jsonLines: try JSONLinesSource(file).read(into: self)
-        case .json: try JSONSource(file).read(into: self)
-        case .csv: try CSVSource(file).read(into: self)
+        case .sqlite: return try SQLiteSource(path, options)
+        case .jsonLines, .json, .csv, .lua: return try TextSource(path, format, options)
         }
     }
 
-    /// Creates the classes that the file describes or that its first rows show.
-    private func prepareClasses(_ path: String, _ format: TransferFormat) throws {
+    /// Creates the classes that the file describes or that its first rows show, in the transaction of the rows.
+    private func defineClasses(_ source: any RowSource, isNested: Bool) throws {
         let known = store.view.schema
-        if let name = options.className, known.find(name) != nil { return }
-        let found = try ClassInference.classes(in: path, format, options)
-        let new = found.filter { known.find($0.name) == nil }
+        let new = try source.classes(besides: known).filter { known.find($0.name) == nil }
+        report.notes = source.notes
         guard !new.isEmpty else { return }
-        if store.isInWrite {
+        if isNested {
             throw StoreError(
                 .unknownClass,
                 "'\(new[0].name)' is no class yet, and cannot become one inside a write "
                     + "transaction; import outside of one, or define it first")
         }
-        try store.define(new)
+        try store.defineInWrite(new)
         report.newClasses = new.map(\.name)
+        report.newSchema = new
     }
 
     // MARK: - Rows
 
     /// How the fields of a class's rows are read.
     func fields(of className: String) throws -> FieldTable {
-        if let known = fieldTables[className] { return known }
-        let table = FieldTable(
-            try store.view.schema.require(className), renaming: options.names)
+        if let last = lastFields, last.classSchema.name == className { return last }
+        let table =
+            try fieldTables[className]
+            ?? FieldTable(try store.view.schema.require(className), renaming: options.names)
         fieldTables[className] = table
+        lastFields = table
         return table
     }
 
-    /// Takes one row: `decode` makes its values, or nil for what is no row; `line` and `text` are for the report of a bad
-    /// one.
-    func take(line: Int, text: () -> String, decode: () throws -> DecodedRow?) throws {
+    /// What a row turned out to be.
+    enum Row {
+        /// No row, such as a line with the schema.
+        case none
+        /// The values of an object that is to be stored.
+        case values(DecodedRow)
+        /// Stored already, through ``directInserter(of:)``.
+        case stored
+    }
+
+    /// Takes one row: `decode` makes its values; `place` and `text` are for the report of a bad one.
+    func take(_ place: RowPlace, text: () -> String, decode: () throws -> Row) throws {
+        try attempt(place, text: text) {
+            switch try decode() {
+            case .none: return false
+            case .values(let row): try store(row)
+            case .stored: report.created += 1
+            }
+            return true
+        }
+    }
+
+    /// Does what belongs to rows that were taken before: fills their collections, for example.
+    func complete(_ place: RowPlace, text: () -> String, _ work: () throws -> Void) throws {
+        try attempt(place, text: text) {
+            try work()
+            return true
+        }
+    }
+
+    private func attempt(
+        _ place: RowPlace, text: () -> String, _ work: () throws -> Bool
+    ) throws {
         links.startRow()
         do {
-            guard let row = try decode() else { return }
-            try store(row)
+            guard try work() else { return }
         } catch let error where isRowFault(error) {
             let reason = Self.reason(error)
-            guard rejects != nil else { throw FormatError(line: line, reason) }
+            guard rejects != nil else { throw place.fault(reason) }
             try links.abandonRow()
             report.rejected += 1
-            try reject(line, reason, row: text())
+            try reject(place, reason, row: text())
         }
         rows += 1
-        if rows % 4096 == 0 { progress?(rows, part()) }
+        if rows % 4096 == 0 { try progress?(rows, part()) }
         try endBatch()
     }
 
-    private func reject(_ line: Int, _ reason: String, row: String) throws {
-        if report.reasons.count < 10 { report.reasons.append("line \(line): \(reason)") }
-        try rejects?.add(line: line, reason: reason, row: row)
+    private func reject(_ place: RowPlace, _ reason: String, row: String) throws {
+        if report.reasons.count < 10 { report.reasons.append("\(place.description): \(reason)") }
+        try rejects?.add(place, reason: reason, row: row)
     }
 
     /// The value of a link to the object with this primary key, which may come later.
-    func link(to key: Value, of target: ClassSchema, line: Int) throws -> Value {
-        try links.object(key, target, line)
+    func link(to key: Value, of target: ClassSchema, _ place: RowPlace) throws -> Value {
+        try links.object(key, target, place)
     }
 
     /// The value of a link to the object that bore this number in the file.
-    func link(toNumber number: Int64, of target: ClassSchema, line: Int) throws -> Value {
-        try links.object(number: number, target, line)
+    func link(toNumber number: Int64, of target: ClassSchema, _ place: RowPlace) throws -> Value {
+        try links.object(number: number, target, place)
+    }
+
+    /// The object with this primary key, or with this number in the file where its class has none; nil if there is no
+    /// such object.
+    func find(_ key: Value, of classSchema: ClassSchema) throws -> LiveObject? {
+        if classSchema.primaryKey != nil {
+            return try store.object(classSchema.name, primaryKey: key)
+        }
+        guard case .int(let number) = key else { return nil }
+        return links.object(numbered: number, classSchema).flatMap(store.object)
+    }
+
+    /// The quick way to create objects of a class; nil while rows need more than to be stored.
+    ///
+    /// That is, while they may update objects, or fill those that were made for who links to them.
+    func directInserter(of classSchema: ClassSchema) throws -> ObjectInserter? {
+        guard !options.isUpsert, links.isSettled else { return nil }
+        if let inserter, inserter.classSchema === classSchema, inserter.isUsable { return inserter }
+        let made = try store.inserter(of: classSchema)
+        inserter = made
+        return made
     }
 
     private func store(_ row: DecodedRow) throws {
@@ -171,14 +225,18 @@ public final class Importer {
             key = try store.create(
                 classSchema, positional: row.values, mode: exists ? .modified : .error)
         } catch let error as StoreError where error.code == .duplicateKey {
-            let shown = row.primaryKey?.summary ?? "its key"
-            throw StoreError(
-                .duplicateKey,
-                "'\(classSchema.name)' has an object with the primary key \(shown) already; import "
-                    + "with upsert to update it")
+            throw Self.duplicate(row.primaryKey, classSchema)
         }
         if exists { report.updated += 1 } else { report.created += 1 }
         if let number = row.number { links.note(number, classSchema, key) }
+    }
+
+    /// The error of a row whose object exists already.
+    static func duplicate(_ key: Value?, _ classSchema: ClassSchema) -> StoreError {
+        StoreError(
+            .duplicateKey,
+            "'\(classSchema.name)' has an object with the primary key "
+                + "\(key?.summary ?? "of the row") already; import with upsert to update it")
     }
 
     private func endBatch() throws {

@@ -9,8 +9,8 @@ struct LinkTable {
     }
 
     private let store: Store
-    /// Objects made for who links to them, with the line that did so first.
-    private var pending: [Name: (key: ObjectKey, line: Int)] = [:]
+    /// Objects made for who links to them, with the place that did so first.
+    private var pending: [Name: (key: ObjectKey, place: RowPlace)] = [:]
     /// The objects of classes without primary key, by the numbers that the file has for them.
     private var numbered: [Name: ObjectKey] = [:]
     /// What was made for the links of the row that is being read.
@@ -19,11 +19,21 @@ struct LinkTable {
     /// A link to an object that never came.
     struct Missing {
         let object: ObjectReference
-        let line: Int
+        let place: RowPlace
         let reason: String
     }
 
     init(_ store: Store) { self.store = store }
+
+    /// Whether the rows of all objects that were linked to have come.
+    var isSettled: Bool { pending.isEmpty }
+
+    /// The object that bears this number in the file; nil if no row has.
+    func object(numbered number: Int64, _ classSchema: ClassSchema) -> ObjectReference? {
+        numbered[Name(table: classSchema.table, key: .int(number))].map {
+            ObjectReference(table: classSchema.table, key: $0)
+        }
+    }
 
     /// Begins the next row.
     mutating func startRow() { madeInRow.removeAll(keepingCapacity: true) }
@@ -39,7 +49,7 @@ struct LinkTable {
     }
 
     /// A link to the object with this primary key.
-    mutating func object(_ key: Value, _ target: ClassSchema, _ line: Int) throws -> Value {
+    mutating func object(_ key: Value, _ target: ClassSchema, _ place: RowPlace) throws -> Value {
         if let object = try store.object(target.name, primaryKey: key) {
             return .object(object.reference)
         }
@@ -48,19 +58,21 @@ struct LinkTable {
             row.values[position] = key
         }
         let made = try make(row)
-        wait(for: Name(table: target.table, key: key), made, line)
+        wait(for: Name(table: target.table, key: key), made, place)
         return .object(ObjectReference(table: target.table, key: made))
     }
 
     /// A link to the object that has this number in the file.
-    mutating func object(number: Int64, _ target: ClassSchema, _ line: Int) throws -> Value {
+    mutating func object(
+        number: Int64, _ target: ClassSchema, _ place: RowPlace
+    ) throws -> Value {
         let name = Name(table: target.table, key: .int(number))
         if let known = numbered[name] {
             return .object(ObjectReference(table: target.table, key: known))
         }
         let made = try make(DecodedRow(target))
         numbered[name] = made
-        wait(for: name, made, line)
+        wait(for: name, made, place)
         return .object(ObjectReference(table: target.table, key: made))
     }
 
@@ -77,15 +89,17 @@ struct LinkTable {
         numbered[Name(table: classSchema.table, key: .int(number))] = key
     }
 
-    /// What was linked to and never came, in the order of the lines that did so first.
+    /// What was linked to and never came, in the order of the rows that did so first.
     var missing: [Missing] {
         pending.map { name, made in
             let target = store.view.schema.find(table: name.table)?.name ?? "object"
             return Missing(
-                object: ObjectReference(table: name.table, key: made.key), line: made.line,
+                object: ObjectReference(table: name.table, key: made.key), place: made.place,
                 reason: "links to \(target) \(name.key.summary), which is neither in the file nor "
                     + "in the store")
-        }.sorted { $0.line < $1.line }
+        }.sorted {
+            ($0.place.table ?? "", $0.place.line) < ($1.place.table ?? "", $1.place.line)
+        }
     }
 
     /// Deletes an object that was made for who links to it; their links become nil.
@@ -94,8 +108,8 @@ struct LinkTable {
         try store.delete(live)
     }
 
-    private mutating func wait(for name: Name, _ made: ObjectKey, _ line: Int) {
-        pending[name] = (made, line)
+    private mutating func wait(for name: Name, _ made: ObjectKey, _ place: RowPlace) {
+        pending[name] = (made, place)
         madeInRow.append(name)
     }
 

@@ -1,19 +1,23 @@
 import DataFormats
 
-/// Rows that could not be taken, as JSON Lines with their line, the reason and the row's text.
+/// Rows that could not be taken, as JSON Lines with their line (or table and row), the reason and the row's text.
 final class RejectFile {
     private let file: FileWriter
 
     init(_ path: String) throws { file = try FileWriter(path) }
 
-    func add(line: Int, reason: String, row: String) throws {
+    func add(_ place: RowPlace, reason: String, row: String) throws {
         var json = JSONWriter()
         json.beginObject()
-        json.key("line")
-        json.int(Int64(line))
+        if let table = place.table {
+            json.key("table")
+            json.string(table)
+        }
+        json.key(place.table == nil ? "line" : "row")
+        json.int(Int64(place.line))
         json.key("reason")
         json.string(reason)
-        json.key("row")
+        json.key(place.table == nil ? "row" : "values")
         json.string(row)
         json.endObject()
         json.newLine()

@@ -8,6 +8,10 @@ public enum TransferFormat: String, CaseIterable, Sendable {
     case json
     /// Comma-separated values, one class a file.
     case csv
+    /// A database of SQLite, one table a class.
+    case sqlite
+    /// Source of Lua that holds data only.
+    case lua
 
     /// The format that a file's ending names.
     ///
@@ -18,11 +22,13 @@ public enum TransferFormat: String, CaseIterable, Sendable {
         case "jsonl", "ndjson": self = .jsonLines
         case "json": self = .json
         case "csv": self = .csv
+        case "sqlite", "sqlite3", "db": self = .sqlite
+        case "lua": self = .lua
         default:
             throw StoreError(
                 .invalidArgument,
-                "the ending of '\(path)' names no format; use .jsonl, .json or .csv, or say the "
-                    + "format")
+                "the ending of '\(path)' names no format; use .jsonl, .json, .csv, .sqlite or "
+                    + ".lua, or say the format")
         }
     }
 

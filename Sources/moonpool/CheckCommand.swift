@@ -16,6 +16,7 @@ struct CheckCommand: ParsableCommand {
     var store: String
 
     func run() throws {
+        CommandInterruption.begin()
         try CommandFailure.shown {
             let opened = try CommandStore.open(store, isReadOnly: true)
             defer { opened.close() }

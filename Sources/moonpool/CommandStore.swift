@@ -15,6 +15,27 @@ enum CommandStore {
         return try Store(
             StoreConfiguration(.file(path), isReadOnly: isReadOnly), scheduler: UnwokenThread())
     }
+
+    /// A store that is gone with the command, for trying what would happen.
+    static func openInMemory() throws -> Store {
+        try Store(StoreConfiguration(.memory("dry run")), scheduler: UnwokenThread())
+    }
+}
+
+/// What Ctrl-C does to a command on files: ends it at once.
+///
+/// Nothing has to be undone: an open write transaction of a process that ends is as if it had never been, and files
+/// appear under their names when they are whole. Only what was written of them goes.
+enum CommandInterruption {
+    /// From here on; before the first thread is started.
+    static func begin() {
+        ProcessServices.onTermination { signal in
+            UnfinishedFiles.remove()
+            StoreFiles.removeUnfinishedCopies()
+            ProcessServices.writeError("moonpool: interrupted\n")
+            ProcessServices.exitNow(128 + signal)
+        }
+    }
 }
 
 /// A thread without a loop.

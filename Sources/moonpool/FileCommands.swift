@@ -16,6 +16,7 @@ struct CompactCommand: ParsableCommand {
     var store: String
 
     func run() throws {
+        CommandInterruption.begin()
         let size = try CommandFailure.shown { try StoreFiles.compact(store) }
         ProcessServices.writeOutput(
             "\(store): \(FileReport.size(size.before)) → \(FileReport.size(size.after))\n")
@@ -42,6 +43,7 @@ struct BackupCommand: ParsableCommand {
     var force = false
 
     func run() throws {
+        CommandInterruption.begin()
         try CommandFailure.shown { try StoreFiles.backup(store, to: file, isReplacing: force) }
         let size = ProcessServices.size(of: file).map { ": \(FileReport.size($0))" } ?? ""
         ProcessServices.writeOutput("\(store) → \(file)\(size)\n")

@@ -10,8 +10,8 @@ struct ExportCommand: ParsableCommand {
         commandName: "export",
         abstract: "Write a store, a class or the results of a query to a file.",
         discussion: """
-            JSON Lines (.jsonl), JSON (.json) and CSV (.csv); - writes to standard output. A whole store bears its schema, \
-            so that an empty store can take it. The file appears whole or not at all.
+            JSON Lines (.jsonl), JSON (.json), CSV (.csv), SQLite (.sqlite) and Lua source (.lua); - writes to standard \
+            output. A whole store bears its schema, so that an empty store can take it. The file appears whole or not at all.
             """)
 
     @Argument(help: "The store.", completion: .file(extensions: ["moonpool"]))
@@ -27,13 +27,18 @@ struct ExportCommand: ParsableCommand {
         name: .customLong("where"), help: "Only objects that match this predicate; needs --class.")
     var predicate: String?
 
-    @Option(help: "jsonl, json or csv; otherwise the file's ending tells.")
+    @Option(help: "jsonl, json, csv, sqlite or lua; otherwise the file's ending tells.")
     var format: String?
 
+    @Option(help: "How SQLite is to keep dates: text, seconds, milliseconds or julian.")
+    var dates = "text"
+
     func run() throws {
+        CommandInterruption.begin()
         try CommandFailure.shown {
             let format =
                 try format.map { try TransferFormat(name: $0) } ?? TransferFormat(path: file)
+            let dates = try SQLiteDates(name: dates)
             guard predicate == nil || className != nil else {
                 throw StoreError(.invalidArgument, "--where needs --class")
             }
@@ -44,7 +49,7 @@ struct ExportCommand: ParsableCommand {
                 subject = .results(try predicate.map { try all.filtered($0) } ?? all)
             }
             let progress = ProgressLine("exported")
-            let count = try Exporter(subject, as: format, progress: progress.update)
+            let count = try Exporter(subject, as: format, dates: dates, progress: progress.update)
                 .write(to: file)
             progress.end()
             if file != "-" { ProcessServices.writeOutput("\(count) objects → \(file)\n") }
@@ -58,9 +63,10 @@ struct ImportCommand: ParsableCommand {
         commandName: "import",
         abstract: "Take the rows of a file into a store.",
         discussion: """
-            JSON Lines (.jsonl), JSON (.json) and CSV (.csv); - reads standard input. All or nothing, unless --batch or \
-            --skip-bad say otherwise; a bad row is named by its line. A class that the store does not have is made as the \
-            file's schema says, else as its first 1,000 rows show.
+            JSON Lines (.jsonl), JSON (.json), CSV (.csv), SQLite (.sqlite) and Lua source (.lua, read as data and never \
+            run); - reads standard input. All or nothing, unless --batch or --skip-bad say otherwise; a bad row is named by its \
+            line. A class that the store does not have is made as the file's schema says, else as its first 1,000 rows show, in \
+            a database as all rows show.
             """)
 
     @Argument(
@@ -71,11 +77,23 @@ struct ImportCommand: ParsableCommand {
     @Argument(help: "The file, or - for standard input.", completion: .file())
     var file: String
 
-    @Option(name: .customLong("class"), help: "The class of all rows.")
-    var className: String?
+    @Option(
+        name: .customLong("class"),
+        help: """
+            The class of all rows. Of a database: table=Class, an empty class leaves the table out; or a table, to take only \
+            those. Repeatable.
+            """)
+    var classes: [String] = []
 
-    @Option(help: "jsonl, json or csv; otherwise the file's ending tells.")
+    @Option(help: "jsonl, json, csv, sqlite or lua; otherwise the file's ending tells.")
     var format: String?
+
+    @Option(
+        help: """
+            How numbers in the date columns of a database are read: seconds, milliseconds or julian. Otherwise integers \
+            are seconds, others Julian days.
+            """)
+    var dates: String?
 
     @Flag(help: "Update objects whose primary key exists.")
     var upsert = false
@@ -95,34 +113,73 @@ struct ImportCommand: ParsableCommand {
     var dryRun = false
 
     func run() throws {
+        CommandInterruption.begin()
         try CommandFailure.shown {
-            var options = ImportOptions()
-            options.className = className
-            options.isUpsert = upsert
-            options.rejects = skipBad
-            options.batch = batch
-            options.isDryRun = dryRun
-            for map in maps {
-                guard let equals = map.firstIndex(of: "=") else {
-                    throw StoreError(.invalidArgument, "--map takes field=property, got '\(map)'")
-                }
-                options.names[String(map[..<equals])] = String(map[map.index(after: equals)...])
-            }
             let format =
                 try format.map { try TransferFormat(name: $0) } ?? TransferFormat(path: file)
+            let options = try options(format)
+            let target = try openStore()
             let progress = ProgressLine("imported")
-            let report = try Importer(
-                into: try CommandStore.open(store, isReadOnly: false), options,
-                progress: progress.update
-            ).read(file, as: format)
+            let report = try Importer(into: target, options, progress: progress.update)
+                .read(file, as: format)
             progress.end()
             ProcessServices.writeOutput(Self.summary(report, isDryRun: dryRun))
         }
     }
 
+    private func options(_ format: TransferFormat) throws -> ImportOptions {
+        var options = ImportOptions()
+        options.isUpsert = upsert
+        options.rejects = skipBad
+        options.batch = batch
+        options.isDryRun = dryRun
+        options.dates = try dates.map { try SQLiteDates(name: $0) }
+        for map in maps {
+            let (field, property) = try Self.pair(map, "--map takes field=property, got '\(map)'")
+            options.names[field] = property
+        }
+        var names: [String] = []
+        for name in classes {
+            guard name.contains("=") else {
+                names.append(name)
+                continue
+            }
+            let (table, className) = try Self.pair(name, "")
+            options.classNames[table] = className
+        }
+        try options.setClasses(names, of: format)
+        return options
+    }
+
+    private static func pair(_ text: String, _ fault: String) throws -> (String, String) {
+        guard let equals = text.firstIndex(of: "=") else {
+            throw StoreError(.invalidArgument, fault)
+        }
+        return (String(text[..<equals]), String(text[text.index(after: equals)...]))
+    }
+
+    /// A dry run makes no file, and a file that cannot be read leaves no new store behind.
+    private func openStore() throws -> Store {
+        if file != "-" { _ = try FileReader(file) }
+        if dryRun, ProcessServices.size(of: store) == nil {
+            return try CommandStore.openInMemory()
+        }
+        return try CommandStore.open(store, isReadOnly: false)
+    }
+
     private static func summary(_ report: ImportReport, isDryRun: Bool) -> String {
         var lines: [String] = []
-        for name in report.newClasses { lines.append("new class \(name)") }
+        for classSchema in report.newSchema {
+            lines.append("new class \(classSchema.name)")
+            // A dry run is for looking before it counts.
+            guard isDryRun else { continue }
+            let width = classSchema.properties.map(\.name.count).max() ?? 0
+            for property in classSchema.properties {
+                let space = String(repeating: " ", count: width - property.name.count)
+                lines.append("  \(property.name)\(space)  \(PropertySyntax.text(of: property))")
+            }
+        }
+        lines += report.notes.map { "note: \($0)" }
         var counts = ["\(report.created) created", "\(report.updated) updated"]
         if report.rejected > 0 { counts.append("\(report.rejected) left out") }
         lines.append(counts.joined(separator: ", ") + (isDryRun ? " (dry run: nothing kept)" : ""))

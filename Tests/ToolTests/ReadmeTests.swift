@@ -40,6 +40,7 @@ import Testing
     static let scripts = [
         "README.md", "Sources/ObjectStore/ObjectStore.docc/DataModel.md",
         "Sources/ScriptHost/ScriptHost.docc/NumberedMigrations.md",
+        "Sources/Transfer/Transfer.docc/Transfer.md",
     ]
 
     @Test(arguments: scripts) func `every Lua block runs as a script`(page: String) throws {

@@ -64,7 +64,7 @@ import Transfer
         }
     }
 
-    @Test(arguments: ["a.jsonl", "a.json"])
+    @Test(arguments: ["a.jsonl", "a.json", "a.lua", "a.sqlite"])
     func `a whole store comes back from its export`(name: String) throws {
         let world = try TransferWorld(Self.schema)
         try fill(world.store, 60)

@@ -22,9 +22,14 @@ final class TransferWorld {
     }
 
     deinit {
-        for name in ["a.jsonl", "b.jsonl", "a.json", "a.csv", "rejects.jsonl", "in.txt"] {
+        guard let directory = opendir(folder) else { return }
+        while let entry = readdir(directory) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
             unlink("\(folder)/\(name)")
         }
+        closedir(directory)
         rmdir(folder)
     }
 
@@ -64,6 +69,34 @@ final class TransferWorld {
     ) throws -> ImportReport {
         let path = try write(text, to: name)
         return try Importer(into: store, options).read(path, as: try TransferFormat(path: path))
+    }
+
+    /// A database made of statements.
+    func database(_ statements: String, _ name: String = "in.sqlite") throws -> String {
+        let database = try SQLiteDatabase(writing: path(name))
+        try database.run(statements)
+        try database.finish()
+        return path(name)
+    }
+
+    /// What a query of a database gives, with `|` between the columns.
+    func query(_ text: String, _ name: String) throws -> [String] {
+        let database = try SQLiteDatabase(reading: path(name))
+        let rows = try database.prepare(text)
+        var lines: [String] = []
+        while try rows.step() {
+            lines.append(
+                (0..<rows.columnCount).map { column in
+                    rows.kind(column) == .null ? "NULL" : rows.text(column) ?? "?"
+                }.joined(separator: "|"))
+        }
+        return lines
+    }
+
+    /// The properties of a class in short.
+    func types(_ className: String) throws -> [String] {
+        let classSchema = try store.view.schema.require(className)
+        return classSchema.properties.map { "\($0.name) \(PropertySyntax.text(of: $0))" }
     }
 
     /// The values of a property in all objects of a class.

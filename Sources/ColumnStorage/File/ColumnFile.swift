@@ -170,6 +170,9 @@ public final class ColumnFile: Sendable {
         try FileCompaction.compact(path: path, versions: FileTables.versions)
     }
 
+    /// Removes the copies that this process, which is about to end, has begun and not finished.
+    public static func removeUnfinishedCopies() { FileCompaction.removeUnfinishedCopies() }
+
     /// How many bytes the file has, and how many of them its newest version uses.
     ///
     /// Costs a look at the list of free pages.

@@ -20,6 +20,36 @@ public final class CSVParser {
             return String(decoding: bytes[start..<ends[index]], as: UTF8.self)
         }
 
+        /// Whether there is nothing between the commas.
+        public func isNothing(_ index: Int) -> Bool { range(index).isEmpty && !quoted[index] }
+
+        /// Lends the bytes of a field.
+        public func withField<Result>(
+            _ index: Int, _ body: (RawSpan) throws -> Result
+        ) rethrows -> Result {
+            let range = range(index)
+            return try bytes.withUnsafeBytes { try body(RawSpan(_unsafeBytes: $0[range])) }
+        }
+
+        /// A field that is a whole number of 64 bits; nil for any other.
+        public func int(_ index: Int) -> Int64? { number(index, NumberText.int) }
+
+        /// A field that is a number in digits; nil for any other.
+        public func double(_ index: Int) -> Double? { number(index, NumberText.double) }
+
+        private func number<Number>(
+            _ index: Int, _ read: (UnsafeBufferPointer<UInt8>) -> Number?
+        ) -> Number? {
+            let range = range(index)
+            return bytes.withUnsafeBufferPointer {
+                read(UnsafeBufferPointer(rebasing: $0[range]))
+            }
+        }
+
+        private func range(_ index: Int) -> Range<Int> {
+            (index == 0 ? 0 : ends[index - 1])..<ends[index]
+        }
+
         /// All fields.
         public var fields: [String?] { ends.indices.map(field) }
     }

@@ -1,3 +1,9 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// One JSON value as a flat list of tokens, in the order of the text.
 ///
 /// A tape is filled again and again, so that reading a million rows allocates what their strings need and no more.
@@ -56,12 +62,34 @@ public final class JSONTape {
 
     /// Whether a string has these bytes, without making one.
     public func equals(_ index: Int, _ other: [UInt8]) -> Bool {
-        lengths[index] == other.count && utf8(index).elementsEqual(other)
+        let count = Int(lengths[index])
+        guard count == other.count else { return false }
+        let start = Int(payloads[index])
+        return bytes.withUnsafeBytes { ours in
+            other.withUnsafeBytes { theirs in
+                count == 0 || memcmp(ours.baseAddress! + start, theirs.baseAddress!, count) == 0
+            }
+        }
+    }
+
+    /// Lends the bytes of a string.
+    public func withText<Result>(_ index: Int, _ body: (RawSpan) throws -> Result) rethrows
+        -> Result
+    {
+        let start = Int(payloads[index])
+        let end = start + Int(lengths[index])
+        return try bytes.withUnsafeBytes { try body(RawSpan(_unsafeBytes: $0[start..<end])) }
     }
 
     /// The number of an `int` or a `real`; infinite where it is too large.
     public func double(_ index: Int) -> Double {
-        kinds[index] == .int ? Double(payloads[index]) : Double(text(index)) ?? .nan
+        if kinds[index] == .int { return Double(payloads[index]) }
+        let start = Int(payloads[index])
+        let end = start + Int(lengths[index])
+        let quick = bytes.withUnsafeBufferPointer {
+            NumberText.double(UnsafeBufferPointer(rebasing: $0[start..<end]))
+        }
+        return quick ?? Double(text(index)) ?? .nan
     }
 }
 
@@ -88,29 +116,15 @@ extension JSONTape {
 
     /// A number as JSON writes it.
     func addNumber(_ text: UnsafeBufferPointer<UInt8>) {
-        if let value = Self.integer(text) { add(.int, value) } else { add(.real, text) }
+        if let value = NumberText.int(text) { add(.int, value) } else { add(.real, text) }
     }
+
+    /// Makes a container that was begun another one.
+    func become(_ kind: Kind, at start: Int) { kinds[start] = kind }
 
     /// Ends the container that began at an index.
     func close(_ start: Int) {
         add(.end)
         payloads[start] = Int64(kinds.count)
-    }
-
-    private static func integer(_ text: UnsafeBufferPointer<UInt8>) -> Int64? {
-        let isNegative = text.first == 0x2D
-        var value: Int64 = 0
-        for byte in text.dropFirst(isNegative ? 1 : 0) {
-            guard byte >= 0x30, byte <= 0x39 else { return nil }
-            let (tens, overflow) = value.multipliedReportingOverflow(by: 10)
-            let digit = Int64(byte &- 0x30)
-            // Negative numbers are built downwards: the least one has no positive counterpart.
-            let (sum, carry) =
-                isNegative
-                ? tens.subtractingReportingOverflow(digit) : tens.addingReportingOverflow(digit)
-            if overflow || carry { return nil }
-            value = sum
-        }
-        return value
     }
 }

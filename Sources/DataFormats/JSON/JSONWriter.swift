@@ -1,53 +1,113 @@
-/// Writes JSON into bytes.
+/// Writes JSON into bytes, or the same values as Lua writes them.
 ///
 /// The caller keeps the grammar: commas and colons are put where they belong, nesting is up to the calls.
 public struct JSONWriter: Sendable {
+    /// How values are written.
+    public enum Syntax: Sendable {
+        /// `{"name":"Rex","toys":[null]}`.
+        case json
+        /// `{name = "Rex", toys = {nil}}`.
+        case lua
+    }
+
+    /// A name in objects, as it is written.
+    public struct Key: Sendable {
+        fileprivate let bytes: [UInt8]
+    }
+
     /// What has been written.
     public private(set) var bytes: [UInt8] = []
+    private let isLua: Bool
     private var needsComma = false
 
     /// An empty text.
-    public init() {}
+    public init(_ syntax: Syntax = .json) { isLua = syntax == .lua }
 
     /// Begins an object.
     public mutating func beginObject() { begin(0x7B) }
     /// Ends an object.
     public mutating func endObject() { end(0x7D) }
     /// Begins a list.
-    public mutating func beginArray() { begin(0x5B) }
+    public mutating func beginArray() { begin(isLua ? 0x7B : 0x5B) }
     /// Ends a list.
-    public mutating func endArray() { end(0x5D) }
+    public mutating func endArray() { end(isLua ? 0x7D : 0x5D) }
 
     /// A name in an object.
     public mutating func key(_ name: String) {
-        string(name)
-        bytes.append(0x3A)
+        separate()
+        append(key: name)
         needsComma = false
     }
 
-    /// `null`.
-    public mutating func null() { plain("null") }
+    /// The same for a name that was made before, for those that are written many times.
+    public mutating func key(_ key: Key) {
+        separate()
+        bytes.append(contentsOf: key.bytes)
+        needsComma = false
+    }
+
+    /// A name to be written many times.
+    public func makeKey(_ name: String) -> Key {
+        var writer = JSONWriter(isLua ? .lua : .json)
+        writer.append(key: name)
+        return Key(bytes: writer.bytes)
+    }
+
+    private mutating func append(key name: String) {
+        var name = name
+        guard isLua else {
+            name.withUTF8 { append(quoting: $0) }
+            bytes.append(0x3A)
+            return
+        }
+        if LuaWords.isName(name) {
+            bytes.append(contentsOf: name.utf8)
+        } else {
+            bytes.append(0x5B)
+            name.withUTF8 { append(quoting: $0) }
+            bytes.append(0x5D)
+        }
+        bytes.append(contentsOf: [0x20, 0x3D, 0x20])
+    }
+
+    /// Text that is written as it is.
+    public mutating func literal(_ text: String) { bytes.append(contentsOf: text.utf8) }
+
+    /// `null`, in Lua `nil`.
+    public mutating func null() { plain(isLua ? "nil" : "null") }
     /// `true` or `false`.
     public mutating func bool(_ value: Bool) { plain(value ? "true" : "false") }
     /// A whole number.
     public mutating func int(_ value: Int64) {
         separate()
-        var digits: [UInt8] = []
-        var rest = value.magnitude
-        repeat {
-            digits.append(0x30 + UInt8(rest % 10))
-            rest /= 10
-        } while rest > 0
-        if value < 0 { bytes.append(0x2D) }
-        bytes.append(contentsOf: digits.reversed())
         needsComma = true
+        if isLua, value == .min {
+            // Lua would read the digits as a float and negate it.
+            return bytes.append(contentsOf: "0x8000000000000000".utf8)
+        }
+        if value < 0 { bytes.append(0x2D) }
+        var rest = value.magnitude
+        let start = bytes.count
+        repeat {
+            let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
+            bytes.append(0x30 &+ UInt8(truncatingIfNeeded: digit))
+            rest = quotient
+        } while rest > 0
+        var low = start
+        var high = bytes.count - 1
+        while low < high {
+            bytes.swapAt(low, high)
+            low += 1
+            high -= 1
+        }
     }
 
-    /// A number, in the shortest form that reads as the same one; what is not finite becomes text.
+    /// A number, in the shortest form that reads as the same one; what is not finite becomes text in JSON.
     ///
     /// A whole number keeps a `.0`, so that readers that tell ints from doubles see a double.
     public mutating func double(_ value: Double) {
         guard value.isFinite else {
+            if isLua { return plain(value.isNaN ? "(0/0)" : value < 0 ? "-1e999" : "1e999") }
             return string(value.isNaN ? "NaN" : value < 0 ? "-Infinity" : "Infinity")
         }
         plain(value.description)
@@ -61,6 +121,13 @@ public struct JSONWriter: Sendable {
         separate()
         var text = text
         text.withUTF8 { append(quoting: $0) }
+        needsComma = true
+    }
+
+    /// The same for bytes that are UTF-8.
+    public mutating func string(utf8 text: RawSpan) {
+        separate()
+        text.withUnsafeBytes { append(quoting: $0.bindMemory(to: UInt8.self)) }
         needsComma = true
     }
 
@@ -105,7 +172,12 @@ public struct JSONWriter: Sendable {
         needsComma = true
     }
 
-    private mutating func separate() { if needsComma { bytes.append(0x2C) } }
+    @inline(__always)
+    private mutating func separate() {
+        guard needsComma else { return }
+        bytes.append(0x2C)
+        if isLua { bytes.append(0x20) }
+    }
 
     private mutating func append(quoting text: UnsafeBufferPointer<UInt8>) {
         bytes.append(0x22)
@@ -128,6 +200,9 @@ public struct JSONWriter: Sendable {
         case 0x0D: bytes.append(0x72)
         case 0x09: bytes.append(0x74)
         case 0x22, 0x5C: bytes.append(byte)
+        case _ where isLua:
+            // Three digits, so that one that follows is not taken for a part of them.
+            bytes.append(contentsOf: [0x30, 0x30 + byte / 10, 0x30 + byte % 10])
         default:
             bytes.append(contentsOf: [0x75, 0x30, 0x30])
             for digit in [byte >> 4, byte & 15] {

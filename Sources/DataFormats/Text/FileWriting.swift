@@ -11,9 +11,8 @@
 public final class FileWriter {
     private let descriptor: Int32
     private let path: String
-    private let draft: String?
+    private let draft: DraftFile?
     private var buffer: [UInt8] = []
-    private var isFinished = false
     /// How many bytes have been given.
     public private(set) var count = 0
 
@@ -33,17 +32,14 @@ public final class FileWriter {
             draft = nil
             descriptor = open(path, O_WRONLY | O_CLOEXEC)
         } else {
-            let draft = "\(path).\(getpid()).part"
+            let draft = DraftFile(of: path)
             self.draft = draft
-            descriptor = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+            descriptor = open(draft.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         }
         guard descriptor >= 0 else { throw FormatError("cannot write \(path): \(systemMessage())") }
     }
 
-    deinit {
-        if descriptor > 1 { close(descriptor) }
-        if !isFinished, let draft { unlink(draft) }
-    }
+    deinit { if descriptor > 1 { close(descriptor) } }
 
     /// Writes bytes.
     public func write(_ bytes: [UInt8]) throws {
@@ -58,12 +54,8 @@ public final class FileWriter {
     /// Writes what is left and puts the file in its place.
     public func finish() throws {
         try flush()
-        guard let draft else {
-            isFinished = true
-            return
-        }
-        guard fsync(descriptor) == 0, rename(draft, path) == 0 else { throw failure() }
-        isFinished = true
+        guard let draft else { return }
+        guard fsync(descriptor) == 0, draft.publish() else { throw failure() }
     }
 
     private func flush() throws {

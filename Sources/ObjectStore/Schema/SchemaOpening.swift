@@ -113,6 +113,17 @@ extension Store {
         try define(classes, allowing: .additive, nil)
     }
 
+    /// Creates classes, or adds to existing ones, in the open write transaction: what becomes of that becomes of them.
+    ///
+    /// Throws as ``define(_:)``, and `not_in_write`; nothing of it changes then.
+    public func defineInWrite(_ classes: [ClassSchema]) throws {
+        _ = try writing("the schema")
+        let migration = try SchemaMigration(
+            self, to: classes, version: view.schema.version, allowing: .additive)
+        try SchemaValidation.check(classes + migration.unnamedClasses)
+        if migration.isNeeded { try migration.run() }
+    }
+
     /// Changes classes in one transaction, whatever is lost by it.
     ///
     /// With a migration function, what it renames and fills is kept. Classes that are not named stay;

@@ -30,6 +30,11 @@ public enum StoreFiles {
         }
     }
 
+    /// Removes the copies that this process has begun and not finished, for who ends it early.
+    ///
+    /// On any thread; backups and compactions that go on meanwhile fail.
+    public static func removeUnfinishedCopies() { ColumnFile.removeUnfinishedCopies() }
+
     /// For reading, which tells whether it is a store.
     private static func open(_ path: String) throws -> ColumnFile {
         try StoreError.wrapping { () throws(StorageError) in

@@ -7,8 +7,9 @@ enum TransferMethods {
     static var results: [LuaMethod<ResultsHandle>] {
         [
             LuaMethod(
-                "export", "(path [, format]) → number",
-                "Writes the objects to a file; how many. The format is jsonl, json or csv."
+                "export", "(path [, format | options]) → number",
+                "Writes the objects to a file; how many. The format is jsonl, json, csv, sqlite or lua. Options: format, "
+                    + "dates."
             ) { handle, call in
                 let results = handle.results
                 return try export(.results(results), call)
@@ -19,7 +20,7 @@ enum TransferMethods {
     static var store: [LuaMethod<StoreHandle>] {
         [
             LuaMethod(
-                "export", "(path [, format]) → number",
+                "export", "(path [, format | options]) → number",
                 "Writes all objects and the schema to a file; how many objects."
             ) { handle, call in
                 try export(.store(handle.store), call)
@@ -27,7 +28,7 @@ enum TransferMethods {
             LuaMethod(
                 "import", "(path [, options]) → report",
                 "Takes the rows of a file, all or nothing. Options: class, format, upsert, map, "
-                    + "skip_bad, batch, dry_run."
+                    + "skip_bad, batch, dry_run, dates."
             ) { handle, call in
                 try take(handle, call)
             },
@@ -38,10 +39,15 @@ enum TransferMethods {
         _ subject: Exporter.Subject, _ call: borrowing LuaCall
     ) throws -> LuaAnswer {
         let path = try call.path(2, for: .writing)
-        let format =
-            call.isNil(3) ? try TransferFormat(path: path) : try TransferFormat(name: call.text(3))
+        let given = call[3].table == nil ? nil : try call.options(3, ["format", "dates"])
+        let name = given == nil ? (call.isNil(3) ? nil : try call.text(3)) : given?["format"].text
+        let format = try name.map { try TransferFormat(name: $0) } ?? TransferFormat(path: path)
+        let dates = try given?["dates"].text.map { try SQLiteDates(name: $0) } ?? .text
+        let interrupt = call.state.makeInterrupt()
         let count = try TransferError.wrapping {
-            try Exporter(subject, as: format).write(to: path)
+            try Exporter(subject, as: format, dates: dates) { _, _ in
+                try TransferError.check(interrupt)
+            }.write(to: path)
         }
         return call.answer(.integer(Int64(count)))
     }
@@ -49,17 +55,17 @@ enum TransferMethods {
     private static func take(_ handle: StoreHandle, _ call: borrowing LuaCall) throws -> LuaAnswer {
         let path = try call.path(2, for: .reading)
         let given = try call.options(
-            3, ["class", "format", "upsert", "map", "skip_bad", "batch", "dry_run"])
+            3, ["class", "format", "upsert", "map", "skip_bad", "batch", "dry_run", "dates"])
         let format =
             try given?["format"].text.map { try TransferFormat(name: $0) }
             ?? TransferFormat(path: path)
         var options = ImportOptions()
-        options.className = given?["class"].text
         options.isUpsert = given?["upsert"].isTruthy ?? false
         options.isDryRun = given?["dry_run"].isTruthy ?? false
         options.rejects = try given?["skip_bad"].text.map {
             try call.state.files.check($0, for: .writing)
         }
+        options.dates = try given?["dates"].text.map { try SQLiteDates(name: $0) }
         if let batch = given?["batch"], !batch.isNil {
             guard let count = batch.integer, count > 0 else {
                 throw call.argumentError(3, "'batch' must be a positive integer")
@@ -70,16 +76,40 @@ enum TransferMethods {
             guard let name = name.text else { continue }
             options.names[name] = property.text ?? ""
         }
-        let state = call.state
-        let report = try TransferError.wrapping {
-            try Importer(into: handle.store, options).read(path, as: format)
+        var classes: [String] = []
+        if let name = given?["class"].text { classes = [name] }
+        for (table, name) in given?["class"].table?.pairs ?? [] {
+            // A list of tables, or classes by table.
+            if let table = table.text {
+                options.classNames[table] = name.text ?? ""
+            } else if let table = name.text {
+                classes.append(table)
+            }
         }
-        let table = state.makeTable(fields: 5)
+        try options.setClasses(classes, of: format)
+        let state = call.state
+        let interrupt = state.makeInterrupt()
+        let report = try TransferError.wrapping {
+            try Importer(into: handle.store, options) { _, _ in
+                try TransferError.check(interrupt)
+            }.read(path, as: format)
+        }
+        let table = state.makeTable(fields: 7)
         table["created"] = .integer(Int64(report.created))
         table["updated"] = .integer(Int64(report.updated))
         table["rejected"] = .integer(Int64(report.rejected))
         table["reasons"] = .table(state.makeTable(report.reasons.map(LuaValue.text)))
         table["new_classes"] = .table(state.makeTable(report.newClasses.map(LuaValue.text)))
+        let schema = state.makeTable()
+        for classSchema in report.newSchema {
+            let properties = state.makeTable()
+            for property in classSchema.properties {
+                properties[property.name] = .text(PropertySyntax.text(of: property))
+            }
+            schema[classSchema.name] = .table(properties)
+        }
+        table["schema"] = .table(schema)
+        table["notes"] = .table(state.makeTable(report.notes.map(LuaValue.text)))
         return call.answer(.table(table))
     }
 }

@@ -106,4 +106,9 @@ enum TransferError {
             throw StoreError(.invalidArgument, error.description)
         }
     }
+
+    /// Ends long work when the script is to stop.
+    static func check(_ interrupt: LuaInterrupt) throws {
+        guard !interrupt.isPending else { throw StoreError(.interrupted, "interrupted") }
+    }
 }

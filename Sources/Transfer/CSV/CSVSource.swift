@@ -16,10 +16,11 @@ final class CSVSource {
         }
         let parser = CSVParser { [self] record, line in
             guard let fields else { return try readHeader(record, importer, className, line) }
-            try importer.take(line: line) {
+            try importer.take(RowPlace(line: line)) {
                 record.fields.map { $0 ?? "" }.joined(separator: ",")
             } decode: {
-                try row(record, fields, importer, line)
+                if try insert(record, fields, importer) { return .stored }
+                return .values(try row(record, fields, importer, line))
             }
         }
         while true {
@@ -46,6 +47,59 @@ final class CSVSource {
             }
         }
         fields = table
+    }
+
+    /// Stores a record of single values at once; false, and nothing has happened, for any other.
+    private func insert(
+        _ record: CSVParser.Record, _ fields: FieldTable, _ importer: Importer
+    ) throws -> Bool {
+        guard record.count == columns.count,
+            let inserter = try importer.directInserter(of: fields.classSchema)
+        else { return false }
+        inserter.clear()
+        for (index, column) in columns.enumerated() {
+            guard case .property(let position) = column, !record.isNothing(index) else { continue }
+            guard set(position, record, index, fields.types[position], inserter) else {
+                inserter.clear()
+                return false
+            }
+        }
+        do {
+            try inserter.insert()
+        } catch let error as StoreError where error.code == .duplicateKey {
+            let key = columns.firstIndex {
+                guard case .property(let position) = $0 else { return false }
+                return fields.classSchema.properties[position].isPrimary
+            }
+            throw Importer.duplicate(
+                key.flatMap(record.field).map {
+                    record.int(key ?? 0).map(Value.int) ?? .string($0)
+                },
+                fields.classSchema)
+        }
+        return true
+    }
+
+    private func set(
+        _ position: Int, _ record: CSVParser.Record, _ index: Int, _ type: PropertyType?,
+        _ inserter: ObjectInserter
+    ) -> Bool {
+        switch type {
+        case .string: return record.withField(index) { inserter.set(position, utf8: $0) }
+        case .int:
+            guard let number = record.int(index) else { return false }
+            inserter.set(position, int: number)
+        case .double:
+            guard let number = record.double(index) else { return false }
+            inserter.set(position, double: number)
+        case .bool, .date:
+            guard let type, let text = record.field(index),
+                let value = ValueText.value(text, as: type)
+            else { return false }
+            inserter.set(position, value)
+        default: return false
+        }
+        return true
     }
 
     private func row(
@@ -75,36 +129,17 @@ final class CSVSource {
             if let target, let key = target.primaryKey,
                 let value = ValueText.value(text, as: key.type)
             {
-                return try importer.link(to: value, of: target, line: line)
+                return try importer.link(to: value, of: target, RowPlace(line: line))
             }
             if let value = ValueText.value(text, as: property.type) { return value }
         }
         if property.type == .object || !property.isSingle || property.type == .mixed {
-            return try json(text, property, classSchema, importer, line)
+            return try JSONField.value(
+                text, property, classSchema, importer, RowPlace(line: line),
+                container: "CSV files")
         }
         throw StoreError(
             .typeMismatch,
             "'\(classSchema.name).\(property.name)' expects \(property.typeName), got \"\(text)\"")
-    }
-
-    /// What a field cannot say is JSON in it.
-    private func json(
-        _ text: String, _ property: Property, _ classSchema: ClassSchema, _ importer: Importer,
-        _ line: Int
-    ) throws -> Value {
-        var value = Value.null
-        let parser = JSONParser(.values) { parser in
-            value = try JSONRowDecoder(importer, line: line).value(
-                JSONNode(parser.tape), property, classSchema)
-        }
-        do {
-            try parser.parse(Array(text.utf8))
-            try parser.finish()
-        } catch let error as FormatError {
-            throw FormatError(
-                "'\(classSchema.name).\(property.name)' holds JSON in CSV files; \"\(text)\" is "
-                    + error.reason)
-        }
-        return value
     }
 }

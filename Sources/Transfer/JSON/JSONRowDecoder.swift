@@ -7,25 +7,26 @@ import ObjectStore
 /// `{"$numberLong": "…"}` and the like.
 struct JSONRowDecoder {
     private let importer: Importer
-    private let line: Int
+    private let place: RowPlace
 
-    init(_ importer: Importer, line: Int) {
+    init(_ importer: Importer, _ place: RowPlace) {
         self.importer = importer
-        self.line = line
+        self.place = place
     }
 
     /// The row on a tape; its class is what the row says, else `className`.
-    func row(_ tape: JSONTape, className: String?) throws -> DecodedRow {
+    ///
+    /// Most rows hold nothing but single values of the right types: those are stored at once.
+    func decode(_ tape: JSONTape, className: String?) throws -> Importer.Row {
         guard tape.kind(0) == .object else {
             throw FormatError("a row is an object, got \(JSONNode(tape).description)")
         }
-        guard let name = Self.ownClass(tape) ?? className else {
-            throw FormatError("the row does not say its class; name the class to import into")
-        }
-        let fields = try importer.fields(of: name)
-        guard !fields.classSchema.isEmbedded else {
-            throw FormatError("'\(name)' is embedded: its objects come with what owns them")
-        }
+        let fields = try fields(tape, className)
+        if try insert(tape, fields) { return .stored }
+        return .values(try row(tape, fields))
+    }
+
+    private func row(_ tape: JSONTape, _ fields: FieldTable) throws -> DecodedRow {
         var row = DecodedRow(fields.classSchema)
         fields.startRow()
         var position = 1
@@ -37,12 +38,76 @@ struct JSONRowDecoder {
         return row
     }
 
-    private static func ownClass(_ tape: JSONTape) -> String? {
-        guard tape.kind(1) == .string, tape.text(1) == "$class", tape.kind(2) == .string else {
-            return nil
+    private func fields(_ tape: JSONTape, _ className: String?) throws -> FieldTable {
+        let hasOwnClass =
+            tape.kind(1) == .string && tape.equals(1, Self.classMember) && tape.kind(2) == .string
+        if hasOwnClass, let last = importer.lastFields, tape.equals(2, last.className) {
+            return last
         }
-        return tape.text(2)
+        guard let name = hasOwnClass ? tape.text(2) : className else {
+            throw FormatError("the row does not say its class; name the class to import into")
+        }
+        let fields = try importer.fields(of: name)
+        guard !fields.classSchema.isEmbedded else {
+            throw FormatError("'\(name)' is embedded: its objects come with what owns them")
+        }
+        return fields
     }
+
+    private static let classMember = Array("$class".utf8)
+
+    // MARK: At once
+
+    /// Stores a row of single values of the right types; false, and nothing has happened, for any other.
+    private func insert(_ tape: JSONTape, _ fields: FieldTable) throws -> Bool {
+        guard let inserter = try importer.directInserter(of: fields.classSchema) else {
+            return false
+        }
+        inserter.clear()
+        fields.startRow()
+        var position = 1
+        while tape.kind(position) != .end {
+            let value = position + 1
+            if let field = fields.position(tape, position) {
+                guard set(field, tape, value, fields.types[field], inserter) else {
+                    inserter.clear()
+                    return false
+                }
+            } else if position > 1 || !tape.equals(position, Self.classMember) {
+                inserter.clear()
+                return false
+            }
+            position = tape.after(value)
+        }
+        do {
+            try inserter.insert()
+        } catch let error as StoreError where error.code == .duplicateKey {
+            let key = try? row(tape, fields).primaryKey
+            throw Importer.duplicate(key, fields.classSchema)
+        }
+        return true
+    }
+
+    @inline(__always)
+    private func set(
+        _ field: Int, _ tape: JSONTape, _ value: Int, _ type: PropertyType?,
+        _ inserter: ObjectInserter
+    ) -> Bool {
+        switch (type, tape.kind(value)) {
+        case (.int, .int): inserter.set(field, int: tape.int(value))
+        case (.string, .string): return tape.withText(value) { inserter.set(field, utf8: $0) }
+        case (.double, .real), (.double, .int): inserter.set(field, double: tape.double(value))
+        case (.bool, .truth): inserter.set(field, bool: true)
+        case (.bool, .falsehood): inserter.set(field, bool: false)
+        case (.date, .string):
+            guard let moment = Timestamp(tape.text(value)) else { return false }
+            inserter.set(field, .date(moment))
+        default: return false
+        }
+        return true
+    }
+
+    // MARK: In general
 
     private func take(
         _ tape: JSONTape, _ name: Int, _ value: Int, _ fields: FieldTable, _ row: inout DecodedRow
@@ -70,6 +135,8 @@ struct JSONRowDecoder {
             var elements: [Value] = []
             try node.forEachElement { elements.append(try single($0, property, classSchema)) }
             return .list(elements)
+        // In Lua, an empty map and an empty list are the same.
+        case (.map, .array) where node.tape.kind(node.index + 1) == .end: return .dictionary([:])
         case (.map, .object):
             var entries: [String: Value] = [:]
             try node.forEachMember { entries[$0] = try single($1, property, classSchema) }
@@ -122,7 +189,7 @@ struct JSONRowDecoder {
         if node.kind == .object {
             if let number = node.only("$key"), number.kind == .int {
                 return try importer.link(
-                    toNumber: number.tape.int(number.index), of: target, line: line)
+                    toNumber: number.tape.int(number.index), of: target, place)
             }
             if target.primaryKey == nil || ExtendedJSON.tag(of: node) == nil {
                 return try nested(node, target)
@@ -134,7 +201,7 @@ struct JSONRowDecoder {
                 "'\(classSchema.name).\(property.name)' leads to \(target.name), which has no "
                     + "primary key to link by; got \(node.description)")
         }
-        return try importer.link(to: single(node, key, target), of: target, line: line)
+        return try importer.link(to: single(node, key, target), of: target, place)
     }
 
     /// An object that stands inside the row: embedded, or made with it.

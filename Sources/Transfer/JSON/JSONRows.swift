@@ -1,45 +1,81 @@
 import DataFormats
 import ObjectStore
 
-/// Writes the objects of one class as rows of JSON.
+/// Writes the objects of one class as rows of JSON, or of Lua.
 struct JSONRows {
-    private let encoder: RowEncoder
-    private let classSchema: ClassSchema
-    private let namesClass: Bool
-    private let isList: Bool
+    /// How rows stand beside each other.
+    enum Form {
+        /// One a line.
+        case lines
+        /// The same, each naming its class.
+        case named
+        /// A JSON list.
+        case list
+        /// Calls in Lua, in functions of so many rows that no limit of Lua's is met.
+        case calls
+    }
 
-    /// For a class; `namesClass` puts `$class` into each row, `isList` makes the rows one list instead of lines.
-    init(_ view: StoreView, _ classSchema: ClassSchema, namesClass: Bool, isList: Bool) {
-        encoder = RowEncoder(view: view)
+    private let encoder: ClassEncoder
+    private let classSchema: ClassSchema
+    private let form: Form
+
+    init(_ view: StoreView, _ classSchema: ClassSchema, _ form: Form) {
+        encoder = ClassEncoder(view, classSchema, form == .calls ? .lua : .json)
         self.classSchema = classSchema
-        self.namesClass = namesClass
-        self.isList = isList
+        self.form = form
     }
 
     /// Writes the rows; `afterEach` may take what has been written.
     func write(
         _ keys: ResultKeys, _ json: inout JSONWriter, afterEach: (inout JSONWriter) throws -> Void
     ) throws {
-        if isList { json.beginArray() }
-        for key in keys.array {
-            if isList { json.indent(4) }
+        let classKey = json.makeKey("$class")
+        let numberKey = json.makeKey("$key")
+        let hasNumber = classSchema.primaryKey == nil
+        let call = callee
+        var count = 0
+        if form == .list { json.beginArray() }
+        for key in keys {
+            switch form {
+            case .list: json.indent(4)
+            case .calls:
+                if count % LuaDataText.rowsInPart == 0 {
+                    if count > 0 { json.literal(LuaDataText.partTail) }
+                    json.literal(LuaDataText.partHead)
+                }
+                json.literal(call)
+            case .lines, .named: break
+            }
             json.beginObject()
-            if namesClass {
-                json.key("$class")
+            if form == .named {
+                json.key(classKey)
                 json.string(classSchema.name)
             }
-            if classSchema.primaryKey == nil {
-                json.key("$key")
+            if hasNumber {
+                json.key(numberKey)
                 json.int(key.rawValue)
             }
-            try encoder.members(of: key, in: classSchema, to: &json)
+            try encoder.members(of: key, to: &json)
             json.endObject()
-            if !isList { json.newLine() }
+            if form != .list { json.newLine() }
+            count += 1
             try afterEach(&json)
         }
-        if isList {
-            if keys.count > 0 { json.indentEnd(2) }
+        switch form {
+        case .list:
+            if count > 0 { json.indentEnd(2) }
             json.endArray()
+        case .calls: if count > 0 { json.literal(LuaDataText.partTail) }
+        case .lines, .named: break
         }
+    }
+
+    /// What takes a row in Lua.
+    private var callee: String {
+        let name = classSchema.name
+        if LuaWords.isName(name), !["schema", "data", "part"].contains(name) { return name + " " }
+        var text = JSONWriter(.lua)
+        text.string(name)
+        return "_ENV[\(String(decoding: text.bytes, as: UTF8.self))] "
     }
 }

@@ -9,24 +9,25 @@ struct JSONLinesSource {
 
     func read(into importer: Importer) throws {
         var rows = 0
-        var decoded: DecodedRow?
+        var decoded = Importer.Row.none
+        let className = importer.options.className
         let parser = JSONParser(.values) { parser in
             rows += 1
-            let line = lines.line
             guard !isSchema(parser.tape) else { return }
-            decoded = try JSONRowDecoder(importer, line: line).row(
-                parser.tape, className: importer.options.className)
+            decoded = try JSONRowDecoder(importer, RowPlace(line: lines.line)).decode(
+                parser.tape, className: className)
         }
         while try lines.next({ bytes, range in
             guard bytes[range].contains(where: { $0 > 0x20 }) else { return }
             rows = 0
-            decoded = nil
-            try importer.take(line: lines.line) {
+            decoded = .none
+            try importer.take(RowPlace(line: lines.line)) {
                 String(decoding: bytes[range], as: UTF8.self)
             } decode: {
                 do {
                     try parser.parse(bytes, range)
-                    try parser.parse([0x0A])
+                    // A number ends with the line, an object with its brace.
+                    if rows == 0 { try parser.parse(Self.lineEnd) }
                     guard rows == 1, !parser.isInsideValue else {
                         throw FormatError("a line holds exactly one JSON object")
                     }
@@ -38,12 +39,16 @@ struct JSONLinesSource {
             }
         }) {}
     }
+
+    private static let lineEnd: [UInt8] = [0x0A]
 }
 
 /// Whether a row is the schema that an export begins with.
 private func isSchema(_ tape: JSONTape) -> Bool {
-    tape.kind(0) == .object && tape.kind(1) == .string && tape.text(1) == "$schema"
+    tape.kind(0) == .object && tape.kind(1) == .string && tape.equals(1, schemaMember)
 }
+
+private let schemaMember = Array("$schema".utf8)
 
 /// The rows of one JSON text: a list of objects, or an object with a list for each class.
 struct JSONSource {
@@ -55,11 +60,11 @@ struct JSONSource {
         let parser = JSONParser(.elements) { parser in
             let section = parser.section
             guard section != "$schema" else { return }
-            let line = parser.line
-            try importer.take(line: line) {
-                "row at line \(line)"
+            let place = RowPlace(line: parser.line)
+            try importer.take(place) {
+                "row at line \(place.line)"
             } decode: {
-                try JSONRowDecoder(importer, line: line).row(
+                try JSONRowDecoder(importer, place).decode(
                     parser.tape, className: section ?? importer.options.className)
             }
         }

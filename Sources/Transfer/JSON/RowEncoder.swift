@@ -76,6 +76,10 @@ public struct RowEncoder {
 
     private func mixed(_ value: Value, to json: inout JSONWriter) throws {
         switch value {
+        case .double(let number) where !number.isFinite:
+            tag("$numberDouble", in: &json)
+            json.string(number.isNaN ? "NaN" : number < 0 ? "-Infinity" : "Infinity")
+            json.endObject()
         case .null, .bool, .int, .double, .string: plain(value, to: &json)
         case .list(let elements):
             json.beginArray()

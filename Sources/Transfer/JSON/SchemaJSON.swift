@@ -3,13 +3,14 @@ import ObjectStore
 
 /// A schema as JSON, as it stands at the top of an export: `{"Dog": {"id": "int primary", …}}`.
 enum SchemaJSON {
-    static func write(_ classes: [ClassSchema], to json: inout JSONWriter) {
+    /// Writes classes; in Lua as ``Store`` is given them, where `embedded = true` stands among the properties.
+    static func write(_ classes: [ClassSchema], to json: inout JSONWriter, isLua: Bool = false) {
         json.beginObject()
         for classSchema in classes {
             json.key(classSchema.name)
             json.beginObject()
             if classSchema.isEmbedded {
-                json.key("$embedded")
+                json.key(isLua ? "embedded" : "$embedded")
                 json.bool(true)
             }
             for property in classSchema.properties {
@@ -30,7 +31,7 @@ enum SchemaJSON {
             var isEmbedded = false
             var properties: [Property] = []
             try value.forEachMember { property, type in
-                if property == "$embedded" {
+                if property == "$embedded" || property == "embedded" && type.kind == .truth {
                     isEmbedded = type.kind == .truth
                 } else {
                     guard type.kind == .string else { throw malformed }

@@ -1,0 +1,169 @@
+/// Reads rows from Lua source that holds data only, without running it.
+///
+/// Understands what ``LuaDataText`` is about, rows as calls (`Dog {id = 1, name = "Rex"}`), and a file that returns a table:
+/// a list of rows, or a list of rows for each name. Values are literals and tables of them; anything else is refused.
+/// Memory grows with the largest row. Confined to one thread.
+public final class LuaDataReader {
+    /// The row that was read last.
+    public let tape: JSONTape
+    /// The name under which it stands, `$schema` for a schema; nil for a row of a plain list.
+    public private(set) var section: String?
+
+    private let bytes: ByteStream
+    private let values: LuaValueReader
+    private let onRow: (LuaDataReader) throws -> Void
+
+    /// A reader that calls `onRow` for each row; the row is on the tape during the call only.
+    public init(_ file: FileReader, onRow: @escaping (LuaDataReader) throws -> Void) {
+        bytes = ByteStream(file)
+        values = LuaValueReader(bytes)
+        tape = values.tape
+        self.onRow = onRow
+    }
+
+    /// The line that is being read, from 1 on.
+    public var line: Int { bytes.line }
+
+    /// Reads all rows; throws a `FormatError` for what is no data, or what `onRow` threw.
+    public func read() throws {
+        _ = try bytes.skip(Array("\u{FEFF}".utf8))
+        if try bytes.peek() == 0x23 {
+            while let byte = try bytes.peek(), byte != 0x0A { bytes.advance() }
+        }
+        while try statement() {}
+    }
+
+    /// False at the end.
+    private func statement() throws -> Bool {
+        try values.skipSpace()
+        guard let byte = try bytes.peek() else { return false }
+        if byte == 0x3B {
+            bytes.advance()
+            return true
+        }
+        guard LuaWords.isStart(byte) else { throw refusal("a row") }
+        let word = try values.name()
+        switch word {
+        case "local":
+            guard try bytes.skip(LuaDataText.afterLocal) else { throw program() }
+        case "do":
+            guard try bytes.skip(LuaDataText.afterDo) else { throw program() }
+        case "end":
+            guard try bytes.skip(LuaDataText.afterEnd) else { throw program() }
+        case "return":
+            try values.skipSpace()
+            try returned()
+            try values.skipSpace()
+            if try bytes.peek() == 0x3B { bytes.advance() }
+            try values.skipSpace()
+            guard try bytes.peek() == nil else { throw refusal("the end of the file") }
+            return false
+        case "_ENV":
+            try values.expect(0x5B, "[")
+            try values.skipSpace()
+            let name = try values.string()
+            try values.expect(0x5D, "]")
+            try row(name)
+        case "schema": try row("$schema")
+        default:
+            guard LuaWords.isName(word) else { throw program() }
+            try row(word)
+        }
+        return true
+    }
+
+    private func row(_ name: String) throws {
+        try values.skipSpace()
+        guard try bytes.peek() == 0x7B else { throw program() }
+        section = name
+        try values.value()
+        try endRow()
+    }
+
+    private func endRow() throws {
+        defer { tape.clear() }
+        try onRow(self)
+    }
+
+    // MARK: A table that is returned
+
+    private func returned() throws {
+        if try bytes.peek() != 0x7B {
+            // What the form with calls ends with.
+            guard try values.name() == "data" else { throw refusal("a table") }
+            return
+        }
+        bytes.advance()
+        try values.forEachField { [self] name in
+            guard let name else {
+                section = nil
+                try values.value()
+                return try endRow()
+            }
+            if name == "schema" {
+                section = "$schema"
+                try values.value()
+                return try endRow()
+            }
+            guard try bytes.peek() == 0x7B else { throw refusal("a list of rows for '\(name)'") }
+            bytes.advance()
+            try values.forEachField { [self] inner in
+                guard inner == nil else { throw refusal("a list of rows for '\(name)'") }
+                section = name
+                try values.value()
+                try endRow()
+            }
+        }
+    }
+
+    private func refusal(_ expected: String) -> FormatError {
+        FormatError(line: line, "expected \(expected)")
+    }
+
+    private func program() -> FormatError {
+        FormatError(
+            line: line,
+            "only data can be imported, such as Dog {id = 1} or return { … }; run a program with "
+                + "`moonpool FILE`")
+    }
+}
+
+/// The parts of data as Lua source that are not rows.
+///
+/// In Lua such a file returns its rows by class: each row is a call of a function that collects them. Rows stand in
+/// functions of a thousand, because the constants of a Lua function are limited in number.
+public enum LuaDataText {
+    /// How many rows a function has.
+    public static let rowsInPart = 1000
+
+    /// What a file begins with.
+    public static let head = """
+        -- Data of a Moonpool store: `moonpool import STORE FILE` takes it.
+        -- In Lua, dofile(FILE) returns { schema = { … }, Class = { row, … }, … }.
+
+        """ + "local" + String(decoding: afterLocal, as: UTF8.self)
+
+    /// What it ends with.
+    public static let tail = "return data\n"
+    /// What a part begins with.
+    public static let partHead = "do" + String(decoding: afterDo, as: UTF8.self)
+    /// What a part ends with.
+    public static let partTail = "end" + String(decoding: afterEnd, as: UTF8.self)
+
+    static let afterLocal = Array(
+        """
+         data = {}
+        local _ENV = setmetatable({ schema = function(classes) data.schema = classes end }, {
+          __index = function(env, class)
+            local rows = {}
+            data[class] = rows
+            local function add(row) rows[#rows + 1] = row end
+            env[class] = add
+            return add
+          end,
+        })
+
+        """.utf8)
+    static let afterDo = Array(" local function part()\n".utf8)
+    static let afterEnd = Array(" part() end\n".utf8)
+}

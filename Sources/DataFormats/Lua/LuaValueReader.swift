@@ -1,0 +1,242 @@
+/// Reads values that are written as literals of Lua, onto a tape.
+final class LuaValueReader {
+    let tape = JSONTape()
+    private let bytes: ByteStream
+    private let strings: LuaStringReader
+    private var depth = 0
+    /// The first word of a value, where it had to be read to see that it is no name of a field.
+    private var word: String?
+
+    init(_ bytes: ByteStream) {
+        self.bytes = bytes
+        strings = LuaStringReader(bytes)
+    }
+
+    // MARK: Between values
+
+    /// Passes white space and comments.
+    func skipSpace() throws {
+        while let byte = try bytes.peek() {
+            switch byte {
+            case 0x20, 0x09...0x0D: bytes.advance()
+            case 0x2D:
+                guard try bytes.skip([0x2D, 0x2D]) else { return }
+                try skipComment()
+            default: return
+            }
+        }
+    }
+
+    private func skipComment() throws {
+        if try strings.long() != nil { return }
+        while let byte = try bytes.peek(), byte != 0x0A { bytes.advance() }
+    }
+
+    /// Passes one character and the space before it.
+    func expect(_ byte: UInt8, _ shown: String) throws {
+        try skipSpace()
+        guard try bytes.peek() == byte else { throw fault("expected '\(shown)'") }
+        bytes.advance()
+    }
+
+    /// A name or a keyword; empty where there is none.
+    func name() throws -> String {
+        var word: [UInt8] = []
+        while let byte = try bytes.peek(), LuaWords.isPart(byte) {
+            word.append(byte)
+            bytes.advance()
+        }
+        return String(decoding: word, as: UTF8.self)
+    }
+
+    /// A text in quotes.
+    func string() throws -> String {
+        guard let text = try strings.quoted() else { throw fault("expected a string") }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    func fault(_ reason: String) -> FormatError { FormatError(line: bytes.line, reason) }
+
+    // MARK: Values
+
+    /// Reads one value.
+    func value() throws {
+        if let word {
+            self.word = nil
+            return try constant(word)
+        }
+        try skipSpace()
+        guard let byte = try bytes.peek() else { throw fault("the text ends too early") }
+        switch byte {
+        case 0x7B: try table()
+        case 0x22, 0x27, 0x5B: try text()
+        case 0x30...0x39, 0x2E, 0x2D: try number()
+        case 0x28:
+            bytes.advance()
+            try number()
+            try expect(0x29, ")")
+        default: try constant(try name())
+        }
+    }
+
+    private func constant(_ word: String) throws {
+        switch word {
+        case "nil": tape.add(.null)
+        case "true": tape.add(.truth)
+        case "false": tape.add(.falsehood)
+        case "math": try huge("inf")
+        default:
+            throw fault("expected a literal value" + (word.isEmpty ? "" : ", got '\(word)'"))
+        }
+    }
+
+    private func text() throws {
+        let text: [UInt8]
+        if let quoted = try strings.quoted() {
+            text = quoted
+        } else if let long = try strings.long() {
+            text = long
+        } else {
+            throw fault("expected a string")
+        }
+        guard String(validating: text, as: UTF8.self) != nil else {
+            throw fault("the string is not UTF-8; data is written as base64 text")
+        }
+        text.withUnsafeBufferPointer { tape.add(.string, $0) }
+    }
+
+    private func table() throws {
+        guard depth < JSONParser.deepestNesting else {
+            throw fault("values are nested more than \(JSONParser.deepestNesting) deep")
+        }
+        depth += 1
+        defer { depth -= 1 }
+        bytes.advance()
+        let start = tape.count
+        var isList: Bool?
+        tape.add(.array)
+        try forEachField { [self] name in
+            guard isList ?? (name == nil) == (name == nil) else {
+                throw fault("a table holds a list or named values, not both")
+            }
+            isList = name == nil
+            if let name { Array(name.utf8).withUnsafeBufferPointer { tape.add(.string, $0) } }
+            try value()
+        }
+        if isList == false { tape.become(.object, at: start) }
+        tape.close(start)
+    }
+
+    /// Calls `body` at the value of each field of a table whose brace has been passed, with its name, to read it.
+    func forEachField(_ body: (String?) throws -> Void) throws {
+        while true {
+            try skipSpace()
+            guard let byte = try bytes.peek() else { throw fault("a table has no closing brace") }
+            if byte == 0x7D {
+                bytes.advance()
+                return
+            }
+            try field(byte, body)
+            try skipSpace()
+            switch try bytes.peek() {
+            case 0x2C, 0x3B: bytes.advance()
+            case 0x7D: break
+            case nil: throw fault("a table has no closing brace")
+            default: throw fault("expected ',' or '}'")
+            }
+        }
+    }
+
+    private func field(_ byte: UInt8, _ body: (String?) throws -> Void) throws {
+        if byte == 0x5B, try !strings.isLong() {
+            bytes.advance()
+            try skipSpace()
+            let name = try string()
+            try expect(0x5D, "]")
+            try expect(0x3D, "=")
+            try skipSpace()
+            return try body(name)
+        }
+        guard LuaWords.isStart(byte) else { return try body(nil) }
+        let first = try name()
+        try skipSpace()
+        guard LuaWords.isName(first), try bytes.peek() == 0x3D else {
+            word = first
+            return try body(nil)
+        }
+        bytes.advance()
+        try skipSpace()
+        try body(first)
+    }
+
+    // MARK: Numbers
+
+    /// A number with its sign; `0/0` is what is no number.
+    private func number() throws {
+        try skipSpace()
+        var isNegative = false
+        if try bytes.peek() == 0x2D {
+            bytes.advance()
+            isNegative = true
+            try skipSpace()
+        }
+        if try bytes.peek() == 0x6D {
+            _ = try name()
+            return try huge(isNegative ? "-inf" : "inf")
+        }
+        var digits: [UInt8] = []
+        while let byte = try bytes.peek() {
+            let follows = digits.last.map { [0x65, 0x45, 0x70, 0x50].contains($0) } ?? false
+            let isSign = follows && (byte == 0x2B || byte == 0x2D)
+            guard LuaWords.isPart(byte) || byte == 0x2E || isSign else { break }
+            digits.append(byte)
+            bytes.advance()
+        }
+        try skipSpace()
+        if digits == [0x30], try bytes.peek() == 0x2F {
+            bytes.advance()
+            try skipSpace()
+            guard try bytes.next() == 0x30 else { throw fault("expected a literal value") }
+            return add(real: "nan")
+        }
+        try add(String(decoding: digits, as: UTF8.self), isNegative)
+    }
+
+    private func add(_ text: String, _ isNegative: Bool) throws {
+        let sign = isNegative ? "-" : ""
+        if text.lowercased().hasPrefix("0x") {
+            let digits = text.dropFirst(2)
+            if let bits = UInt64(digits, radix: 16) {
+                // Whole numbers wrap around in Lua.
+                let value = Int64(bitPattern: bits)
+                return tape.add(.int, isNegative ? 0 &- value : value)
+            }
+            // Lua's hexadecimal floats need no exponent, Swift's do.
+            let float = digits.contains { $0 == "p" || $0 == "P" } ? text : text + "p0"
+            guard let value = Double(float) else { throw malformed(text) }
+            return add(real: sign + value.description)
+        }
+        guard let first = text.utf8.first, first == 0x2E || first >= 0x30 && first <= 0x39,
+            let value = Double(text.hasPrefix(".") ? "0" + text : text.replacing(".e", with: "e"))
+                ?? Double(text + "0")
+        else { throw malformed(text) }
+        let isWhole = text.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 }
+        if isWhole, let whole = Int64(sign + text), isNegative ? whole != .min : true {
+            return tape.add(.int, whole)
+        }
+        // The digits are kept, for decimals; what is whole and too large is a float in Lua.
+        add(real: sign + (isWhole || !value.isFinite ? value.description : text))
+    }
+
+    private func malformed(_ text: String) -> FormatError { fault("'\(text)' is no number") }
+
+    private func add(real text: String) {
+        Array(text.utf8).withUnsafeBufferPointer { tape.add(.real, $0) }
+    }
+
+    private func huge(_ text: String) throws {
+        try expect(0x2E, ".")
+        guard try name() == "huge" else { throw fault("expected a literal value") }
+        add(real: text)
+    }
+}

@@ -1,0 +1,135 @@
+import CSQLite
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A database of SQLite, for reading what others made or for writing a new one whole.
+///
+/// Confined to one thread.
+public final class SQLiteDatabase {
+    let handle: OpaquePointer
+    let path: String
+    /// For a database that is being made.
+    private let draft: DraftFile?
+
+    /// Opens a database for reading; all statements see it in the same state.
+    ///
+    /// Throws a `FormatError` that names the file: it does not exist, is no database, or somebody else has locked it for
+    /// longer than five seconds.
+    public init(reading path: String) throws {
+        // The system says more about what cannot be opened than SQLite does.
+        _ = try FileReader(path)
+        self.path = path
+        draft = nil
+        handle = try Self.open(path, path, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX)
+        sqlite3_busy_timeout(handle, 5000)
+        // What stands in a schema may come from anybody.
+        try run("PRAGMA trusted_schema = OFF")
+        try run("BEGIN")
+        _ = try prepare("SELECT count(*) FROM sqlite_schema").step()
+    }
+
+    /// Begins a database that appears under its name when ``finish()`` is called, and not before.
+    ///
+    /// Throws a `FormatError` that names the file.
+    public init(writing path: String) throws {
+        self.path = path
+        for suffix in ["-wal", "-journal"] where access(path + suffix, F_OK) == 0 {
+            // Whoever opened the new file would take the old one's log for its own.
+            throw FormatError(
+                "cannot replace \(path): \(path)\(suffix) says that it is in use, or was left by a "
+                    + "program that died; open it with sqlite3 once, or remove both")
+        }
+        let draft = DraftFile(of: path)
+        self.draft = draft
+        // The system says more about what cannot be written than SQLite does.
+        let file = Self.openFile(draft.path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC)
+        guard file >= 0 else { throw Self.refusal(path) }
+        close(file)
+        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
+        handle = try Self.open(draft.path, path, flags)
+        // Nobody sees the draft, and one that fails is thrown away.
+        try run("PRAGMA journal_mode = OFF")
+        try run("PRAGMA synchronous = OFF")
+        try run("PRAGMA foreign_keys = OFF")
+        try run("BEGIN")
+    }
+
+    deinit { sqlite3_close_v2(handle) }
+
+    private static func open(_ file: String, _ path: String, _ flags: Int32) throws -> OpaquePointer
+    {
+        var opened: OpaquePointer?
+        let code = sqlite3_open_v2(file, &opened, flags, nil)
+        guard let opened else { throw FormatError("not enough memory") }
+        guard code == SQLITE_OK else {
+            defer { sqlite3_close_v2(opened) }
+            throw failure(opened, path)
+        }
+        return opened
+    }
+
+    /// Commits what was written, and puts the file in its place once it is on the device.
+    public func finish() throws {
+        guard let draft else { return }
+        try run("COMMIT")
+        let file = Self.openFile(draft.path, O_RDWR | O_CLOEXEC)
+        guard file >= 0 else { throw Self.refusal(path) }
+        defer { close(file) }
+        guard fsync(file) == 0, draft.publish() else { throw Self.refusal(path) }
+    }
+
+    private static func refusal(_ path: String) -> FormatError {
+        FormatError("cannot write \(path): \(systemMessage())")
+    }
+
+    private static func openFile(_ path: String, _ flags: Int32) -> Int32 {
+        #if canImport(Glibc)
+            Glibc.open(path, flags, 0o644)
+        #else
+            Darwin.open(path, flags, 0o644)
+        #endif
+    }
+
+    /// Runs statements that give no rows.
+    public func run(_ text: String) throws {
+        guard sqlite3_exec(handle, text, nil, nil, nil) == SQLITE_OK else { throw failure() }
+    }
+
+    /// Prepares one statement; `?` stands for what is bound later.
+    public func prepare(_ text: String) throws -> SQLiteStatement {
+        var statement: OpaquePointer?
+        guard sqlite3_prepare_v2(handle, text, -1, &statement, nil) == SQLITE_OK, let statement
+        else { throw failure() }
+        return SQLiteStatement(statement, self)
+    }
+
+    /// What SQLite says of the last call, with the file.
+    func failure() -> FormatError { Self.failure(handle, path) }
+
+    private static func failure(_ handle: OpaquePointer, _ path: String) -> FormatError {
+        let code = sqlite3_errcode(handle)
+        switch code {
+        case SQLITE_NOTADB:
+            return FormatError("\(path) is no SQLite database, or an encrypted one")
+        case SQLITE_BUSY:
+            return FormatError("\(path) is locked: another program is writing to it")
+        case SQLITE_FULL:
+            return FormatError("cannot write \(path): no space left on device")
+        case SQLITE_CANTOPEN, SQLITE_IOERR:
+            let number = sqlite3_system_errno(handle)
+            guard number != 0 else { break }
+            return FormatError("cannot use \(path): \(String(cString: strerror(number)))")
+        default: break
+        }
+        return FormatError("\(path): \(String(cString: sqlite3_errmsg(handle)))")
+    }
+
+    /// A name as SQL writes it, whatever it contains.
+    public static func quoted(_ name: String) -> String {
+        "\"" + name.replacing("\"", with: "\"\"") + "\""
+    }
+}

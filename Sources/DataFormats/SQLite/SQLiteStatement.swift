@@ -1,0 +1,129 @@
+import CSQLite
+
+/// A prepared statement of a ``SQLiteDatabase``.
+///
+/// Columns and parameters are counted from 0 on. Confined to one thread.
+public final class SQLiteStatement {
+    /// How SQLite stores a value.
+    public enum Kind: Int, Sendable {
+        /// `INTEGER`, 64 bits.
+        case int = 1
+        /// `REAL`, a double.
+        case real = 2
+        /// `TEXT`.
+        case text = 3
+        /// `BLOB`.
+        case blob = 4
+        /// `NULL`.
+        case null = 5
+    }
+
+    private let handle: OpaquePointer
+    private let database: SQLiteDatabase
+
+    init(_ handle: OpaquePointer, _ database: SQLiteDatabase) {
+        self.handle = handle
+        self.database = database
+    }
+
+    deinit { sqlite3_finalize(handle) }
+
+    /// Goes to the next row; false after the last one, with the statement ready to run again.
+    public func step() throws -> Bool {
+        let code = sqlite3_step(handle)
+        if code == SQLITE_ROW { return true }
+        guard code == SQLITE_DONE else {
+            let failure = database.failure()
+            sqlite3_reset(handle)
+            throw failure
+        }
+        sqlite3_reset(handle)
+        return false
+    }
+
+    /// Forgets the row, so that the statement can run again.
+    public func reset() { sqlite3_reset(handle) }
+
+    /// What a column of the row is; to be asked before the value is.
+    public func kind(_ column: Int) -> Kind {
+        Kind(rawValue: Int(sqlite3_column_type(handle, Int32(column)))) ?? .null
+    }
+
+    /// An integer.
+    public func int(_ column: Int) -> Int64 { sqlite3_column_int64(handle, Int32(column)) }
+
+    /// A number.
+    public func double(_ column: Int) -> Double { sqlite3_column_double(handle, Int32(column)) }
+
+    /// The bytes of a text or a blob.
+    public func bytes(_ column: Int) -> [UInt8] { Array(buffer(column)) }
+
+    /// A text; nil if it is not UTF-8.
+    public func text(_ column: Int) -> String? {
+        let buffer = buffer(column)
+        return String(validating: buffer, as: UTF8.self)
+    }
+
+    /// Valid until the next step.
+    private func buffer(_ column: Int) -> UnsafeBufferPointer<UInt8> {
+        let column = Int32(column)
+        // In this order: asking for the text may convert it, which changes how many bytes there are.
+        let start =
+            sqlite3_column_type(handle, column) == SQLITE_BLOB
+            ? sqlite3_column_blob(handle, column)
+            : sqlite3_column_text(handle, column).map(UnsafeRawPointer.init)
+        let count = Int(sqlite3_column_bytes(handle, column))
+        return UnsafeBufferPointer(start: start?.assumingMemoryBound(to: UInt8.self), count: count)
+    }
+
+    /// How many columns a row has.
+    public var columnCount: Int { Int(sqlite3_column_count(handle)) }
+
+    // MARK: Parameters
+
+    /// Binds `NULL`.
+    public func bindNull(_ parameter: Int) { sqlite3_bind_null(handle, Int32(parameter + 1)) }
+
+    /// Binds an integer.
+    public func bind(_ parameter: Int, _ value: Int64) {
+        sqlite3_bind_int64(handle, Int32(parameter + 1), value)
+    }
+
+    /// Binds a number; what is no number cannot be told from `NULL` afterwards.
+    public func bind(_ parameter: Int, _ value: Double) {
+        sqlite3_bind_double(handle, Int32(parameter + 1), value)
+    }
+
+    /// Binds text, with any zeros in it.
+    public func bind(_ parameter: Int, _ value: String) {
+        var value = value
+        value.withUTF8 { bytes in
+            _ = sqlite3_bind_text64(
+                handle, Int32(parameter + 1), bytes.baseAddress, UInt64(bytes.count),
+                Self.copied, UInt8(SQLITE_UTF8))
+        }
+        if value.isEmpty { bindEmpty(parameter) }
+    }
+
+    /// Binds bytes.
+    public func bind(_ parameter: Int, _ value: [UInt8]) {
+        guard !value.isEmpty else {
+            sqlite3_bind_zeroblob(handle, Int32(parameter + 1), 0)
+            return
+        }
+        value.withUnsafeBytes { bytes in
+            _ = sqlite3_bind_blob64(
+                handle, Int32(parameter + 1), bytes.baseAddress, UInt64(bytes.count), Self.copied)
+        }
+    }
+
+    /// An empty text may have no address, which SQLite would take for `NULL`.
+    private func bindEmpty(_ parameter: Int) {
+        sqlite3_bind_text(handle, Int32(parameter + 1), "", 0, Self.copied)
+    }
+
+    /// Tells SQLite to copy: Swift's memory is lent for the call only.
+    private static var copied: sqlite3_destructor_type {
+        unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+    }
+}

@@ -1,0 +1,65 @@
+import DataFormats
+import ObjectStore
+
+/// Writes the members of many objects of one class: with their names made once, and plain values read where they lie.
+struct ClassEncoder {
+    private struct Member {
+        let key: JSONWriter.Key
+        let property: Property
+        let position: Int
+        /// The type of what is read without a `Value`; nil for what is more than that.
+        let plain: PropertyType?
+    }
+
+    private let view: StoreView
+    private let classSchema: ClassSchema
+    private let members: [Member]
+    private let reader: ObjectReader
+    private let encoder: RowEncoder
+
+    init(_ view: StoreView, _ classSchema: ClassSchema, _ syntax: JSONWriter.Syntax) {
+        self.view = view
+        self.classSchema = classSchema
+        let writer = JSONWriter(syntax)
+        let plain: Set<PropertyType> = [.int, .double, .bool, .string]
+        members = classSchema.properties.enumerated().compactMap { position, property in
+            if property.isBacklinks { return nil }
+            let isPlain = property.isSingle && plain.contains(property.type)
+            return Member(
+                key: writer.makeKey(property.name), property: property, position: position,
+                plain: isPlain ? property.type : nil)
+        }
+        reader = ObjectReader(view, classSchema)
+        encoder = RowEncoder(view: view)
+    }
+
+    /// Writes the members of an object, without the braces and without what is computed.
+    func members(of key: ObjectKey, to json: inout JSONWriter) throws {
+        for member in members {
+            json.key(member.key)
+            switch member.plain {
+            case .int:
+                if let number = reader.int(member.position, key) {
+                    json.int(number)
+                    continue
+                }
+            case .double:
+                if let number = reader.double(member.position, key) {
+                    json.double(number)
+                    continue
+                }
+            case .bool:
+                if let flag = reader.bool(member.position, key) {
+                    json.bool(flag)
+                    continue
+                }
+            case .string:
+                let wasText: Void? = reader.withText(member.position, key) { json.string(utf8: $0) }
+                if wasText != nil { continue }
+            default: break
+            }
+            let value = try view.value(member.property, of: key, in: classSchema)
+            try encoder.write(value, member.property, to: &json)
+        }
+    }
+}

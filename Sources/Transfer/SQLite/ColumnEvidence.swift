@@ -1,0 +1,116 @@
+import DataFormats
+import ObjectStore
+
+/// What the declared type of a column and the values in it say about the type of a property.
+///
+/// SQLite takes values of any kind in any column, so only both together tell.
+struct ColumnEvidence {
+    /// What the declared type asks for, by SQLite's rules (its documentation, "Datatypes", 3.1), and beyond them for
+    /// the types that SQLite does not have.
+    private enum Wish { case int, text, anything, real, number, bool, date, uuid, decimal }
+
+    private let wish: Wish
+    private let dates: SQLiteDates?
+    private(set) var nulls = 0
+    private var ints = 0
+    private var reals = 0
+    private var texts = 0
+    private var blobs = 0
+    /// Whether all values so far are what is wished for.
+    private var isAsWished = true
+    /// Whether all integers are doubles too.
+    private var areIntsExact = true
+
+    init(declared: String, dates: SQLiteDates?) {
+        wish = Self.wish(declared.uppercased())
+        self.dates = dates
+    }
+
+    private static func wish(_ type: String) -> Wish {
+        func has(_ words: String...) -> Bool { words.contains { type.contains($0) } }
+        if has("BOOL") { return .bool }
+        if has("DATE", "TIMESTAMP") { return .date }
+        if has("UUID", "GUID") { return .uuid }
+        if has("DECIMAL") { return .decimal }
+        if has("INT") { return .int }
+        if has("CHAR", "CLOB", "TEXT") { return .text }
+        if type.isEmpty || has("BLOB") { return .anything }
+        return has("REAL", "FLOA", "DOUB") ? .real : .number
+    }
+
+    /// Looks at one more value.
+    mutating func add(_ row: SQLiteStatement, _ column: Int) {
+        switch row.kind(column) {
+        case .null: nulls += 1
+        case .int:
+            ints += 1
+            let value = row.int(column)
+            if Int64(exactly: Double(value)) != value { areIntsExact = false }
+            switch wish {
+            case .bool where value != 0 && value != 1: isAsWished = false
+            case .date where SQLiteCell.moment(value, dates) == nil: isAsWished = false
+            case .uuid: isAsWished = false
+            default: break
+            }
+        case .real:
+            reals += 1
+            switch wish {
+            case .bool, .uuid: isAsWished = false
+            case .date where SQLiteCell.moment(row.double(column), dates) == nil:
+                isAsWished = false
+            default: break
+            }
+        case .text:
+            texts += 1
+            switch wish {
+            case .bool: isAsWished = false
+            case .date: look(row, column, as: .date)
+            case .uuid: look(row, column, as: .uuid)
+            case .decimal: look(row, column, as: .decimal)
+            default: break
+            }
+        case .blob:
+            blobs += 1
+            isAsWished = isAsWished && wish == .uuid && row.bytes(column).count == 16
+        }
+    }
+
+    private mutating func look(_ row: SQLiteStatement, _ column: Int, as type: PropertyType) {
+        guard isAsWished else { return }
+        isAsWished = row.text(column).flatMap { ValueText.value($0, as: type) } != nil
+    }
+
+    /// The type of a property that can hold all these values.
+    var type: PropertyType {
+        if isAsWished {
+            switch wish {
+            case .bool: return .bool
+            case .date: return .date
+            case .uuid: return .uuid
+            case .decimal: return .decimal
+            default: break
+            }
+        }
+        switch (ints > 0 || reals > 0, texts > 0, blobs > 0) {
+        case (true, false, false):
+            return reals == 0 ? .int : areIntsExact ? .double : .mixed
+        case (false, true, false): return .string
+        case (false, false, true): return .data
+        case (false, false, false): return typeWithoutValues
+        default: return .mixed
+        }
+    }
+
+    private var typeWithoutValues: PropertyType {
+        switch wish {
+        case .int: .int
+        case .text: .string
+        case .real, .number: .double
+        case .anything: .mixed
+        case .bool: .bool
+        case .date: .date
+        case .uuid: .uuid
+        case .decimal: .decimal
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import DataFormats
+import ObjectStore
+
+/// Single values of rows of SQLite as values of properties.
+struct SQLiteCell {
+    /// How numbers in date properties are read; nil is SQLite's own way: integers are seconds, others Julian days.
+    let dates: SQLiteDates?
+    /// Whether `SQLiteExporter` wrote the rows: text in mixed columns may be JSON then.
+    let isExport: Bool
+
+    /// The value of a cell for a single property that is no link; nil if the property cannot hold it.
+    func value(_ row: SQLiteStatement, _ column: Int, as type: PropertyType) throws -> Value? {
+        switch (type, row.kind(column)) {
+        case (_, .null): return .null
+        case (.int, .int): return .int(row.int(column))
+        case (.int, .real): return Int64(exactly: row.double(column)).map(Value.int)
+        case (.double, .int), (.double, .real): return .double(row.double(column))
+        case (.float, .int), (.float, .real): return .float(Float(row.double(column)))
+        case (.bool, .int):
+            let value = row.int(column)
+            return value == 0 || value == 1 ? .bool(value == 1) : nil
+        case (.date, .int): return Self.moment(row.int(column), dates).map(Value.date)
+        case (.date, .real): return Self.moment(row.double(column), dates).map(Value.date)
+        case (.decimal, .int): return .decimal(DecimalValue(row.int(column)))
+        case (.decimal, .real): return DecimalValue("\(row.double(column))").map(Value.decimal)
+        case (.data, .blob): return .data(row.bytes(column))
+        case (.uuid, .blob): return UUIDValue(bytes: row.bytes(column)).map(Value.uuid)
+        case (.objectID, .blob): return ObjectIDValue(bytes: row.bytes(column)).map(Value.objectID)
+        case (.mixed, let kind): return try mixed(row, column, kind)
+        case (_, .text): return ValueText.value(try text(row, column), as: type)
+        default: return nil
+        }
+    }
+
+    private func mixed(
+        _ row: SQLiteStatement, _ column: Int, _ kind: SQLiteStatement.Kind
+    ) throws -> Value? {
+        switch kind {
+        case .null: return .null
+        case .int: return .int(row.int(column))
+        case .real: return .double(row.double(column))
+        case .blob: return .data(row.bytes(column))
+        case .text:
+            let text = try text(row, column)
+            return isExport && Self.looksLikeJSON(text) ? nil : .string(text)
+        }
+    }
+
+    /// The text of a cell.
+    func text(_ row: SQLiteStatement, _ column: Int) throws -> String {
+        guard let text = row.text(column) else {
+            throw FormatError("column \(column + 1) holds text that is not UTF-8")
+        }
+        return text
+    }
+
+    /// Whether a text in a mixed column stands for something else, or for a text that would look so.
+    static func looksLikeJSON(_ text: String) -> Bool {
+        switch text.utf8.first {
+        case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "\""): true
+        default: text == "true" || text == "false"
+        }
+    }
+
+    /// The moment that a whole number stands for.
+    static func moment(_ number: Int64, _ dates: SQLiteDates?) -> Timestamp? {
+        (dates ?? .seconds).moment(number)
+    }
+
+    /// The moment that a number stands for.
+    static func moment(_ number: Double, _ dates: SQLiteDates?) -> Timestamp? {
+        (dates ?? .julian).moment(number)
+    }
+
+    /// What a cell holds, for messages.
+    static func summary(_ row: SQLiteStatement, _ column: Int) -> String {
+        switch row.kind(column) {
+        case .null: "NULL"
+        case .int: String(row.int(column))
+        case .real: String(row.double(column))
+        case .text: row.text(column).map { Value.string($0).summary } ?? "text that is not UTF-8"
+        case .blob: "\(row.bytes(column).count) bytes"
+        }
+    }
+}

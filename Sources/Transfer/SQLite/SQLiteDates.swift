@@ -1,0 +1,71 @@
+import ObjectStore
+
+/// How dates are kept in SQLite, which has no type for them.
+public enum SQLiteDates: String, CaseIterable, Sendable {
+    /// ISO 8601, as `2026-11-21T10:00:00Z`.
+    case text
+    /// Seconds since 1970, whole ones as integers.
+    case seconds
+    /// Milliseconds since 1970, whole ones as integers.
+    case milliseconds
+    /// Julian days as numbers, exact to about a tenth of a millisecond.
+    case julian
+
+    /// The way of this name.
+    ///
+    /// Throws `invalid_argument` with the names that there are.
+    public init(name: String) throws {
+        guard let way = Self(rawValue: name.lowercased()) else {
+            let known = Self.allCases.map(\.rawValue)
+            throw StoreError(
+                .invalidArgument,
+                "there is no way '\(name)' to keep dates\(NearestName.hint(for: name, among: known)); "
+                    + "the ways are \(known.joined(separator: ", "))")
+        }
+        self = way
+    }
+
+    private static let epochAsJulianDay = 2_440_587.5
+    private static let microsecondsOfDay = 86_400_000_000.0
+
+    /// The moment that a number stands for; nil outside the range of dates.
+    func moment(_ number: Double) -> Timestamp? {
+        switch self {
+        case .text, .seconds: Timestamp(seconds: number)
+        case .milliseconds: Timestamp(seconds: number / 1000)
+        case .julian:
+            Int64(
+                exactly: ((number - Self.epochAsJulianDay) * Self.microsecondsOfDay).rounded()
+            ).map(Timestamp.init(microseconds:))
+        }
+    }
+
+    /// The same for a whole number, without loss.
+    func moment(_ number: Int64) -> Timestamp? {
+        let factor: Int64
+        switch self {
+        case .text, .seconds: factor = 1_000_000
+        case .milliseconds: factor = 1000
+        case .julian: return moment(Double(number))
+        }
+        let (microseconds, overflow) = number.multipliedReportingOverflow(by: factor)
+        return overflow ? nil : Timestamp(microseconds: microseconds)
+    }
+
+    /// What is stored for a moment.
+    func stored(_ moment: Timestamp) -> Value {
+        let microseconds = moment.microseconds
+        switch self {
+        case .text: return .string(moment.description)
+        case .seconds: return Self.quotient(microseconds, 1_000_000)
+        case .milliseconds: return Self.quotient(microseconds, 1000)
+        case .julian:
+            let days = Double(microseconds) / Self.microsecondsOfDay
+            return .double(days + Self.epochAsJulianDay)
+        }
+    }
+
+    private static func quotient(_ number: Int64, _ divisor: Int64) -> Value {
+        number % divisor == 0 ? .int(number / divisor) : .double(Double(number) / Double(divisor))
+    }
+}

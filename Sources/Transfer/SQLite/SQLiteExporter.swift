@@ -1,0 +1,182 @@
+import DataFormats
+import ObjectStore
+
+/// Writes objects of one version into a new database.
+struct SQLiteExporter {
+    private let view: StoreView
+    private let encoder: RowEncoder
+    private let layout: SQLiteLayout
+    private let dates: SQLiteDates
+    private let database: SQLiteDatabase
+
+    /// Begins the database; `isWhole` says that all objects are going to be in it, and with them those that are linked.
+    init(
+        _ path: String, _ view: StoreView, _ classes: [ClassSchema], isWhole: Bool,
+        _ dates: SQLiteDates
+    ) throws {
+        guard path != "-" else {
+            throw StoreError(
+                .invalidArgument,
+                "a SQLite database cannot be written to standard output; name a file")
+        }
+        self.view = view
+        self.dates = dates
+        encoder = RowEncoder(view: view)
+        layout = SQLiteLayout(classes, view.schema.classes, isWhole: isWhole)
+        database = try SQLiteDatabase(writing: path)
+        for statement in layout.creation(dates) { try database.run(statement) }
+        if isWhole { try writeMetadata(classes) }
+    }
+
+    private func writeMetadata(_ classes: [ClassSchema]) throws {
+        let table = SQLiteDatabase.quoted(SQLiteLayout.metadata)
+        try database.run("CREATE TABLE \(table) (name TEXT PRIMARY KEY, value TEXT NOT NULL)")
+        var json = JSONWriter()
+        SchemaJSON.write(classes, to: &json)
+        let insertion = try database.prepare("INSERT INTO \(table) VALUES (?, ?)")
+        let rows = [
+            ("format", "1"), ("dates", dates.rawValue),
+            ("schema", String(decoding: json.bytes, as: UTF8.self)),
+        ]
+        for (name, value) in rows {
+            insertion.bind(0, name)
+            insertion.bind(1, value)
+            _ = try insertion.step()
+        }
+    }
+
+    /// Writes objects of one class.
+    func write(_ keys: ResultKeys, of classSchema: ClassSchema, count: () throws -> Void) throws {
+        guard let table = layout.tables.first(where: { $0.classSchema.name == classSchema.name })
+        else { return }
+        let insertion = try insertion(
+            table.name, table.columns.count + (table.keyColumn == nil ? 0 : 1))
+        let joins = try table.joins.map { try self.insertion($0.name, 3) }
+        for key in keys {
+            for (position, column) in table.columns.enumerated() {
+                try bind(position, column, key, classSchema, insertion)
+            }
+            if table.keyColumn != nil { insertion.bind(table.columns.count, key.rawValue) }
+            _ = try insertion.step()
+            for (join, statement) in zip(table.joins, joins) {
+                try write(join, of: key, classSchema, statement)
+            }
+            try count()
+        }
+    }
+
+    /// Makes the indexes and puts the database in its place.
+    func finish() throws {
+        for statement in layout.indexing() { try database.run(statement) }
+        try database.finish()
+    }
+
+    private func insertion(_ table: String, _ columns: Int) throws -> SQLiteStatement {
+        // The number of an object without a primary key is declared first and bound last.
+        let marks =
+            layout.tables.first { $0.name == table }?.keyColumn == nil
+            ? (1...columns).map { "?\($0)" } : ["?\(columns)"] + (1..<columns).map { "?\($0)" }
+        return try database.prepare(
+            "INSERT INTO \(SQLiteDatabase.quoted(table)) VALUES (\(marks.joined(separator: ", ")))")
+    }
+
+    private func bind(
+        _ position: Int, _ column: SQLiteLayout.Column, _ key: ObjectKey,
+        _ classSchema: ClassSchema, _ statement: SQLiteStatement
+    ) throws {
+        let value = try view.value(column.property, of: key, in: classSchema)
+        switch column.form {
+        case .json: try bindJSON(position, value, column.property, statement)
+        case .link(let target):
+            guard case .object(let reference) = value else { return statement.bindNull(position) }
+            try bindKey(position, reference.key, target, statement)
+        case .value where column.property.type == .mixed:
+            try bindMixed(position, value, column.property, statement)
+        case .value: bind(position, value, statement)
+        }
+    }
+
+    private func write(
+        _ join: SQLiteLayout.Join, of key: ObjectKey, _ owner: ClassSchema,
+        _ statement: SQLiteStatement
+    ) throws {
+        func add(_ place: (SQLiteStatement) -> Void, _ value: Value) throws {
+            try bindKey(0, key, owner, statement)
+            place(statement)
+            if case .object(let reference) = value {
+                try bindKey(2, reference.key, join.target, statement)
+            } else {
+                statement.bindNull(2)
+            }
+            _ = try statement.step()
+        }
+        switch try view.value(join.property, of: key, in: owner) {
+        case .list(let elements):
+            for (index, element) in elements.enumerated() {
+                try add({ $0.bind(1, Int64(index + 1)) }, element)
+            }
+        case .dictionary(let entries):
+            for (name, value) in entries { try add({ $0.bind(1, name) }, value) }
+        default: break
+        }
+    }
+
+    /// What finds an object again.
+    private func bindKey(
+        _ position: Int, _ key: ObjectKey, _ classSchema: ClassSchema, _ statement: SQLiteStatement
+    ) throws {
+        if let primary = classSchema.primaryKey {
+            bind(position, try view.value(primary, of: key, in: classSchema), statement)
+        } else {
+            statement.bind(position, key.rawValue)
+        }
+    }
+
+    private func bind(_ position: Int, _ value: Value, _ statement: SQLiteStatement) {
+        switch value {
+        case .bool(let flag): statement.bind(position, flag ? 1 : Int64(0))
+        case .int(let number): statement.bind(position, number)
+        case .float(let number): bind(position, Double(number), statement)
+        case .double(let number): bind(position, number, statement)
+        case .data(let bytes): statement.bind(position, bytes)
+        case .date(let moment) where dates != .text:
+            bind(position, dates.stored(moment), statement)
+        default:
+            if let text = ValueText.text(value) {
+                statement.bind(position, text)
+            } else {
+                statement.bindNull(position)
+            }
+        }
+    }
+
+    /// SQLite takes what is no number for `NULL`: it becomes text.
+    private func bind(_ position: Int, _ number: Double, _ statement: SQLiteStatement) {
+        if number.isNaN {
+            statement.bind(position, "NaN")
+        } else {
+            statement.bind(position, number)
+        }
+    }
+
+    private func bindMixed(
+        _ position: Int, _ value: Value, _ property: Property, _ statement: SQLiteStatement
+    ) throws {
+        switch value {
+        case .null, .int, .data: bind(position, value, statement)
+        case .double(let number) where !number.isNaN: statement.bind(position, number)
+        case .string(let text) where !SQLiteCell.looksLikeJSON(text):
+            statement.bind(position, text)
+        default: try bindJSON(position, value, property, statement)
+        }
+    }
+
+    private func bindJSON(
+        _ position: Int, _ value: Value, _ property: Property, _ statement: SQLiteStatement
+    ) throws {
+        guard value != .null else { return statement.bindNull(position) }
+        var json = JSONWriter()
+        try encoder.write(value, property, to: &json)
+        statement.bind(position, String(decoding: json.bytes, as: UTF8.self))
+    }
+}

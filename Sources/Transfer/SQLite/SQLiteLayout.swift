@@ -1,0 +1,186 @@
+import DataFormats
+import ObjectStore
+
+/// How classes are laid out in tables: for writing them, and for reading back what was written.
+///
+/// Each class is a table, each property a column; lists, sets and maps of links are tables of their own. What SQLite has
+/// no form for is JSON in its column.
+struct SQLiteLayout {
+    struct Column {
+        let name: String
+        let property: Property
+        let form: Form
+    }
+
+    enum Form {
+        case value
+        /// The primary key of the object it leads to, or its number where that has none.
+        case link(ClassSchema)
+        case json
+    }
+
+    /// A table with one row for each element of a collection of links: `owner`, `position` or `key`, and `target`.
+    struct Join {
+        let name: String
+        let property: Property
+        let target: ClassSchema
+
+        var placeColumn: String { property.isMap ? "key" : "position" }
+    }
+
+    struct Table {
+        let name: String
+        let classSchema: ClassSchema
+        /// The column with the object's number, where the class has no primary key.
+        let keyColumn: String?
+        let columns: [Column]
+        let joins: [Join]
+    }
+
+    /// The table that says what is in the others.
+    static let metadata = "moonpool"
+
+    private(set) var tables: [Table] = []
+    private let classes: [String: ClassSchema]
+    private let isWhole: Bool
+    private(set) var names = SQLiteNames(taken: [metadata])
+
+    /// The layout of whole stores, or of the objects of some classes, whose links lead nowhere in the database.
+    init(_ classes: [ClassSchema], _ all: [ClassSchema], isWhole: Bool) {
+        self.classes = Dictionary(
+            all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        self.isWhole = isWhole
+        let kept = classes.filter { !$0.isEmbedded }
+        // The classes' own names come first.
+        let tableNames = kept.map { names.unique($0.name) }
+        for (classSchema, name) in zip(kept, tableNames) { add(classSchema, name) }
+    }
+
+    private mutating func add(_ classSchema: ClassSchema, _ name: String) {
+        var columnNames = SQLiteNames()
+        var columns: [Column] = []
+        var joins: [Join] = []
+        for property in classSchema.properties where !property.isBacklinks {
+            let target = property.target.flatMap { classes[$0] }
+            let isLink = property.type == .object && target?.isEmbedded == false
+            if isLink, property.collection != nil, isWhole, let target {
+                let joinName = names.unique("\(name)_\(property.name)")
+                joins.append(Join(name: joinName, property: property, target: target))
+                continue
+            }
+            let isPlain = property.isSingle && (property.type != .object || isLink)
+            let form = !isPlain ? Form.json : isLink ? target.map(Form.link) ?? .json : .value
+            columns.append(
+                Column(name: columnNames.unique(property.name), property: property, form: form))
+        }
+        let keyColumn = classSchema.primaryKey == nil ? columnNames.unique("_key") : nil
+        tables.append(
+            Table(
+                name: name, classSchema: classSchema, keyColumn: keyColumn, columns: columns,
+                joins: joins))
+    }
+
+    // MARK: SQL
+
+    /// The statements that make the tables.
+    func creation(_ dates: SQLiteDates) -> [String] {
+        var statements: [String] = []
+        for table in tables {
+            statements.append(creation(of: table, dates))
+            for join in table.joins { statements.append(creation(of: join, in: table)) }
+        }
+        return statements
+    }
+
+    /// The statements that make the indexes, for when the rows are there.
+    func indexing() -> [String] {
+        var names = names
+        return tables.flatMap { table -> [String] in
+            let single = table.classSchema.properties.filter { $0.isIndexed && !$0.isPrimary }
+                .map { [$0.name] }
+            let wanted = single + table.classSchema.indexes.map(\.properties)
+            return wanted.map { properties in
+                let name = names.unique(
+                    "\(table.name)_\(properties.joined(separator: "_"))_index")
+                let columns = properties.compactMap { name in
+                    table.columns.first { $0.property.name == name }
+                }
+                let list = columns.map { SQLiteDatabase.quoted($0.name) }
+                return "CREATE INDEX \(SQLiteDatabase.quoted(name)) "
+                    + "ON \(SQLiteDatabase.quoted(table.name)) (\(list.joined(separator: ", ")))"
+            }
+        }
+    }
+
+    private func creation(of table: Table, _ dates: SQLiteDates) -> String {
+        var lines: [String] = []
+        if let key = table.keyColumn {
+            lines.append("\(SQLiteDatabase.quoted(key)) INTEGER PRIMARY KEY")
+        }
+        for column in table.columns {
+            let property = column.property
+            var line = SQLiteDatabase.quoted(column.name)
+            switch column.form {
+            case .json: line += " JSON_TEXT"
+            case .link(let target):
+                line += " " + keyType(of: target)
+                if isWhole { line += reference(to: target) }
+            case .value:
+                let type = Self.type(of: property)
+                if !type.isEmpty { line += " " + type }
+                if property.isPrimary { line += property.isOptional ? " UNIQUE" : " PRIMARY KEY" }
+                let isAlias = property.isPrimary && property.type == .int
+                if !property.isOptional, !isAlias { line += " NOT NULL" }
+            }
+            lines.append(line)
+        }
+        return Self.statement(table.name, lines)
+    }
+
+    private func creation(of join: Join, in table: Table) -> String {
+        let owner = table.classSchema
+        let place = SQLiteDatabase.quoted(join.placeColumn)
+        let statement = Self.statement(
+            join.name,
+            [
+                "\"owner\" \(keyType(of: owner)) NOT NULL\(reference(to: owner))",
+                place + (join.property.isMap ? " TEXT NOT NULL" : " INTEGER NOT NULL"),
+                "\"target\" \(keyType(of: join.target))\(reference(to: join.target))",
+                "PRIMARY KEY (\"owner\", \(place))",
+            ])
+        return statement + " WITHOUT ROWID"
+    }
+
+    private static func statement(_ name: String, _ lines: [String]) -> String {
+        "CREATE TABLE \(SQLiteDatabase.quoted(name)) (\n  "
+            + lines.joined(separator: ",\n  ") + "\n)"
+    }
+
+    private func keyType(of target: ClassSchema) -> String {
+        target.primaryKey.map(Self.type) ?? "INTEGER"
+    }
+
+    private func reference(to target: ClassSchema) -> String {
+        guard let table = tables.first(where: { $0.classSchema.name == target.name }) else {
+            return ""
+        }
+        let key = table.columns.first { $0.property.isPrimary }?.name ?? table.keyColumn ?? ""
+        return " REFERENCES \(SQLiteDatabase.quoted(table.name)) (\(SQLiteDatabase.quoted(key)))"
+    }
+
+    /// The declared type of a column, which decides how SQLite converts: text must not become a number.
+    private static func type(of property: Property) -> String {
+        switch property.type {
+        case .bool: "BOOLEAN"
+        case .int: "INTEGER"
+        case .float, .double: "REAL"
+        case .string: "TEXT"
+        case .data: "BLOB"
+        case .date: "DATETIME"
+        case .uuid: "UUID_TEXT"
+        case .objectID: "OBJECT_ID_TEXT"
+        case .decimal: "DECIMAL_TEXT"
+        case .mixed, .object, .backlinks: ""
+        }
+    }
+}

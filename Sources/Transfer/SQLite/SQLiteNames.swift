@@ -1,0 +1,65 @@
+import ObjectStore
+
+/// Gives out names of tables and columns, which SQLite compares without regard to the case of ASCII letters.
+struct SQLiteNames {
+    private var taken: Set<String>
+
+    /// Names besides those that are taken.
+    init(taken: [String] = []) { self.taken = Set(taken.map { $0.lowercased() }) }
+
+    /// The wanted name, or the first like it that is free.
+    mutating func unique(_ wanted: String) -> String {
+        // SQLite keeps names that begin like this for itself.
+        var wanted = wanted
+        if wanted.lowercased().hasPrefix("sqlite_") { wanted = "_" + wanted }
+        var name = wanted
+        var number = 1
+        while !taken.insert(name.lowercased()).inserted {
+            number += 1
+            name = "\(wanted)_\(number)"
+        }
+        return name
+    }
+}
+
+/// Names of classes and properties made of names of tables and columns.
+enum SchemaNames {
+    /// `order_items` as `OrderItems`.
+    static func className(_ table: String) -> String {
+        let words = table.unicodeScalars.split { !isWordPart($0) || $0 == "_" }
+        let name = words.map { word in
+            let text = String(String.UnicodeScalarView(word))
+            return text.prefix(1).uppercased() + text.dropFirst()
+        }.joined()
+        let isUpper = name.unicodeScalars.first?.properties.isUppercase ?? false
+        return limited(isUpper ? name : "Table" + name)
+    }
+
+    /// `unit price` as `unit_price`.
+    static func property(_ column: String) -> String {
+        var name = String.UnicodeScalarView()
+        for scalar in column.unicodeScalars { name.append(isWordPart(scalar) ? scalar : "_") }
+        let isDigit = name.first.map { ("0"..."9").contains($0) } ?? true
+        return limited((isDigit ? "_" : "") + String(name))
+    }
+
+    /// `owner_id` and `ownerId` as `owner`; nil for other names.
+    static func linkName(_ property: String) -> String? {
+        for suffix in ["_id", "_ID", "Id", "ID"]
+        where property.hasSuffix(suffix) && property.count > suffix.count {
+            let name = String(property.dropLast(suffix.count))
+            return name.hasSuffix("_") ? nil : name
+        }
+        return nil
+    }
+
+    private static func isWordPart(_ scalar: Unicode.Scalar) -> Bool {
+        scalar == "_" || scalar.properties.isAlphabetic || ("0"..."9").contains(scalar)
+    }
+
+    private static func limited(_ name: String) -> String {
+        var name = name
+        while name.utf8.count > 200 { name.removeLast() }
+        return name
+    }
+}

@@ -1,0 +1,166 @@
+import DataFormats
+import ObjectStore
+
+/// The rows of the tables of a SQLite database.
+final class SQLiteSource: RowSource {
+    private(set) var notes: [String] = []
+    private let database: SQLiteDatabase
+    private let options: ImportOptions
+    private var tables: [SQLiteTablePlan] = []
+    private var joins: [(table: SQLiteLayout.Table, join: SQLiteLayout.Join)] = []
+    private var isExport = false
+    private var dates: SQLiteDates?
+    private var allRows = 0
+    private var rowsDone = 0
+
+    /// Opens a database.
+    init(_ path: String, _ options: ImportOptions) throws {
+        guard path != "-" else {
+            throw StoreError(
+                .invalidArgument,
+                "a SQLite database cannot be read from standard input; name a file")
+        }
+        self.options = options
+        database = try SQLiteDatabase(reading: path)
+    }
+
+    var part: Double? { allRows > 0 ? min(1, Double(rowsDone) / Double(allRows)) : nil }
+
+    /// Decides what becomes of the tables; looks at every value of those for which the store has no class.
+    func classes(besides known: Schema) throws -> [ClassSchema] {
+        let (all, ignored) = try SQLiteTable.all(in: database)
+        var others = all
+        var classes: [ClassSchema] = []
+        dates = options.dates
+        if let export = try Self.export(database, all) {
+            isExport = true
+            dates = options.dates ?? export.dates
+            classes = export.classes
+            let layout = SQLiteLayout(classes, classes, isWhole: true)
+            others.removeAll { $0.name == SQLiteLayout.metadata }
+            for table in layout.tables {
+                let names = [table.name] + table.joins.map(\.name)
+                others.removeAll { names.contains($0.name) }
+                guard all.contains(where: { $0.name == table.name }),
+                    let className = Self.className(table, options)
+                else { continue }
+                tables.append(SQLiteTablePlan(table, className, options))
+                joins += table.joins.filter { join in all.contains { $0.name == join.name } }
+                    .map { (table, $0) }
+            }
+        }
+        var otherOptions = options
+        otherOptions.dates = dates
+        let planner = try SQLitePlanner(database, others, otherOptions, known)
+        tables += planner.tables
+        notes = planner.notes + ignored.map { "\($0) is left out" }
+        try checkWanted(all.map(\.name))
+        try countRows()
+        return classes + planner.newClasses
+    }
+
+    private static func className(
+        _ table: SQLiteLayout.Table, _ options: ImportOptions
+    ) -> String? {
+        if let name = options.classNames[table.name] { return name.isEmpty ? nil : name }
+        let name = table.classSchema.name
+        let isWanted =
+            options.tables.isEmpty || options.tables.contains(name)
+            || options.tables.contains(table.name)
+        return isWanted ? name : nil
+    }
+
+    private func checkWanted(_ known: [String]) throws {
+        let classes = tables.map(\.className)
+        let wanted = options.tables.filter { !classes.contains($0) } + options.classNames.keys
+        for name in wanted where !known.contains(name) {
+            throw StoreError(
+                .invalidArgument,
+                "there is no table '\(name)'\(NearestName.hint(for: name, among: known))")
+        }
+        guard tables.isEmpty else { return }
+        throw StoreError(.invalidArgument, "the database has no table to import")
+    }
+
+    /// What the database says about itself; nil where somebody else made it.
+    private static func export(
+        _ database: SQLiteDatabase, _ tables: [SQLiteTable]
+    ) throws -> (classes: [ClassSchema], dates: SQLiteDates)? {
+        guard let table = tables.first(where: { $0.name == SQLiteLayout.metadata }),
+            table.columns.map(\.name) == ["name", "value"]
+        else { return nil }
+        let rows = try database.prepare(
+            "SELECT name, value FROM \(SQLiteDatabase.quoted(table.name))")
+        var values: [String: String] = [:]
+        while try rows.step() {
+            if let name = rows.text(0), let value = rows.text(1) { values[name] = value }
+        }
+        guard let schema = values["schema"] else { return nil }
+        guard values["format"] == "1" else {
+            throw StoreError(
+                .fileFormatTooNew,
+                "the database was exported by a newer version of Moonpool; update to import it")
+        }
+        var classes: [ClassSchema] = []
+        let parser = JSONParser(.values) { classes = try SchemaJSON.read($0.tape, 0) }
+        try parser.parse(Array(schema.utf8))
+        try parser.finish()
+        return (classes, try SQLiteDates(name: values["dates"] ?? "text"))
+    }
+
+    private func countRows() throws {
+        for table in tables {
+            let rows = try database.prepare(
+                "SELECT count(*) FROM \(SQLiteDatabase.quoted(table.table))")
+            if try rows.step() { allRows += Int(clamping: rows.int(0)) }
+        }
+    }
+
+    // MARK: Rows
+
+    func read(into importer: Importer) throws {
+        for table in tables { try read(table, into: importer) }
+        for (table, join) in joins where tables.contains(where: { $0.table == table.name }) {
+            try SQLiteJoinReader(importer, table, join, database).read()
+        }
+    }
+
+    private func read(_ table: SQLiteTablePlan, into importer: Importer) throws {
+        let fields = try importer.fields(of: table.className)
+        let classSchema = fields.classSchema
+        guard !classSchema.isEmbedded else {
+            throw FormatError(
+                "'\(classSchema.name)' is embedded: its objects come with what owns them")
+        }
+        let columns = try table.properties.map { try fields.property($0) }
+        let emptied = collectionsToEmpty(table, classSchema)
+        let decoder = SQLiteRowDecoder(
+            importer, SQLiteCell(dates: dates, isExport: isExport), classSchema, columns)
+        let rows = try database.prepare(table.selection)
+        var number = 0
+        while try rows.step() {
+            number += 1
+            rowsDone += 1
+            let id = rows.kind(0) == .int ? Int(rows.int(0)) : number
+            let place = RowPlace(table: table.table, line: id)
+            try importer.take(place) {
+                (0..<columns.count).map { SQLiteCell.summary(rows, $0 + 1) }
+                    .joined(separator: ", ")
+            } decode: {
+                var row = try decoder.row(rows, place)
+                if table.numberColumn != nil { row.number = rows.int(0) }
+                for position in emptied { row.values[position] = .list([]) }
+                return .values(row)
+            }
+        }
+    }
+
+    /// The collections that have tables of their own: an object that is updated keeps nothing that is not there.
+    private func collectionsToEmpty(
+        _ table: SQLiteTablePlan, _ classSchema: ClassSchema
+    ) -> [Int] {
+        guard options.isUpsert else { return [] }
+        return joins.filter { $0.table.name == table.table && !$0.join.property.isMap }
+            .compactMap { classSchema.position(of: $0.join.property.name) }
+    }
+}

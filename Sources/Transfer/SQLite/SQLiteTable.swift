@@ -1,0 +1,109 @@
+import DataFormats
+
+/// A table as its database describes it.
+struct SQLiteTable {
+    struct Column {
+        let name: String
+        /// As it was declared: SQLite takes any text, or none.
+        let type: String
+        let isRequired: Bool
+        /// 1 for the first column of the primary key, 0 for what is not part of it.
+        let keyPosition: Int
+        /// Whether an index is over this column alone.
+        var isIndexed = false
+    }
+
+    struct ForeignKey {
+        let table: String
+        let column: String
+        /// Nil for the other table's primary key.
+        let target: String?
+    }
+
+    let name: String
+    var columns: [Column] = []
+    /// Those over one column.
+    var foreignKeys: [ForeignKey] = []
+    /// Foreign keys over several columns together.
+    var compositeForeignKeys = 0
+    let hasRowID: Bool
+
+    /// What the rowid is called, which a column's name can hide.
+    var rowID: String? {
+        let taken = Set(columns.map { $0.name.lowercased() })
+        return hasRowID ? ["_rowid_", "rowid", "oid"].first { !taken.contains($0) } : nil
+    }
+
+    var keyColumns: [Column] { columns.filter { $0.keyPosition > 0 } }
+
+    /// The tables of a database, and the names of views and virtual tables, which hold no data of their own.
+    static func all(
+        in database: SQLiteDatabase
+    ) throws -> (tables: [SQLiteTable], ignored: [String]) {
+        let list = try database.prepare(
+            """
+            SELECT name, type, wr FROM pragma_table_list
+            WHERE schema = 'main' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name
+            """)
+        var tables: [SQLiteTable] = []
+        var ignored: [String] = []
+        while try list.step() {
+            guard let name = list.text(0) else { continue }
+            switch list.text(1) {
+            case "table": tables.append(SQLiteTable(name: name, hasRowID: list.int(2) == 0))
+            case "view": ignored.append("the view '\(name)'")
+            case "virtual": ignored.append("the virtual table '\(name)'")
+            default: break
+            }
+        }
+        for index in tables.indices {
+            try tables[index].readColumns(database)
+            try tables[index].readForeignKeys(database)
+        }
+        return (tables, ignored)
+    }
+
+    private mutating func readColumns(_ database: SQLiteDatabase) throws {
+        // Generated columns have values like any other; what is hidden otherwise has none.
+        let list = try database.prepare(
+            "SELECT name, type, \"notnull\", pk FROM pragma_table_xinfo(?) WHERE hidden <> 1")
+        list.bind(0, name)
+        while try list.step() {
+            columns.append(
+                Column(
+                    name: list.text(0) ?? "", type: list.text(1) ?? "",
+                    isRequired: list.int(2) != 0, keyPosition: Int(list.int(3))))
+        }
+        let indexes = try database.prepare(
+            """
+            SELECT max(i.name) FROM pragma_index_list(?) l, pragma_index_info(l.name) i
+            WHERE l.partial = 0 AND l.origin <> 'pk' GROUP BY l.name HAVING count(*) = 1
+            """)
+        indexes.bind(0, name)
+        while try indexes.step() {
+            let indexed = indexes.text(0)
+            for index in columns.indices where columns[index].name == indexed {
+                columns[index].isIndexed = true
+            }
+        }
+    }
+
+    private mutating func readForeignKeys(_ database: SQLiteDatabase) throws {
+        let list = try database.prepare(
+            """
+            SELECT max("table"), max("from"), max("to"), count(*) FROM pragma_foreign_key_list(?)
+            GROUP BY id ORDER BY id
+            """)
+        list.bind(0, name)
+        while try list.step() {
+            guard let table = list.text(0), let column = list.text(1) else { continue }
+            guard list.int(3) == 1 else {
+                compositeForeignKeys += 1
+                continue
+            }
+            let target = list.kind(2) == .null ? nil : list.text(2)
+            if foreignKeys.contains(where: { $0.column == column }) { continue }
+            foreignKeys.append(ForeignKey(table: table, column: column, target: target))
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import DataFormats
+
+/// How the rows of one table are read.
+struct SQLiteTablePlan {
+    let table: String
+    let className: String
+    /// The column that holds the number by which other rows link to this one.
+    var numberColumn: String?
+    private(set) var columns: [String] = []
+    private(set) var properties: [String] = []
+    private let rowID: String?
+
+    /// A table of a database that others made.
+    init(_ table: SQLiteTable, _ className: String) {
+        self.table = table.name
+        self.className = className
+        rowID = table.rowID
+    }
+
+    /// A table that `SQLiteExporter` wrote.
+    init(_ table: SQLiteLayout.Table, _ className: String, _ options: ImportOptions) {
+        self.table = table.name
+        self.className = className
+        numberColumn = table.keyColumn
+        rowID = "_rowid_"
+        for column in table.columns {
+            let renamed = options.property(of: column.name, in: table.name)
+            if renamed?.isEmpty != true { add(column.name, renamed ?? column.property.name) }
+        }
+    }
+
+    mutating func add(_ column: String, _ property: String) {
+        columns.append(column)
+        properties.append(property)
+    }
+
+    func property(of column: String) -> String? {
+        columns.firstIndex(of: column).map { properties[$0] }
+    }
+
+    /// Selects the rowid, or nothing, and then the columns.
+    var selection: String {
+        let first = numberColumn ?? rowID
+        let names =
+            [first.map(SQLiteDatabase.quoted) ?? "NULL"]
+            + columns.map(SQLiteDatabase.quoted)
+        return "SELECT \(names.joined(separator: ", ")) FROM \(SQLiteDatabase.quoted(table))"
+    }
+}

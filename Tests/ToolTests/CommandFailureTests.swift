@@ -1,0 +1,188 @@
+import Glibc
+import Testing
+
+/// Every command on files tells what is wrong in one line, ends with exit code 1, and leaves everything as it was.
+@Suite struct CommandFailureTests {
+    let folder = try! TemporaryFolder()
+    var store: String { folder.path + "/zoo.moonpool" }
+
+    static let rows = "{\"id\":1,\"name\":\"Rex\"}\n{\"id\":2,\"name\":\"Max\"}\n"
+
+    func makeStore() throws {
+        let rows = try folder.write(Self.rows, to: "dogs.jsonl")
+        let made = try Tool.run(["import", store, rows, "--class", "Dog"])
+        #expect(made.exitCode == 0, "\(made.error)")
+    }
+
+    func export() throws -> String {
+        try Tool.run(["export", store, "-", "--format", "jsonl", "--class", "Dog"]).output
+    }
+
+    /// The commands, with `STORE`, `OUT` for a file to write and `IN` for one to read.
+    static let commands: [[String]] = [
+        ["export", "STORE", "OUT.jsonl"], ["export", "STORE", "OUT.sqlite"],
+        ["export", "STORE", "OUT.lua"], ["import", "STORE", "IN.jsonl", "--class", "Dog"],
+        ["import", "STORE", "IN.jsonl", "--class", "Dog", "--dry-run"],
+        ["backup", "STORE", "OUT.moonpool"], ["compact", "STORE"], ["check", "STORE"],
+        ["schema", "STORE"], ["stats", "STORE"],
+    ]
+
+    func run(_ words: [String], store: String? = nil) throws -> Tool.Outcome {
+        let words = words.map { word -> String in
+            if word == "STORE" { return store ?? self.store }
+            return word.hasPrefix("OUT") || word.hasPrefix("IN") ? folder.path + "/" + word : word
+        }
+        return try Tool.run(words, in: folder.path)
+    }
+
+    func expectOneLine(_ outcome: Tool.Outcome, _ command: [String], _ parts: String...) {
+        let shown = "\(command): \(outcome.exitCode) \(outcome.output)\(outcome.error)"
+        #expect(outcome.exitCode == 1, "\(shown)")
+        #expect(outcome.error.hasPrefix("moonpool: "), "\(shown)")
+        #expect(outcome.error.split(separator: "\n").count == 1, "\(shown)")
+        for part in parts { #expect(outcome.error.contains(part), "\(shown)") }
+    }
+
+    // MARK: Files that are not there, or something else
+
+    @Test(arguments: commands)
+    func `a store that does not exist is named, and not made`(command: [String]) throws {
+        guard command[0] != "import" else { return }
+        let outcome = try run(command)
+        expectOneLine(outcome, command, "zoo.moonpool")
+        #expect(TemporaryFolder.names(in: folder.path) == [])
+    }
+
+    @Test(arguments: commands)
+    func `a file that is no store is named, and stays as it is`(command: [String]) throws {
+        let text = String(repeating: "this is a letter\n", count: 600)
+        let letter = try folder.write(text, to: "letter")
+        _ = try folder.write(Self.rows, to: "IN.jsonl")
+        let outcome = try run(command, store: letter)
+        expectOneLine(outcome, command, "letter")
+        #expect(try contents(of: letter) == text)
+        #expect(!TemporaryFolder.names(in: folder.path).contains { $0.hasPrefix("OUT") })
+    }
+
+    @Test(arguments: commands)
+    func `a store of a newer format is left alone`(command: [String]) throws {
+        try makeStore()
+        _ = try folder.write(Self.rows, to: "IN.jsonl")
+        let file = open(store, O_WRONLY)
+        // The version of the format behind the magic number.
+        #expect(pwrite(file, [9], 1, 20) == 1)
+        close(file)
+        expectOneLine(try run(command), command, "zoo.moonpool", "update to open it")
+    }
+
+    @Test(arguments: [
+        ("jsonl", "moonpool"), ("json", "moonpool"), ("csv", "a\"b\nx"), ("sqlite", "moonpool"),
+        ("lua", "print 'x'"), ("jsonl", "{\"id\": 3, \"name\": \"ok\"}\n{\"id\": 4"),
+        ("csv", "id,name\n3,ok\n4,\"x"), ("json", "[{\"id\": 3, \"name\": \"ok\"}, "),
+        ("lua", "Dog {id = 3, name = 'ok'}\nDog {id = 4"),
+    ])
+    func `an input of the wrong format, or one that is cut off, changes nothing`(
+        format: String, text: String
+    ) throws {
+        try makeStore()
+        let before = try export()
+        let input = try folder.write(text, to: "input")
+        let words = ["import", store, input, "--format", format]
+        let outcome = try Tool.run(format == "sqlite" ? words : words + ["--class", "Dog"])
+        expectOneLine(outcome, words)
+        #expect(try export() == before)
+        let new = folder.path + "/new.moonpool"
+        let missing = try Tool.run(["import", new, folder.path + "/nothing.\(format)"])
+        expectOneLine(missing, words, "nothing.\(format): No such file")
+        #expect(access(new, F_OK) != 0)
+    }
+
+    @Test func `the store's own file is never what is exported to`() throws {
+        try makeStore()
+        let words = ["export", store, store, "--format", "jsonl"]
+        expectOneLine(try Tool.run(words), words, "is the store itself")
+        #expect(try export() == Self.rows)
+    }
+
+    @Test func `a database of a newer version of Moonpool is left alone`() throws {
+        try makeStore()
+        let database = folder.path + "/zoo.sqlite"
+        #expect(try Tool.run(["export", store, database]).exitCode == 0)
+        guard access("/usr/bin/sqlite3", X_OK) == 0 else { return }
+        _ = try Subprocess(
+            "/usr/bin/sqlite3",
+            [database, "UPDATE moonpool SET value = '2' WHERE name = 'format'"]
+        ).finish()
+        let words = ["import", folder.path + "/new.moonpool", database]
+        expectOneLine(try Tool.run(words), words, "newer version of Moonpool")
+    }
+
+    // MARK: Others at work
+
+    @Test func `commands that read do so while another process writes, and an import waits`() throws
+    {
+        try makeStore()
+        let script = try folder.write(
+            """
+            local store = moonpool.open(arg[1])
+            store:begin_write()
+            store:create("Dog", { id = 9, name = "Cleo" })
+            print "writing" io.flush()
+            while not io.open(arg[2]) do end
+            store:commit_write()
+            """, to: "holder.lua")
+        let holder = try Subprocess(Tool.path, [script, store, folder.path + "/stop"])
+        try holder.wait { holder.output.contains("writing") }
+        for words in Self.commands where !["import", "compact"].contains(words[0]) {
+            let outcome = try run(words)
+            #expect(outcome.exitCode == 0, "\(words): \(outcome.error)")
+        }
+        let compact = try run(["compact", "STORE"])
+        expectOneLine(compact, ["compact"], "is open in process")
+        #expect(try export() == Self.rows)
+        let more = try folder.write("{\"id\":3,\"name\":\"Bo\"}\n", to: "more.jsonl")
+        let waiting = try Subprocess(Tool.path, ["import", store, more, "--class", "Dog"])
+        _ = try folder.write("", to: "stop")
+        #expect(try holder.finish().exitCode == 0)
+        #expect(try waiting.finish().exitCode == 0)
+        #expect(try export().split(separator: "\n").count == 4)
+    }
+
+    // MARK: Without permission
+
+    /// Runs the tool as a user who may write nothing here.
+    func runUnprivileged(_ words: [String]) throws -> Tool.Outcome {
+        let tool = try #require(FileCommandTests.unprivileged)
+        return try Subprocess(tool[0], Array(tool[1...]) + words).finish()
+    }
+
+    @Test(
+        .enabled(
+            if: FileCommandTests.unprivileged != nil,
+            "needs setpriv and a build folder that everybody may read"))
+    func `what may not be read or written is named`() throws {
+        try makeStore()
+        let secret = try folder.write(Self.rows, to: "secret.jsonl")
+        chmod(secret, 0)
+        chmod(store, 0o444)
+        chmod(store + "-lock", 0o444)
+        chmod(folder.path, 0o555)
+        defer { chmod(folder.path, 0o700) }
+        for name in ["out.jsonl", "out.sqlite", "out.lua"] {
+            let words = ["export", store, "\(folder.path)/\(name)"]
+            expectOneLine(try runUnprivileged(words), words, name, "Permission denied")
+        }
+        let backup = ["backup", store, folder.path + "/copy"]
+        expectOneLine(try runUnprivileged(backup), backup, "permission")
+        let compact = ["compact", store]
+        expectOneLine(try runUnprivileged(compact), compact, "permission")
+        if geteuid() == 0 {
+            let read = ["import", store, secret, "--class", "Dog"]
+            expectOneLine(try runUnprivileged(read), read, "secret.jsonl: Permission denied")
+        }
+        let write = ["import", store, folder.path + "/dogs.jsonl", "--class", "Dog"]
+        expectOneLine(try runUnprivileged(write), write, "permission")
+        #expect(try runUnprivileged(["check", store]).exitCode == 0)
+        #expect(try export() == Self.rows)
+    }
+}

@@ -1,0 +1,137 @@
+import Glibc
+import Testing
+
+/// Commands that find no room, are interrupted or are killed leave files as they were.
+@Suite struct CommandInterruptionTests {
+    let folder = try! TemporaryFolder()
+    var store: String { folder.path + "/zoo.moonpool" }
+
+    /// Makes a store of so many dogs, without a script's cost for each.
+    func makeStore(_ count: Int) throws {
+        let line = { (id: Int) in "{\"id\":\(id),\"name\":\"the dog number \(id)\"}\n" }
+        let rows = try folder.write((1...count).map(line).joined(), to: "dogs.jsonl")
+        let made = try Tool.run(["import", store, rows, "--class", "Dog"])
+        #expect(made.exitCode == 0, "\(made.error)")
+    }
+
+    func count() throws -> String {
+        let outcome = try Tool.run(["check", store])
+        #expect(outcome.exitCode == 0, "\(outcome.output)\(outcome.error)")
+        return outcome.output.split(separator: ", ").last.map(String.init) ?? ""
+    }
+
+    func leftOvers() -> [String] {
+        TemporaryFolder.names(in: folder.path).filter {
+            $0.hasSuffix(".part") || $0.contains(".copy-")
+        }
+    }
+
+    func text(_ path: String) -> String { (try? contents(of: path)) ?? "" }
+
+    /// Looks again and again until a condition holds.
+    func wait(until condition: () -> Bool) throws {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while !condition() {
+            try #require(ContinuousClock.now < deadline, "nothing was written")
+            sched_yield()
+        }
+    }
+
+    // MARK: A full disk
+
+    /// Runs the tool where no file may grow beyond so many blocks of 512 bytes.
+    func runLimited(_ blocks: Int, _ arguments: [String]) throws -> Tool.Outcome {
+        let script = "ulimit -f \(blocks); exec \"$0\" \"$@\""
+        return try Subprocess("/bin/sh", ["-c", script, Tool.path] + arguments, in: folder.path)
+            .finish()
+    }
+
+    @Test(arguments: ["jsonl", "json", "csv", "sqlite", "lua"])
+    func `an export that finds no room leaves the file that was there`(format: String) throws {
+        try makeStore(20_000)
+        let file = try folder.write("before", to: "out.\(format)")
+        let outcome = try runLimited(300, ["export", store, file, "--class", "Dog"])
+        #expect(outcome.exitCode == 1, "\(outcome.output)")
+        #expect(outcome.error.hasPrefix("moonpool: "), "\(outcome.error)")
+        #expect(outcome.error.contains(file), "\(outcome.error)")
+        #expect(outcome.error.split(separator: "\n").count == 1, "\(outcome.error)")
+        #expect(try contents(of: file) == "before")
+        #expect(leftOvers() == [])
+    }
+
+    @Test func `an import that finds no room takes nothing`() throws {
+        try makeStore(2000)
+        let rows = (10_001...60_000).map { "{\"id\":\($0),\"name\":\"the dog number \($0)\"}\n" }
+        let more = try folder.write(rows.joined(), to: "more.jsonl")
+        let outcome = try runLimited(1500, ["import", store, more, "--class", "Dog"])
+        #expect(outcome.exitCode == 1, "\(outcome.output)")
+        #expect(outcome.error.hasPrefix("moonpool: "), "\(outcome.error)")
+        #expect(outcome.error.contains("free some room"), "\(outcome.error)")
+        #expect(try count() == "2000 objects\n")
+    }
+
+    // MARK: Ctrl-C
+
+    /// A pipe with a name, into which a test writes what a command reads.
+    func makePipe(_ name: String) throws -> String {
+        let path = "\(folder.path)/\(name)"
+        guard mkfifo(path, 0o600) == 0 else { throw SystemFailure("mkfifo") }
+        return path
+    }
+
+    @Test(arguments: [SIGINT, SIGTERM, SIGKILL])
+    func `an import that is stopped in the middle takes nothing`(signal: Int32) throws {
+        try makeStore(100)
+        let pipe = try makePipe("rows.jsonl")
+        let process = try Subprocess(
+            Tool.path, ["import", store, pipe, "--format", "jsonl", "--class", "Dog"])
+        let descriptor = open(pipe, O_WRONLY)
+        defer { close(descriptor) }
+        // More than the pipe holds: when it is written, the command has begun to read.
+        let rows = (1001...6000).map { "{\"id\":\($0),\"name\":\"the dog number \($0)\"}\n" }
+        let bytes = Array(rows.joined().utf8)
+        var written = 0
+        while written < bytes.count {
+            let count = bytes[written...].withUnsafeBytes {
+                write(descriptor, $0.baseAddress, $0.count)
+            }
+            guard count > 0 else { throw SystemFailure("write") }
+            written += count
+        }
+        process.send(signal)
+        let outcome = try process.finish()
+        #expect(outcome.exitCode == 128 + signal, "\(outcome.error)")
+        #expect(outcome.error == (signal == SIGKILL ? "" : "moonpool: interrupted\n"))
+        #expect(try count() == "100 objects\n")
+    }
+
+    @Test(arguments: ["out.jsonl", "out.sqlite", "out.lua"])
+    func `an export that is stopped in the middle leaves the file that was there`(name: String)
+        throws
+    {
+        try makeStore(60_000)
+        let file = try folder.write("before", to: name)
+        let process = try Subprocess(Tool.path, ["export", store, file])
+        try wait { !leftOvers().isEmpty || text(file) != "before" }
+        process.send(SIGINT)
+        let outcome = try process.finish()
+        // A quick machine may be done before it hears.
+        guard outcome.exitCode != 0 else { return }
+        #expect(outcome.exitCode == 130, "\(outcome.error)")
+        #expect(outcome.error == "moonpool: interrupted\n")
+        #expect(try contents(of: file) == "before")
+        #expect(leftOvers() == [])
+    }
+
+    @Test func `a compaction that is stopped leaves the store whole`() throws {
+        try makeStore(60_000)
+        for _ in 0..<3 {
+            let process = try Subprocess(Tool.path, ["compact", store])
+            process.send(SIGINT)
+            let outcome = try process.finish()
+            #expect([0, 130].contains(outcome.exitCode), "\(outcome.error)")
+            #expect(leftOvers() == [])
+        }
+        #expect(try count() == "60000 objects\n")
+    }
+}

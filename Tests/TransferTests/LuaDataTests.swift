@@ -1,0 +1,114 @@
+import DataFormats
+import ObjectStore
+import Testing
+import Transfer
+
+/// Data as Lua source, which is read and never run.
+@Suite struct LuaDataTests {
+    private static let dogs = [
+        "Dog": [
+            "id": "int primary", "name": "string", "age": "double?", "tags": "string[]",
+            "any": "mixed",
+            "more": "int{}", "owner": "Person",
+        ],
+        "Person": ["name": "string primary"],
+    ]
+
+    @Test func `takes rows as calls, in every way that Lua writes values`() throws {
+        let world = try TransferWorld(Self.dogs)
+        try world.take(
+            """
+            #!/usr/bin/env moonpool
+            -- a comment
+            Dog {id = 1, name = "R\\u{e9}x\\x21\\0331\\z
+                 !\\\\", age = .5e1, tags = {"a"; 'b', [[long]], [==[
+            ]]]==]}, more = {}, any = 0x10}
+            --[[ another
+            one ]] Person { name = 'Ann' };
+            Dog { ["id"] = 2, name = "M", age = nil, tags = {}, more = {a = 1}, any = -9007199254740993, owner = "Ann", }
+            Dog { id = 3, name = "", any = {1.5, {x = true}}, age = 1e999 } Dog { id = 4, name = "", age = (0/0) }
+            """, as: "a.lua")
+        #expect(
+            try world.values("Dog", "name") == [
+                .string("R\u{e9}x!!1!\\"), .string("M"), .string(""), .string(""),
+            ])
+        #expect(
+            try world.values("Dog", "tags").first
+                == .list([.string("a"), .string("b"), .string("long"), .string("]]")]))
+        #expect(
+            try world.values("Dog", "any") == [
+                .int(16), .int(-9_007_199_254_740_993),
+                .list([.double(1.5), .dictionary(["x": .bool(true)])]), .null,
+            ])
+        #expect(try world.store.objects("Dog").filtered("owner.name == 'Ann'").count() == 1)
+        #expect(try world.values("Dog", "age")[2] == .double(.infinity))
+    }
+
+    @Test(arguments: [
+        "return { Dog = { {id = 1, name = 'a'}, {id = 2, name = 'b'} }, Person = {} }",
+        "return { {id = 1, name = 'a'}, {id = 2, name = 'b'}, };",
+        "local data = {}\nDog {id = 1, name = 'a'}".replacing("local data = {}\n", with: "")
+            + "\nDog {id = 2, name = 'b'}",
+    ])
+    func `takes a table that is returned`(text: String) throws {
+        let world = try TransferWorld(Self.dogs)
+        var options = ImportOptions()
+        options.className = "Dog"
+        #expect(try world.take(text, as: "a.lua", options).created == 2)
+    }
+
+    @Test(arguments: [
+        ("os.execute 'x'", "line 1: only data can be imported"),
+        ("\nlocal x = 1", "line 2: only data"), ("for i = 1, 2 do end", "line 1: only data"),
+        ("Dog(function() end)", "only data"),
+        ("Dog {id = f()}", "expected a literal value, got 'f'"),
+        ("Dog {id = 1 + 1}", "expected ',' or '}'"), ("Dog {id = 1", "no closing brace"),
+        ("Dog {id = 1, 2}", "a list or named values, not both"),
+        ("Dog {name = \"a", "no closing quote"),
+        ("Dog {name = [[a", "no end"), ("Dog {name = '\\q'}", "an escape that is none"),
+        ("Dog {name = '\\255'}", "not UTF-8"), ("Dog {id = 1x}", "'1x' is no number"),
+        ("Dog {id = -}", "is no number"), ("Dog {id = 0x}", "is no number"),
+        ("Dog {[1] = 2}", "expected a string"), ("return 5", "expected a table"),
+        ("return { 5 }", "a row is an object, got 5"), ("return {} x", "expected the end"),
+        ("Dog {id = 99999999999999999999, name = 'x'}", "expects int"), ("Dgo {id = 1}", "Dgo"),
+        ("Dog {id = 1, nmae = 'x'}", "did you mean 'name'?"),
+        ("Dog {any = " + String(repeating: "{", count: 300), "nested more than"),
+        ("\u{1B}Lua", "expected a row"),
+        ("do local function part() os.exit() end part() end", "only data"),
+    ])
+    func `refuses what is no data and imports nothing`(text: String, expected: String) throws {
+        let world = try TransferWorld(Self.dogs)
+        var options = ImportOptions()
+        options.className = "Dog"
+        let said = message { try world.take(text, as: "a.lua", options) }
+        #expect(said.contains(expected), "\(said)")
+        #expect(try world.store.objects("Dog").count() == 0)
+    }
+
+    @Test func `finds out the types of new classes`() throws {
+        let world = try TransferWorld([:])
+        let report = try world.take(
+            "City {id = 1, name = 'Bern', area = 51}\nCity {id = 2, name = 'Basel', area = 22.5, old = true}",
+            as: "a.lua")
+        #expect(report.newClasses == ["City"])
+        #expect(
+            try world.types("City") == [
+                "id int primary", "name string", "area double", "old bool?",
+            ])
+    }
+
+    @Test func `rows stand in functions of a thousand`() throws {
+        let world = try TransferWorld(["T": ["id": "int primary"], "end": ["data": "int"]])
+        try world.store.write {
+            for id in 0..<2500 { try world.store.create("T", .dictionary(["id": .int(Int64(id))])) }
+            try world.store.create("end", .dictionary(["data": .int(.min)]))
+        }
+        #expect(try Exporter(.store(world.store), as: .lua).write(to: world.path("a.lua")) == 2501)
+        let text = try world.text(of: "a.lua")
+        #expect(text.split(separator: "\n").count { $0 == "do local function part()" } == 4)
+        #expect(text.contains("_ENV[\"end\"] {[\"$key\"] = 0, data = 0x8000000000000000}"))
+        let other = try TransferWorld(nil)
+        #expect(try Importer(into: other.store).read(world.path("a.lua"), as: .lua).created == 2501)
+        #expect(try other.values("end", "data") == [.int(.min)])
+    }
+}

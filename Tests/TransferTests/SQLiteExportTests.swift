@@ -1,0 +1,193 @@
+import DataFormats
+import ObjectStore
+import Testing
+import Transfer
+
+/// Classes become tables that SQL can be asked about.
+@Suite struct SQLiteExportTests {
+    private func zoo() throws -> TransferWorld {
+        let world = try TransferWorld()
+        try world.store.define([
+            try Self.schema(
+                "Dog",
+                [
+                    "id": "int primary", "name": "string indexed", "born": "date?",
+                    "owner": "Person",
+                    "toys": "Toy[]", "marks": "int[]", "home": "Address", "friends": "Dog{}",
+                    "any": "mixed",
+                ]),
+            try Self.schema("Person", ["name": "string primary", "dogs": "backlinks Dog.owner"]),
+            try Self.schema("Toy", ["label": "string"]),
+            ClassSchema("Address", [Property("city", .string)], isEmbedded: true),
+        ])
+        try world.store.write {
+            let ann = try world.store.create("Person", .dictionary(["name": .string("Ann")]))
+            let ball = try world.store.create("Toy", .dictionary(["label": .string("ball")]))
+            let rex = try world.store.create(
+                "Dog",
+                .dictionary([
+                    "id": .int(1), "name": .string("Rex"), "owner": .object(ann.reference),
+                    "born": .date(Timestamp("2020-01-02T03:04:05.5Z")!),
+                    "toys": .list([.object(ball.reference), .object(ball.reference)]),
+                    "marks": .list([.int(3), .int(1)]),
+                    "home": .dictionary(["city": .string("Bern")]),
+                    "any": .string("[text]"),
+                ]))
+            try world.store.create(
+                "Dog",
+                .dictionary([
+                    "id": .int(2), "name": .string("Max"),
+                    "friends": .dictionary(["best": .object(rex.reference), "none": .null]),
+                    "any": .double(.nan),
+                ]))
+        }
+        return world
+    }
+
+    private static func schema(_ name: String, _ types: [String: String]) throws -> ClassSchema {
+        ClassSchema(
+            name,
+            try types.sorted { $0.key < $1.key }.map {
+                try PropertySyntax.parse(name: $0.key, in: name, $0.value)
+            })
+    }
+
+    @Test func `links are foreign keys, collections of links tables, and the rest JSON`() throws {
+        let world = try zoo()
+        let path = world.path("a.sqlite")
+        #expect(try Exporter(.store(world.store), as: .sqlite).write(to: path) == 4)
+        #expect(
+            try world.query(
+                "SELECT d.name, p.name, d.born FROM Dog d JOIN Person p ON d.owner = p.name",
+                "a.sqlite")
+                == ["Rex|Ann|2020-01-02T03:04:05.5Z"])
+        #expect(
+            try world.query(
+                "SELECT position, t.label FROM Dog_toys j JOIN Toy t ON t._key = j.target",
+                "a.sqlite")
+                == ["1|ball", "2|ball"])
+        #expect(
+            try world.query(
+                "SELECT value FROM Dog, json_each(marks) WHERE Dog.id = 1", "a.sqlite") == [
+                    "3", "1",
+                ])
+        #expect(
+            try world.query("SELECT json_extract(home, '$.city') FROM Dog ORDER BY id", "a.sqlite")
+                == ["Bern", "NULL"])
+        #expect(
+            try world.query("SELECT owner, key, target FROM Dog_friends", "a.sqlite")
+                == ["2|best|1", "2|none|NULL"])
+        #expect(try world.query("PRAGMA foreign_key_check", "a.sqlite") == [])
+        #expect(try world.query("PRAGMA integrity_check", "a.sqlite") == ["ok"])
+        #expect(
+            try world.query(
+                "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql <> ''", "a.sqlite")
+                == ["Dog_name_index"])
+        #expect(
+            try world.query("SELECT count(*) FROM Dog WHERE typeof(id) <> 'integer'", "a.sqlite")
+                == ["0"])
+    }
+
+    @Test func `a whole store comes back with everything`() throws {
+        let world = try zoo()
+        let path = world.path("a.sqlite")
+        _ = try Exporter(.store(world.store), as: .sqlite).write(to: path)
+        let other = try TransferWorld(nil)
+        let report = try Importer(into: other.store).read(path, as: .sqlite)
+        #expect(report.created == 4 && report.notes == [])
+        for name in ["a.jsonl", "b.jsonl"] {
+            let store = name == "a.jsonl" ? world.store : other.store
+            _ = try Exporter(.store(store), as: .jsonLines).write(to: world.path(name))
+        }
+        #expect(try world.text(of: "a.jsonl") == world.text(of: "b.jsonl"))
+        // Again over what is there.
+        var options = ImportOptions()
+        options.isUpsert = true
+        options.tables = ["Person", "Dog"]
+        try other.store.write {
+            let rex = try #require(try other.store.object("Dog", primaryKey: .int(1)))
+            try rex.set("name", .string("changed"))
+        }
+        options.names = ["toys": ""]
+        #expect(try world.values("Dog", "name") == [.string("Rex"), .string("Max")])
+    }
+
+    @Test func `the objects of a query stand alone`() throws {
+        let world = try zoo()
+        let path = world.path("a.sqlite")
+        let dogs = try world.store.objects("Dog").filtered("id == 1")
+        #expect(try Exporter(.results(dogs), as: .sqlite, dates: .seconds).write(to: path) == 1)
+        #expect(
+            try world.query("SELECT id, owner, born, toys FROM Dog", "a.sqlite")
+                == ["1|Ann|1577934245.5|[{\"$key\":0},{\"$key\":0}]"])
+        #expect(
+            try world.query("SELECT name FROM sqlite_schema WHERE type = 'table'", "a.sqlite")
+                == ["Dog"])
+        #expect(try world.query("PRAGMA foreign_key_check", "a.sqlite") == [])
+    }
+
+    @Test(arguments: SQLiteDates.allCases)
+    func `dates come back from each way to keep them`(way: SQLiteDates) throws {
+        let world = try TransferWorld(["T": ["id": "int primary", "d": "date"]])
+        let moments = [0, 1_000_000, -1_500_000, 1_600_000_000_123_000].map(
+            Timestamp.init(microseconds:))
+        try world.store.write {
+            for (id, moment) in moments.enumerated() {
+                try world.store.create(
+                    "T", .dictionary(["id": .int(Int64(id)), "d": .date(moment)]))
+            }
+        }
+        let path = world.path("a.sqlite")
+        _ = try Exporter(.store(world.store), as: .sqlite, dates: way).write(to: path)
+        let other = try TransferWorld(nil)
+        _ = try Importer(into: other.store).read(path, as: .sqlite)
+        let back = try other.values("T", "d").compactMap { value -> Int64? in
+            if case .date(let moment) = value { moment.microseconds } else { nil }
+        }
+        for (moment, found) in zip(moments, back) {
+            #expect(abs(moment.microseconds - found) <= (way == .julian ? 100 : 0))
+        }
+        #expect(back.count == moments.count)
+    }
+
+    @Test func `names that differ in case only are told apart`() throws {
+        let world = try TransferWorld()
+        try world.store.define([
+            ClassSchema(
+                "Dog",
+                [Property("Name", .string), Property("name", .string), Property("_key", .int)]),
+            ClassSchema("DOG", [Property("select", .int)]),
+            ClassSchema("Moonpool", [Property("a\u{e9}", .int)]),
+        ])
+        try world.store.write {
+            try world.store.create(
+                "Dog", .dictionary(["Name": .string("A"), "name": .string("b"), "_key": .int(9)]))
+            try world.store.create("DOG", .dictionary(["select": .int(1)]))
+        }
+        let path = world.path("a.sqlite")
+        _ = try Exporter(.store(world.store), as: .sqlite).write(to: path)
+        let other = try TransferWorld(nil)
+        _ = try Importer(into: other.store).read(path, as: .sqlite)
+        #expect(try other.values("Dog", "Name") == [.string("A")])
+        #expect(try other.values("Dog", "name") == [.string("b")])
+        #expect(try other.values("DOG", "select") == [.int(1)])
+    }
+
+    @Test func `a database that is in use, or cannot be written, stays as it was`() throws {
+        let world = try zoo()
+        let path = try world.write("before", to: "a.sqlite")
+        let log = try world.write("", to: "a.sqlite-wal")
+        let export = Exporter(.store(world.store), as: .sqlite)
+        #expect(
+            message { _ = try export.write(to: path) }.contains("\(log) says that it is in use"))
+        #expect(try world.text(of: "a.sqlite") == "before")
+        #expect(message { _ = try export.write(to: "-") }.contains("name a file"))
+        #expect(
+            message { _ = try export.write(to: "/nonexistent/x.sqlite") }
+                .contains("cannot write /nonexistent/x.sqlite: No such file"))
+        let stopped = Exporter(.store(world.store), as: .sqlite) { _, _ in
+            throw StoreError(.interrupted, "stopped")
+        }
+        #expect(message { _ = try stopped.write(to: world.path("b.sqlite")) } == "stopped")
+    }
+}

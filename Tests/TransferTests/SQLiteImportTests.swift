@@ -1,0 +1,253 @@
+import DataFormats
+import ObjectStore
+import Testing
+import Transfer
+
+/// Tables that others made become classes.
+@Suite struct SQLiteImportTests {
+    @discardableResult
+    private func take(
+        _ world: TransferWorld, _ statements: String,
+        _ change: (inout ImportOptions) -> Void = { _ in }
+    ) throws -> ImportReport {
+        let path = try world.database(statements)
+        var options = ImportOptions()
+        change(&options)
+        return try Importer(into: world.store, options).read(path, as: .sqlite)
+    }
+
+    @Test func `declared types and values together decide on the types of properties`() throws {
+        let world = try TransferWorld([:])
+        let report = try take(
+            world,
+            """
+            CREATE TABLE order_items (
+              id INTEGER PRIMARY KEY, title TEXT NOT NULL, note VARCHAR(20), price DECIMAL(10, 2),
+              ratio DOUBLE, amount NUMERIC, paid BOOLEAN NOT NULL, made DATETIME, code UUID,
+              picture BLOB, free, "unit price" REAL, twice INTEGER AS (id * 2) STORED);
+            INSERT INTO order_items (id, title, price, ratio, amount, paid, made, code, picture, free)
+            VALUES (1, 'a', '0.10', 1, 5, 1, '2026-11-21T10:00:00Z',
+                    '123e4567-e89b-12d3-a456-426614174000', x'0102', 'x'),
+                   (7, 'b', 2, 2.5, 6.5, 0, 86400, NULL, NULL, 3);
+            """)
+        #expect(report.created == 2)
+        #expect(report.newClasses == ["OrderItems"])
+        #expect(
+            try world.types("OrderItems") == [
+                "id int primary", "title string", "note string?", "price decimal?",
+                "ratio double?", "amount double?", "paid bool", "made date?", "code uuid?",
+                "picture data?", "free mixed", "unit_price double?", "twice int?",
+            ])
+        #expect(try world.values("OrderItems", "twice") == [.int(2), .int(14)])
+        #expect(try world.values("OrderItems", "free") == [.string("x"), .int(3)])
+        #expect(try world.values("OrderItems", "picture") == [.data([1, 2]), .null])
+        #expect(
+            try world.values("OrderItems", "made") == [
+                .date(Timestamp("2026-11-21T10:00:00Z")!), .date(Timestamp("1970-01-02")!),
+            ])
+    }
+
+    @Test func `values that do not fit the declared type make it another one`() throws {
+        let world = try TransferWorld([:])
+        try take(
+            world,
+            """
+            CREATE TABLE odd (number INTEGER, flag BOOLEAN, day DATE, big NUMERIC, text TEXT, none INT);
+            INSERT INTO odd VALUES ('three', 2, 'soon', 9007199254740993, x'00', NULL),
+                                   (3, 1, 'later', 0.5, 'x', NULL);
+            """)
+        #expect(
+            try world.types("Odd") == [
+                "number mixed", "flag int?", "day string?", "big mixed", "text mixed", "none int?",
+            ])
+        #expect(try world.values("Odd", "big") == [.int(9_007_199_254_740_993), .double(0.5)])
+    }
+
+    @Test func `foreign keys become links, also forwards, in circles and to the own table`() throws
+    {
+        let world = try TransferWorld([:])
+        try take(
+            world,
+            """
+            CREATE TABLE dogs (id INTEGER PRIMARY KEY, owner_id INTEGER REFERENCES People(ID),
+                               mother INTEGER REFERENCES dogs, ownerId TEXT);
+            CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT UNIQUE,
+                                 favourite INT REFERENCES dogs(id), friend TEXT REFERENCES people(name));
+            INSERT INTO dogs VALUES (1, 7, 2, 'x'), (2, NULL, NULL, 'y');
+            INSERT INTO people VALUES (7, 'Ann', 2, NULL), (8, 'Bob', NULL, 'Ann');
+            """)
+        #expect(
+            try world.types("Dogs") == [
+                "id int primary", "owner People", "mother Dogs", "ownerId string?",
+            ])
+        #expect(
+            try world.types("People") == [
+                "id int primary", "name string? indexed", "favourite Dogs", "friend string?",
+            ])
+        #expect(
+            try world.store.objects("Dogs").filtered("owner.name == 'Ann' and mother.id == 2")
+                .count() == 1)
+        #expect(try world.store.objects("People").filtered("favourite.id == 2").count() == 1)
+    }
+
+    @Test func `keys of several columns become an index, and keys that cannot be one are told`()
+        throws
+    {
+        let world = try TransferWorld([:])
+        let report = try take(
+            world,
+            """
+            CREATE TABLE lines (sheet INT, row INT, text TEXT, PRIMARY KEY (sheet, row)) WITHOUT ROWID;
+            CREATE TABLE loose (name TEXT PRIMARY KEY);
+            CREATE TABLE codes (code TEXT PRIMARY KEY) WITHOUT ROWID;
+            CREATE VIEW all_lines AS SELECT * FROM lines;
+            CREATE VIRTUAL TABLE words USING fts5(text);
+            INSERT INTO lines VALUES (1, 1, 'a'), (1, 2, NULL);
+            INSERT INTO loose VALUES (NULL), ('x');
+            INSERT INTO codes VALUES ('x');
+            """)
+        #expect(try world.types("Lines") == ["sheet int", "row int", "text string?"])
+        #expect(
+            try world.store.view.schema.require("Lines").indexes.map(\.properties) == [
+                ["sheet", "row"]
+            ])
+        #expect(try world.types("Loose") == ["name string?"])
+        #expect(try world.types("Codes") == ["code string primary"])
+        #expect(world.store.view.schema.find("AllLines") == nil)
+        #expect(
+            report.notes == [
+                "the primary key of 'lines' over 2 columns became an index; nothing keeps it unique",
+                "the primary key 'name' of 'loose' became an ordinary property: its values are "
+                    + "NULL or of types that no primary key has",
+                "the view 'all_lines' is left out", "the virtual table 'words' is left out",
+            ])
+    }
+
+    @Test func `tables are chosen and named, columns renamed and left out`() throws {
+        let world = try TransferWorld([:])
+        let statements = """
+            CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT, secret TEXT);
+            CREATE TABLE dogs (id INTEGER PRIMARY KEY, name TEXT);
+            CREATE TABLE logs (line TEXT);
+            INSERT INTO people VALUES (1, 'Ann', 'x');
+            INSERT INTO dogs VALUES (1, 'Rex');
+            """
+        let report = try take(world, statements) {
+            $0.classNames = ["people": "Person", "logs": ""]
+            $0.names = ["people.name": "title", "secret": ""]
+        }
+        #expect(report.newClasses == ["Dogs", "Person"])
+        #expect(try world.types("Person") == ["id int primary", "title string?"])
+        let other = try TransferWorld([:])
+        try take(other, statements) { $0.tables = ["dogs"] }
+        #expect(other.store.view.schema.classes.map(\.name) == ["Dogs"])
+        #expect(
+            message { try take(other, statements) { $0.tables = ["dgos"] } }
+                == "there is no table 'dgos'; did you mean 'dogs'?")
+        #expect(
+            message { try take(other, statements) { $0.classNames = ["cats": "Cat"] } }
+                .hasPrefix("there is no table 'cats'"))
+    }
+
+    @Test func `rows go into a class that exists, and bad ones are named by table and rowid`()
+        throws
+    {
+        let world = try TransferWorld([
+            "Dog": ["id": "int primary", "name": "string", "owner": "Person"],
+            "Person": ["name": "string primary"],
+        ])
+        let statements = """
+            CREATE TABLE dog (id INTEGER PRIMARY KEY, name TEXT, owner TEXT);
+            INSERT INTO dog VALUES (1, 'Rex', NULL), (5, NULL, NULL), (9, 'Max', 'Ann');
+            """
+        #expect(message { try take(world, statements) }.hasPrefix("dog, row 5: "))
+        #expect(try world.store.objects("Dog").count() == 0)
+        let report = try take(world, statements) {
+            $0.rejects = world.path("rejects.jsonl")
+        }
+        #expect(report.created == 2 && report.rejected == 1)
+        #expect(report.reasons.last?.hasPrefix("dog, row 9: links to Person \"Ann\"") == true)
+        #expect(try world.values("Dog", "owner") == [.null, .null])
+        #expect(try world.text(of: "rejects.jsonl").contains("\"table\":\"dog\",\"row\":5"))
+    }
+
+    @Test func `rows update objects when asked to`() throws {
+        let world = try TransferWorld([:])
+        try take(
+            world,
+            "CREATE TABLE dog (id INTEGER PRIMARY KEY, name TEXT); INSERT INTO dog VALUES (1, 'Rex');"
+        )
+        let changed =
+            "CREATE TABLE dog (id INTEGER PRIMARY KEY, name TEXT); INSERT INTO dog VALUES (1, 'Max'), (2, 'Cleo');"
+        #expect(message { try take(world, changed) }.contains("import with upsert to update it"))
+        let report = try take(world, changed) { $0.isUpsert = true }
+        #expect(report.created == 1 && report.updated == 1)
+        #expect(try world.values("Dog", "name") == [.string("Max"), .string("Cleo")])
+    }
+
+    @Test func `a dry run, and an import that fails, leave no class behind`() throws {
+        let world = try TransferWorld([:])
+        let statements = """
+            CREATE TABLE dog (id INTEGER PRIMARY KEY, owner INTEGER REFERENCES person);
+            CREATE TABLE person (id INTEGER PRIMARY KEY);
+            INSERT INTO dog VALUES (1, 77);
+            """
+        #expect(message { try take(world, statements) }.contains("links to Person 77"))
+        #expect(world.store.view.schema.classes.isEmpty)
+        let report = try take(world, statements + "INSERT INTO person VALUES (77);") {
+            $0.isDryRun = true
+        }
+        #expect(report.created == 2)
+        #expect(world.store.view.schema.classes.isEmpty)
+    }
+
+    @Test(arguments: [
+        ("seconds", "1.5", "1970-01-01T00:00:01.5Z"),
+        ("milliseconds", "1500", "1970-01-01T00:00:01.5Z"),
+        ("julian", "2440588.5", "1970-01-02T00:00:00Z"),
+        ("text", "'1970-01-03'", "1970-01-03T00:00:00Z"),
+    ])
+    func `dates are read as asked for`(way: String, stored: String, expected: String) throws {
+        let world = try TransferWorld([:])
+        try take(world, "CREATE TABLE t (d DATE); INSERT INTO t VALUES (\(stored));") {
+            $0.dates = SQLiteDates(rawValue: way)
+        }
+        #expect(try world.values("T", "d") == [.date(try #require(Timestamp(expected)))])
+    }
+
+    @Test func `what is no database, and what is locked or damaged, is told`() throws {
+        let world = try TransferWorld([:])
+        let importer = Importer(into: world.store)
+        let text = try world.write(String(repeating: "no database ", count: 100), to: "in.txt")
+        #expect(
+            message { _ = try importer.read(text, as: .sqlite) }
+                == "\(text) is no SQLite database, or an encrypted one")
+        #expect(
+            message { _ = try importer.read("/nonexistent/x.db", as: .sqlite) }
+                .contains("cannot read /nonexistent/x.db: No such file"))
+        #expect(message { _ = try importer.read("-", as: .sqlite) }.contains("name a file"))
+        #expect(message { try take(world, "CREATE VIEW v AS SELECT 1;") }.contains("no table"))
+        #expect(!world.store.isInWrite)
+    }
+
+    @Test func `names that no class can have are made ones that can`() throws {
+        let world = try TransferWorld([:])
+        try take(
+            world,
+            """
+            CREATE TABLE "1st table!" ("a b" INT, "a_b" INT, "2" TEXT, "" INT, "Größe" INT);
+            CREATE TABLE "1ST-table" (x INT, "_rowid_" INT, rowid INT);
+            CREATE TABLE "日本" (x INT);
+            INSERT INTO "1st table!" VALUES (1, 2, 'c', 3, 4);
+            INSERT INTO "1ST-table" VALUES (1, 2, 3);
+            """)
+        #expect(
+            world.store.view.schema.classes.map(\.name) == [
+                "Table1STTable", "Table1stTable", "Table日本",
+            ])
+        #expect(
+            try world.types("Table1stTable").map { $0.split(separator: " ")[0] } == [
+                "a_b", "a_b_2", "_2", "_", "Größe",
+            ])
+    }
+}
