@@ -45,6 +45,7 @@ typedef struct host {
     _Atomic bool catchable;        // the stop may be caught once
     int64_t warned_at;             // when it was raised for being caught; 0: not yet
     _Atomic int reason;            // why: SHIM_STOP_…
+    int luv_is_silent;     // callbacks of luv are dropped: the state is about to close
     int stop_values[SHIM_STOP_REASONS];
     // limits of each outermost run; 0: none
     int64_t time_limit, instruction_limit;

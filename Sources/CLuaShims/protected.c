@@ -204,3 +204,8 @@ bool shim_stack_frame(lua_State *L, int32_t level, shim_frame *out) {
 }
 
 const char *shim_push_upvalue(lua_State *L, int32_t f, int32_t n) { return lua_getupvalue(L, f, n); }
+bool shim_set_upvalue(lua_State *L, int32_t f, int32_t n) {
+    if (lua_setupvalue(L, f, n)) return true;
+    lua_pop(L, 1);
+    return false;
+}

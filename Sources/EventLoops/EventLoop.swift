@@ -12,7 +12,7 @@ import Synchronization
 // the loop's thread, which is the first thread that calls `attach()` or `run()`, and traps elsewhere.
 //
 // A turn, in this order: jobs posted before the turn began (first come, first served), wake-ups (in the order they were
-// made), timers that are due (by time, then by age). Then the loop waits for the kernel. libuv's callbacks only take
+// made), guests, timers that are due (by time, then by age). Then the loop waits for the kernel. libuv's callbacks only take
 // notes; every handler is called from `turn`, outside of `uv_run`, which is what makes `wait(until:)` legal inside a
 // handler (`uv_run` itself may not be nested).
 //
@@ -49,6 +49,7 @@ public final class EventLoop: @unchecked Sendable {
     var wakeups: [LoopWakeup] = []
     var timers = TimerQueue()
     var owned: Set<UnsafeMutableRawPointer> = []
+    var guests: [HostedGuest] = []
     private var depth = 0
     private var isPolling = false
 
@@ -175,7 +176,9 @@ public final class EventLoop: @unchecked Sendable {
     }
 
     /// Whether something would make `run` go on.
-    public var isAlive: Bool { ownsWork || uv_loop_alive(handle) != 0 }
+    public var isAlive: Bool {
+        ownsWork || uv_loop_alive(handle) != 0 || guests.contains(where: \.isAlive)
+    }
 
     /// How many `run`, `wait` calls are on the stack: 0 outside of the loop.
     public var nesting: Int { depth }
@@ -195,6 +198,10 @@ public final class EventLoop: @unchecked Sendable {
             wakeup.call()
             if isStopped { return }
         }
+        for guest in guests {
+            guest.takeTurn()
+            if isStopped { return }
+        }
         let now = clock.now()
         timers.settle()
         while !isStopped, let timer = timers.takeDue(at: now) {
@@ -212,13 +219,22 @@ public final class EventLoop: @unchecked Sendable {
         let hasJobs = shared.withLock { !$0.jobs.isEmpty }
         if !waiting || hasJobs { mode = UV_RUN_NOWAIT }
         signal.reference(true)
-        if mode == UV_RUN_ONCE, clock.isReal {
-            let deadline = [timers.nextDeadline, limit].compactMap { $0 }.min()
-            if let deadline { arm(after: deadline - clock.now()) }
+        var pause: Duration?
+        for guest in guests {
+            if let longest = guest.prepareToWait() { pause = min(pause ?? longest, longest) }
+        }
+        if mode == UV_RUN_ONCE {
+            var delay: Duration?
+            if clock.isReal, let deadline = [timers.nextDeadline, limit].compactMap({ $0 }).min() {
+                delay = deadline - clock.now()
+            }
+            if let pause { delay = min(delay ?? pause, pause) }
+            if let delay { arm(after: delay) }
         }
         uv_run(handle, mode)
         uv_timer_stop(alarm)
         signal.reference(false)
+        for guest in guests { guest.guest.didWait() }
     }
 
     private func arm(after delay: Duration) {
@@ -258,6 +274,7 @@ public final class EventLoop: @unchecked Sendable {
         didTurn = nil
         timers.removeAll()
         wakeups = []
+        guests = []
         signal.close()
         uv_walk(
             handle,

@@ -40,6 +40,20 @@ public struct LuaFunction: Hashable, Sendable {
         return bytes
     }
 
+    /// Gives an upvalue, counted from 0, another value; closures that share the upvalue see it too.
+    ///
+    /// False if there is none.
+    @discardableResult  // because who has counted them knows
+    public func setUpvalue(_ index: Int, _ value: LuaValue) -> Bool {
+        guard let state = reference.home.state else { return false }
+        let L = state.stack
+        state.push(reference, on: L)
+        defer { shim_settop(L, shim_top(L) - 1) }
+        let function = shim_top(L)
+        state.push(value, on: L)
+        return shim_set_upvalue(L, function, Int32(clamping: index + 1))
+    }
+
     /// Names and values of its upvalues, in order.
     public var upvalues: [(name: String, value: LuaValue)] {
         guard let state = reference.home.state else { return [] }

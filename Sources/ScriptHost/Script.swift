@@ -52,6 +52,9 @@ public final class Script: Sendable {
         return thread.loop.post { shared.context.map(job) }
     }
 
+    /// The script as other threads see it.
+    var link: ScriptLink { ScriptLink(loop: thread.loop, signals: shared) }
+
     /// Stops the Lua code that is running, wherever it is.
     ///
     /// Any thread; not in a signal handler.
@@ -172,6 +175,16 @@ final class ScriptSignals: Sendable {
             return state.status
         }
         if let status { handler(status) }
+    }
+
+    /// Calls the body while nobody can ask the script to stop; requests that are made meanwhile are void.
+    func withoutInterrupts(_ body: () -> Void) {
+        let interrupt = state.withLock { state in
+            defer { state.interrupt = nil }
+            return state.interrupt
+        }
+        body()
+        state.withLock { $0.interrupt = interrupt }
     }
 
     @discardableResult  // because who stops for certain need not know whether something ran

@@ -43,6 +43,8 @@ public final class ScriptContext {
     var workers: [Int: Worker] = [:]
     /// The number of the worker that was started last.
     var lastWorker = 0
+    /// The loop of the module luv, once the script has asked for that.
+    var luv: LuvGuest?
     /// Whether `print` writes each call in one piece.
     var printsInOnePiece = false
 
@@ -60,7 +62,8 @@ public final class ScriptContext {
         self.state = state
         loadFile = state.globals["loadfile"].function ?? Self.makeLoadFile(state)
         stores = StoreConnection(
-            loop: loop, scriptName: configuration.name, logger: configuration.logger)
+            loop: loop, signals: signals, scriptName: configuration.name,
+            logger: configuration.logger)
         storeModule = stores.connect(state)
         let report = configuration.report
         state.onWarning = { report(ScriptReport(warning: $0)) }
@@ -73,6 +76,7 @@ public final class ScriptContext {
         installTimers()
         installProcessFunctions()
         installWorkers()
+        if !configuration.rights.isConfined { installLuv() }
         // What reads folders and runs scripts is for those who may do so themselves.
         if !configuration.rights.isConfined, configuration.rights.files == .all,
             !configuration.rights.opensStoresReadOnly
@@ -134,7 +138,8 @@ public final class ScriptContext {
         if isShuttingDown { return }
         isShuttingDown = true
         endWhatRuns()
-        state.closeBeforeExit()
+        // Under a callback of luv the state cannot go: luv would return into nothing.
+        if luv?.isRunning != true { state.closeBeforeExit() }
         ProcessServices.exit(status)
     }
 
@@ -144,6 +149,7 @@ public final class ScriptContext {
         stores.cancelWrites(except: [])
         endWorkers()
         stores.close()
+        luv?.end()
     }
 
     /// Ends the script as `os.exit` does: running Lua code is stopped, nothing else of it runs.

@@ -16,10 +16,12 @@ final class StoreConnection: BindingHost {
     var onHint: (_ text: String) -> Void = { _ in }
 
     let scriptName: String
+    private let signals: ScriptSignals
     private let logger: Logger
 
-    init(loop: EventLoop, scriptName: String, logger: Logger = ScriptLog.none) {
+    init(loop: EventLoop, signals: ScriptSignals, scriptName: String, logger: Logger) {
         self.loop = loop
+        self.signals = signals
         self.logger = logger
         self.scriptName = scriptName
     }
@@ -40,6 +42,33 @@ final class StoreConnection: BindingHost {
     }
 
     func hint(_ text: String) { onHint(text) }
+
+    var link: (any RemoteScript)? { ScriptLink(loop: loop, signals: signals) }
+
+    func remoteScript(_ value: LuaValue) -> (any RemoteScript)? {
+        value.userdata?.object(as: Worker.type)?.script.link
+    }
+
+    func run(
+        on script: any RemoteScript, _ job: @escaping @Sendable (StoreModule) -> Void
+    ) throws {
+        let done = ThreadLatch()
+        let isAccepted = script.post { module in
+            job(module)
+            done.open()
+        }
+        while isAccepted, !done.wait(atMost: .milliseconds(20)) {
+            try module?.state.checkStopping()
+            if (script as? ScriptLink)?.hasEnded == true { break }
+        }
+        // The job may have been the last thing that the script did.
+        guard isAccepted, done.wait(atMost: .zero) else {
+            throw StoreError(
+                .closed,
+                "the worker has ended; a worker lives as long as it has an on_message handler, a token or a timer"
+            )
+        }
+    }
 
     func didOpen(_ store: Store) {
         logger.debug(

@@ -11,6 +11,16 @@ struct ObserverBinding {
     let keyPaths: [String]
     let name: String
     let pace: ObserverPace?
+    private let remote: Remote?
+
+    /// An observer that another thread is to call.
+    private struct Remote {
+        let script: any RemoteScript
+        let method: String
+        /// The arguments of the method, but for the function.
+        let arguments: [LuaValue]
+        let place: Int
+    }
 
     /// Reads function and options from the call of `observe`, or of `observe_value`, whose property comes first.
     init(_ handle: StoreHandle, _ call: borrowing LuaCall) throws {
@@ -20,10 +30,7 @@ struct ObserverBinding {
         function = try call.function(first)
         let known = ["keypaths", "name", "on", "debounce", "throttle"]
         let options = try call.options(first + 1, known)
-        if options?["on"].isTruthy == true {
-            throw call.argumentError(
-                first + 1, "option 'on' is not available in this version")
-        }
+        remote = try Self.remote(options, call, first, handle)
         pace = try Self.pace(options, call, first + 1)
         name = options?["name"].text ?? ""
         switch options?["keypaths"] ?? .nil {
@@ -38,6 +45,21 @@ struct ObserverBinding {
             }
         default: throw call.argumentError(first + 1, "'keypaths' is an array of strings")
         }
+    }
+
+    private static func remote(
+        _ options: LuaTable?, _ call: borrowing LuaCall, _ first: Int, _ handle: StoreHandle
+    ) throws -> Remote? {
+        guard let options, !options["on"].isNil else { return nil }
+        guard let script = try handle.module.host?.remoteScript(options["on"]) else {
+            throw call.argumentError(first + 1, "option 'on' takes a worker")
+        }
+        let others = call.state.makeTable()
+        for (key, value) in options.pairs where key != "on" { others.setRaw(key, value) }
+        let before = (1..<first).map { call[$0] }
+        return Remote(
+            script: script, method: call.name, arguments: before + [.table(others)],
+            place: first - 1)
     }
 
     private static func pace(
@@ -64,7 +86,14 @@ struct ObserverBinding {
         _ subject: String,
         _ register: (@escaping ([LuaValue]) throws -> Void) throws -> NotificationToken
     ) throws -> LuaValue {
-        try handle.module.makeToken(name, subject, handle, function, register)
+        guard let remote else {
+            return try handle.module.makeToken(name, subject, handle, function, register)
+        }
+        // Whatever is wrong with the observer is an error of this call.
+        try register { _ in }.invalidate()
+        return try handle.module.observe(
+            on: remote.script, remote.method, remote.arguments, function: function,
+            at: remote.place, title: (name, subject), handle)
     }
 
     /// `store:observe(fn)`.

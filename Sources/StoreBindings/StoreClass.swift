@@ -293,7 +293,11 @@ extension LuaCall {
                 throw argumentError(
                     index, "without_notifying takes tokens, got a \(value.typeName)")
             }
-            return token.token
+            guard let own = token.token as? NotificationToken else {
+                throw argumentError(
+                    index, "the observer of a token is on a worker, which hears of every commit")
+            }
+            return own
         }
     }
 }

@@ -29,11 +29,29 @@ public protocol BindingHost: AnyObject {
     func hint(_ text: String)
     /// What the script is called in reports.
     var scriptName: String { get }
+    /// The script as other threads see it; nil where there are none.
+    var link: (any RemoteScript)? { get }
+    /// The script that a value of this script stands for, such as a worker.
+    func remoteScript(_ value: LuaValue) -> (any RemoteScript)?
+    /// Runs a job on another script's thread and waits until it is done.
+    ///
+    /// Throws `closed` if that script ends before, `interrupted` when this one is stopped.
+    func run(on script: any RemoteScript, _ job: @escaping @Sendable (StoreModule) -> Void) throws
 }
 
 extension BindingHost {
     /// None.
     public var scriptName: String { "" }
+    /// None.
+    public var link: (any RemoteScript)? { nil }
+    /// None.
+    public func remoteScript(_ value: LuaValue) -> (any RemoteScript)? { nil }
+    /// There is no other script.
+    public func run(
+        on script: any RemoteScript, _ job: @escaping @Sendable (StoreModule) -> Void
+    ) throws {
+        throw StoreError(.closed, "the other script has ended")
+    }
 }
 
 /// Keeps a script running until it is released or dropped.
@@ -123,10 +141,16 @@ public final class StoreModule {
     /// observed at the top of a script is observed as long as the script runs. Tokens that the chunk
     /// had let go of have been collected before (see ``keepsMainChunk``), so they are not among them.
     public func keepObservers() {
-        for token in activeTokens where keptTokens[token.number].isNil {
-            let number = token.number
-            keptTokens[number] = userdata(token)
-            token.endHandler = { [weak self] in self?.keptTokens[number] = .nil }
+        for token in activeTokens where keptTokens[token.number].isNil { keep(token) {} }
+    }
+
+    /// Holds a token until it ends, and calls the handler then.
+    func keep(_ token: TokenHandle, _ didEnd: @escaping () -> Void) {
+        let number = token.number
+        keptTokens[number] = userdata(token)
+        token.endHandler = { [weak self] in
+            self?.keptTokens[number] = .nil
+            didEnd()
         }
     }
 
@@ -210,8 +234,7 @@ extension StoreModule {
         _ name: String, _ subject: String, _ store: StoreHandle, _ callback: LuaFunction,
         _ observe: (@escaping ([LuaValue]) throws -> Void) throws -> NotificationToken
     ) throws -> LuaValue {
-        lastToken += 1
-        let number = lastToken
+        let number = nextTokenNumber()
         let token = try observe { [weak self] arguments in
             guard let self, let userdata = tokensByNumber[number].userdata,
                 let function = callbacksByToken.raw(.userdata(userdata)).function
@@ -226,12 +249,38 @@ extension StoreModule {
             hold: host?.hold())
         handle.collectedHandler = { [weak self] title in self?.wasCollected(title) }
         if keepsMainChunk { state.watchMainReturn() }
-        let value = state.userdata(handle, TokenHandle.type)
-        tokensByNumber[number] = value
+        let value = note(handle)
         callbacksByToken.setRaw(value, .function(callback))
-        tokens[number] = WeakToken(handle)
         return value
     }
+
+    /// Makes the token of an observer that is called on another thread.
+    func adopt(
+        _ observation: RemoteObservation, number: Int, title: (name: String, subject: String),
+        _ store: StoreHandle
+    ) -> LuaValue {
+        let handle = TokenHandle(
+            observation, name: title.name, subject: title.subject, number: number,
+            place: callPlace, store: store, hold: host?.hold())
+        handle.collectedHandler = { [weak self] title in self?.wasCollected(title) }
+        if keepsMainChunk { state.watchMainReturn() }
+        return note(handle)
+    }
+
+    private func note(_ handle: TokenHandle) -> LuaValue {
+        let value = state.userdata(handle, TokenHandle.type)
+        tokensByNumber[handle.number] = value
+        tokens[handle.number] = WeakToken(handle)
+        return value
+    }
+
+    func nextTokenNumber() -> Int {
+        lastToken += 1
+        return lastToken
+    }
+
+    /// The token of this number, if a script still holds it.
+    func token(_ number: Int) -> TokenHandle? { tokens[number]?.token }
 
     /// The script and its line that is calling, for reports of who holds a version.
     var holder: VersionHolder {

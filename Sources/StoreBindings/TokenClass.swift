@@ -5,7 +5,7 @@ import ObjectStore
 ///
 /// Its observer ends with it.
 public final class TokenHandle {
-    let token: NotificationToken
+    let token: any Observation
     /// The token's number in its script, counted from 1.
     public let number: Int
     /// The name that the script gave for reports; empty if none.
@@ -18,7 +18,7 @@ public final class TokenHandle {
     private weak var store: StoreHandle?
 
     init(
-        _ token: NotificationToken, name: String, subject: String, number: Int, place: String,
+        _ token: any Observation, name: String, subject: String, number: Int, place: String,
         store: StoreHandle, hold: (any BindingHold)?
     ) {
         self.store = store

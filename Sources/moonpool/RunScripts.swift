@@ -9,8 +9,12 @@ struct RunScripts: ParsableCommand {
         abstract: "Run several scripts at once, each on a thread of its own.",
         discussion: """
             They share the stores that they open by the same path, or in memory by the same name. The exit code is that of \
-            the first script, in the order given, whose code is not 0.
+            the first script, in the order given, whose code is not 0. Each call of print is written in one piece. \
+            Ctrl-C stops them all.
             """)
+
+    @Flag(help: "Begin each line that print writes with the name of its script, such as [zoo].")
+    var labels = false
 
     @Argument(help: "The scripts.", completion: .file(extensions: ["lua"]))
     var scripts: [String]
@@ -19,13 +23,18 @@ struct RunScripts: ParsableCommand {
         let lines = try scripts.map { path throws in
             try LuaCommandLine(["moonpool", "--", path])
         }
-        ProcessServices.exit(
-            ScriptRunner.run(
-                lines.map { line in
-                    (
-                        ScriptConfiguration(name: ScriptRunner.name(of: line)),
-                        { @Sendable context in try RunCommand.runProgram(line, in: context) }
-                    )
-                }))
+        ProcessServices.exit(ScriptRunner.run(lines.map(job)))
+    }
+
+    private func job(_ line: LuaCommandLine) -> ScriptRunner.Job {
+        var configuration = ScriptConfiguration(name: ScriptRunner.name(of: line))
+        if labels { configuration.outputLabel = configuration.name }
+        return (
+            configuration,
+            { @Sendable context in
+                context.usePrintInOnePiece()
+                return try RunCommand.runProgram(line, in: context)
+            }
+        )
     }
 }

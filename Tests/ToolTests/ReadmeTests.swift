@@ -41,6 +41,7 @@ import Testing
         "README.md", "Sources/ObjectStore/ObjectStore.docc/DataModel.md",
         "Sources/ScriptHost/ScriptHost.docc/NumberedMigrations.md",
         "Sources/Transfer/Transfer.docc/Transfer.md",
+        "Sources/ScriptHost/ScriptHost.docc/Workers.md",
     ]
 
     @Test(arguments: scripts) func `every Lua block runs as a script`(page: String) throws {

@@ -46,6 +46,11 @@ void shim_open_libraries(lua_State *L, uint32_t set, bool no_environment);  // b
 void shim_confine(lua_State *L);  // takes from the open libraries what a confined script may not have; [-0, +0]
 void shim_warnings(lua_State *L, bool on);
 
+// ---- the module luv, if a script has it
+bool shim_adopt_luv(lua_State *L);          // its callbacks become ours; false if the table on top is not luv; [-1, +0]
+void shim_silence_luv(lua_State *L);        // calls none of its callbacks any more
+void shim_take_luv_failures(lua_State *L);  // a list of { error, traceback }, or nil; [-0, +1]
+
 // ---- memory
 typedef struct { size_t used, peak, quota; } shim_memory;
 shim_memory shim_memory_figures(lua_State *L);
@@ -115,6 +120,7 @@ typedef struct { char source[60]; int32_t line; int32_t defined; char name[64]; 
 bool shim_stack_frame(lua_State *L, int32_t level, shim_frame *out);
 // Local `n` of the function at `level` or upvalue `n` of the function on top. [-0, +1|0]; NULL without one.
 const char *shim_push_upvalue(lua_State *L, int32_t function, int32_t n);
+bool shim_set_upvalue(lua_State *L, int32_t function, int32_t n);  // [-1, +0]; false without one
 
 // ---- coroutines
 lua_State *shim_push_thread(lua_State *L);                            // [-1, +1] a coroutine of the function on top

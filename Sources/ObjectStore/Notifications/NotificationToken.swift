@@ -70,6 +70,9 @@ public struct ObserverStatistics: Hashable, Sendable {
         calls == 0 ? 0 : totalMicroseconds / Double(calls)
     }
 
+    /// Figures of an observer that was not called yet.
+    public init() {}
+
     mutating func add(microseconds: Double) {
         calls += 1
         lastMicroseconds = microseconds

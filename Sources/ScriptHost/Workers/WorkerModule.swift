@@ -46,7 +46,8 @@ extension ScriptContext {
         let arguments = try Parcel(call.rest(from: 3), of: storeModule) { "argument \($0 + 3)" }
         lastWorker += 1
         let number = lastWorker
-        let link = ParentLink(worker: title, number: number, of: self)
+        let link = ParentLink(
+            worker: title, number: number, script: ScriptLink(loop: loop, signals: signals))
         var configuration = configuration
         configuration.name = title
         configuration.isInteractive = false
@@ -78,7 +79,7 @@ extension ScriptContext {
     private func workerCode(_ call: borrowing LuaCall, _ title: String) throws -> SentFunction {
         let role = "the function of worker '\(title)'"
         switch call[2] {
-        case .function(let function): return try SentFunction(function, role: role)
+        case .function(let function): return try SentFunction(function, of: storeModule, role: role)
         case .string:
             let path = try call.text(2)
             let loaded = try loadFile.call([.text(path)])
@@ -86,7 +87,7 @@ extension ScriptContext {
                 throw StoreError(
                     .invalidArgument, loaded.dropFirst().first?.text ?? "cannot load \(path)")
             }
-            return try SentFunction(chunk, role: role)
+            return try SentFunction(chunk, of: storeModule, role: role)
         default: throw call.typeError(2, "function or file name")
         }
     }
@@ -94,7 +95,7 @@ extension ScriptContext {
     /// The main part of a worker, on its thread.
     private func runWorker(_ code: SentFunction, _ arguments: Parcel) throws -> Int32 {
         do {
-            try code.load(in: state).call(arguments.open(in: storeModule))
+            try code.load(in: storeModule).call(arguments.open(in: storeModule))
             return 0
         } catch {
             if isExiting { return 0 }

@@ -4,13 +4,25 @@ import ObjectStore
 /// A Lua function on its way to another thread's state: its code, without anything of the script around it.
 public struct SentFunction: Sendable {
     private let code: [UInt8]
+    private let upvalues: [Upvalue]
+
+    /// What a function may use of the code around it.
+    private enum Upvalue: Sendable {
+        /// The globals.
+        case environment
+        /// The module `moonpool` in a local, as scripts begin; the receiver has its own.
+        case module
+    }
 
     /// Takes a function's code.
     ///
     /// `role` names the function in messages: `the function of worker 'cache'`. Throws `invalid_argument` for a function
-    /// that uses a local of the code around it, naming the local, and for one that is not written in Lua.
-    public init(_ function: LuaFunction, role: String) throws {
-        for (name, _) in function.upvalues where name != "_ENV" {
+    /// that uses a local of the code around it, naming the local, unless that is the module `moonpool`, and for one that is
+    /// not written in Lua.
+    public init(_ function: LuaFunction, of module: StoreModule, role: String) throws {
+        upvalues = try function.upvalues.map { name, value in
+            if name == "_ENV" { return .environment }
+            if value == .table(module.table) { return .module }
             let shown =
                 name.isEmpty || name.hasPrefix("(")
                 ? "a local of the code around it" : "the local '\(name)' of the code around it"
@@ -30,7 +42,15 @@ public struct SentFunction: Sendable {
     }
 
     /// The function in the receiver's state; its globals are those of that state.
-    public func load(in state: LuaState) throws(LuaError) -> LuaFunction {
-        try state.load(LuaString(bytes: code), name: "=function", mode: .binary)
+    public func load(in module: StoreModule) throws(LuaError) -> LuaFunction {
+        let state = module.state
+        let function = try state.load(LuaString(bytes: code), name: "=function", mode: .binary)
+        for (index, upvalue) in upvalues.enumerated() {
+            switch upvalue {
+            case .environment: function.setUpvalue(index, .table(state.globals))
+            case .module: function.setUpvalue(index, .table(module.table))
+            }
+        }
+        return function
     }
 }

@@ -1,0 +1,37 @@
+import CLuaShims
+
+extension LuaState {
+    /// Makes the callbacks of the C module `luv` runs of this state: they can be stopped, and their errors wait for
+    /// ``takeLuvFailures()``, where luv itself would end the process.
+    ///
+    /// False if the table is not that module.
+    public func adoptLuv(_ module: LuaTable) -> Bool {
+        let L = stack
+        push(module.reference, on: L)
+        return shim_adopt_luv(L)
+    }
+
+    /// Calls no callback of luv from now on; before the state is closed, which closes luv's handles.
+    public func silenceLuv() { shim_silence_luv(main) }
+
+    /// The errors of luv's callbacks since the last call.
+    public func takeLuvFailures() -> [LuaError] {
+        let L = stack
+        shim_take_luv_failures(L)
+        guard let list = pop(L).table else { return [] }
+        return list.array.compactMap { entry in
+            guard let entry = entry.table else { return nil }
+            let raised = entry[1]
+            let error = error(of: raised)
+            var lua =
+                error as? LuaError
+                ?? LuaError(
+                    kind: .runtime,
+                    message: (try? describe(raised).description) ?? "\(error)", traceback: nil,
+                    underlying: error, value: raised)
+            lua.kind = error is LuaInterrupted ? .interrupted : .runtime
+            lua.traceback = entry[2].text
+            return lua
+        }
+    }
+}

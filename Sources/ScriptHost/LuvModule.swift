@@ -1,0 +1,182 @@
+import EventLoops
+import LuaHost
+import ObjectStore
+
+// `require "luv"` in a script.
+//
+// luv brings a libuv loop of its own, which becomes a guest of the script's: its callbacks come in the script's turns,
+// between observers and timers, and what is active of it keeps the script running. The script's own loop is not given to luv,
+// because `uv.walk` and `uv.stop` would reach the handles of stores then.
+//
+// `uv.run()` waits until nothing of luv is active, as it does elsewhere, and lets observers and timers run meanwhile.
+
+extension ScriptContext {
+    /// Lets `require "luv"` find Debian's or LuaRocks' module as always, and takes its loop in.
+    func installLuv() {
+        guard let package = state.globals["package"].table, let preload = package["preload"].table
+        else { return }
+        let function = state.makeFunction("luv") { [weak self] call in
+            guard let self else { return .none }
+            let module = try loadLuv(call[1], package)
+            if let table = module.first?.table { try hostLuv(table) }
+            return try call.answer(module)
+        }
+        preload["luv"] = .function(function)
+    }
+
+    /// What `require` does without the preloaded function: it asks the other searchers.
+    private func loadLuv(_ name: LuaValue, _ package: LuaTable) throws -> [LuaValue] {
+        let searchers = try package.get("searchers").table?.array ?? []
+        var messages = ["\n\tno field package.preload['luv']"]
+        for searcher in searchers.dropFirst() {
+            let found = try state.call(searcher, [name])
+            if let loader = found.first, loader.function != nil {
+                return try state.call(loader, [name] + found.dropFirst().prefix(1))
+            }
+            if let message = found.first?.string { messages.append("\n\t" + message.description) }
+        }
+        throw LuvMissing(
+            scriptMessage: "module 'luv' not found:" + messages.joined()
+                + "\n\t(Debian has it as the package lua-luv)")
+    }
+
+    private struct LuvMissing: ScriptError {
+        let scriptCode = "error"
+        let scriptMessage: String
+    }
+
+    private func hostLuv(_ module: LuaTable) throws {
+        guard state.adoptLuv(module), let guest = LuvGuest(module, of: self) else { return }
+        try loop.host(guest.loopGuest)
+        luv = guest
+        guest.replaceRun()
+    }
+}
+
+/// luv's loop, reached by the functions that luv itself has for that.
+final class LuvGuest {
+    private unowned let context: ScriptContext
+    private let module: LuaTable
+    private let runNative: LuaFunction
+    private let stopNative: LuaFunction
+    private let aliveNative: LuaFunction
+    private let timeoutNative: LuaFunction
+    private let updateNative: LuaFunction
+    private let descriptor: Int32
+    private var isStopped = false
+    private let walkNative: LuaFunction
+    /// Whether a callback of luv is under way.
+    private(set) var isRunning = false
+
+    init?(_ module: LuaTable, of context: ScriptContext) {
+        guard let run = module["run"].function, let alive = module["loop_alive"].function,
+            let timeout = module["backend_timeout"].function,
+            let update = module["update_time"].function, let stop = module["stop"].function,
+            let fd = module["backend_fd"].function, let walk = module["walk"].function,
+            let descriptor = try? fd.call([]).first?.integer
+        else { return nil }
+        self.context = context
+        self.module = module
+        walkNative = walk
+        (runNative, stopNative, aliveNative) = (run, stop, alive)
+        (timeoutNative, updateNative) = (timeout, update)
+        self.descriptor = Int32(clamping: descriptor)
+    }
+
+    var loopGuest: LoopGuest {
+        LoopGuest(
+            descriptor: descriptor, timeout: { [unowned self] in timeout },
+            isAlive: { [unowned self] in isAlive }, run: { [unowned self] in run() },
+            didWait: { [unowned self] in _ = ask(updateNative) })
+    }
+
+    /// Calls a function of luv that only answers; it raises nothing but a stop of the script.
+    private func ask(_ function: LuaFunction) -> LuaValue {
+        if context.isExiting { return .nil }
+        do {
+            return try function.call([]).first ?? .nil
+        } catch {
+            context.failed(error, in: "luv", token: .nil)
+            return .nil
+        }
+    }
+
+    private var isAlive: Bool { ask(aliveNative).isTruthy }
+
+    private var timeout: Duration? {
+        guard let milliseconds = ask(timeoutNative).integer, milliseconds >= 0 else { return nil }
+        return .milliseconds(milliseconds)
+    }
+
+    /// Calls what is due.
+    private func run() {
+        isRunning = true
+        defer { isRunning = false }
+        do {
+            _ = try context.entry { () throws in try runNative.call([.text("nowait")]) }
+        } catch {
+            context.failed(error, in: "a callback of luv", token: .nil)
+        }
+        for failure in context.state.takeLuvFailures() {
+            context.failed(failure, in: "a callback of luv", token: .nil)
+        }
+    }
+
+    /// Closes luv's handles and waits for what it has going, because its requests live in the memory of the state that is about
+    /// to be closed.
+    func end() {
+        guard !isRunning else { return }
+        let (state, signals) = (context.state, context.signals)
+        state.setTimeLimit(nil)
+        state.setInstructionLimit(nil)
+        context.loop.endGuests()
+        signals.withoutInterrupts {
+            var attempts = 0
+            // A stop that was asked for before may still come.
+            while attempts < 10, !closeHandles() { attempts += 1 }
+            state.silenceLuv()
+            attempts = 0
+            while attempts < 10, (try? aliveNative.call([]).first?.isTruthy) != false {
+                _ = try? runNative.call([]) as [LuaValue]
+                attempts += 1
+            }
+        }
+    }
+
+    private func closeHandles() -> Bool {
+        let code = """
+            local walk = ...
+            walk(function(handle) if not handle:is_closing() then handle:close() end end)
+            """
+        return (try? context.state.load(code, name: "=luv").call([.function(walkNative)])) != nil
+    }
+
+    /// Gives the script a `run` that runs its own loop, and a `stop` that ends such a run.
+    func replaceRun() {
+        let state = context.state
+        module["run"] = .function(
+            state.makeFunction("run") { [weak self] call in
+                guard let self else { return .none }
+                if call.count > 0, !call.isNil(1), call[1].text != "default" {
+                    return try call.answer(runNative.call(call.rest(from: 1)))
+                }
+                if isRunning {
+                    throw StoreError(
+                        .invalidArgument,
+                        "uv.run cannot be called by a callback of luv: it is running")
+                }
+                isStopped = false
+                let context = context
+                _ = context.loop.wait(recheck: context.stopCheck) {
+                    self.isStopped || context.mustNotWait || !self.isAlive
+                }
+                return call.answer(.boolean(isAlive))
+            })
+        module["stop"] = .function(
+            state.makeFunction("stop") { [weak self] call in
+                guard let self else { return .none }
+                isStopped = true
+                return try call.answer(stopNative.call([]) as [LuaValue])
+            })
+    }
+}

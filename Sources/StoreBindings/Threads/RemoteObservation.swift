@@ -1,0 +1,158 @@
+import LuaHost
+import ObjectStore
+import Synchronization
+
+/// What both threads know of an observer that was registered on one and is called on the other.
+final class RemoteObserverState: Sendable {
+    struct Figures: Sendable {
+        var isActive = true
+        var dependencies: [String] = []
+        var cost = ""
+        var statistics = ObserverStatistics()
+        var reason: DeliveryReason?
+        /// The token's number on the thread where the observer is called.
+        var number: Int?
+        var failure: StoreError?
+    }
+
+    private let figures = Mutex(Figures())
+
+    var current: Figures { figures.withLock { $0 } }
+
+    func change(_ body: (inout sending Figures) -> Void) {
+        figures.withLock { body(&$0) }
+    }
+
+    /// Takes the figures as they are on the observer's thread.
+    func publish(_ token: TokenHandle) {
+        let (dependencies, cost) = (token.dependencies, token.cost)
+        let (statistics, reason) = (token.statistics, token.reason)
+        figures.withLock { figures in
+            figures.dependencies = dependencies
+            figures.cost = cost
+            figures.statistics = statistics
+            figures.reason = reason
+        }
+    }
+}
+
+/// An observer that is called on another thread, as the thread sees it that holds the token.
+final class RemoteObservation: Observation {
+    private let state: RemoteObserverState
+    private let script: any RemoteScript
+    var endHandler: (() -> Void)?
+
+    init(_ state: RemoteObserverState, on script: any RemoteScript) {
+        self.state = state
+        self.script = script
+    }
+
+    deinit { endThere() }
+
+    var isValid: Bool { state.current.isActive }
+    var dependencies: [String] { state.current.dependencies }
+    var cost: String { state.current.cost }
+    var statistics: ObserverStatistics { state.current.statistics }
+    var reason: DeliveryReason? { state.current.reason }
+
+    func invalidate() {
+        endThere()
+        didEnd()
+    }
+
+    /// The observation has ended, here or on the other thread.
+    func didEnd() {
+        let endHandler = endHandler
+        self.endHandler = nil
+        endHandler?()
+    }
+
+    private func endThere() {
+        guard isValid else { return }
+        state.change { $0.isActive = false }
+        let state = state
+        script.post { module in
+            if let number = state.current.number { module.token(number)?.invalidate() }
+        }
+    }
+}
+
+extension StoreModule {
+    /// Registers a function of this script as an observer on another thread.
+    ///
+    /// `arguments` are those of `method` (`observe`, `observe_value`), the observed value first, without the function,
+    /// which comes at `place`. Waits until the other thread has begun to observe, so that no change is missed that is
+    /// made afterwards.
+    func observe(
+        on script: any RemoteScript, _ method: String, _ arguments: [LuaValue],
+        function: LuaFunction, at place: Int, title: (name: String, subject: String),
+        _ store: StoreHandle
+    ) throws -> LuaValue {
+        guard let host, let own = host.link else {
+            throw StoreError(
+                .invalidArgument, "observing on a worker needs scripts with event loops")
+        }
+        if let writing = openStores.first(where: \.isInWrite) {
+            throw StoreError(
+                .alreadyInWrite,
+                "an observer on a worker cannot be registered while '\(writing.path ?? "a store in memory")' is "
+                    + "being written; commit or cancel the write first")
+        }
+        let code = try SentFunction(function, of: self, role: "the observer's function")
+        let parcel = try Parcel(arguments, of: self) {
+            $0 == 0 ? "the observed value" : "argument \($0)"
+        }
+        let state = RemoteObserverState()
+        let number = nextTokenNumber()
+        try host.run(on: script) { module in
+            module.register(method, parcel, code, at: place, state, for: own, number)
+        }
+        if let failure = state.current.failure { throw failure }
+        return adopt(
+            RemoteObservation(state, on: script), number: number, title: title, store)
+    }
+
+    /// The other thread's part: makes the observer and holds it until it ends.
+    private func register(
+        _ method: String, _ parcel: Parcel, _ code: SentFunction, at place: Int,
+        _ state: RemoteObserverState, for owner: any RemoteScript, _ ownersNumber: Int
+    ) {
+        do {
+            var arguments = try parcel.open(in: self)
+            guard arguments.first?.isNil == false else {
+                throw StoreError(.invalidObject, "what was to be observed was deleted")
+            }
+            let function = try code.load(in: self)
+            let link = host?.link
+            let called = self.state.makeFunction("observer") { call in
+                defer {
+                    // In a turn of its own, when this call has been counted.
+                    link?.post { module in
+                        if let token = state.current.number.flatMap(module.token) {
+                            state.publish(token)
+                        }
+                    }
+                }
+                return try call.answer(function.call(call.rest(from: 1)))
+            }
+            arguments.insert(.function(called), at: place)
+            let value = try self.state.call(table.get(.text(method)), arguments).first
+            guard let token = value?.userdata?.object(as: TokenHandle.type) else { return }
+            state.change { $0.number = token.number }
+            state.publish(token)
+            keep(token) {
+                state.change { $0.isActive = false }
+                owner.post { module in
+                    (module.token(ownersNumber)?.token as? RemoteObservation)?.didEnd()
+                }
+            }
+        } catch {
+            let script = ((error as? LuaError)?.underlying ?? error) as? StoreError
+            let failure = script ?? StoreError(.invalidArgument, "\(error)")
+            state.change { state in
+                state.failure = failure
+                state.isActive = false
+            }
+        }
+    }
+}

@@ -1,0 +1,224 @@
+import ScriptHost
+import Synchronization
+import Testing
+
+/// Observers that are called on a worker: `observe(fn, { on = worker })`.
+@Suite struct RemoteObserverTests {
+    private static let count = Atomic<Int>(0)
+
+    private func run(_ source: String, status: Int32 = 0) throws -> ScriptFixture {
+        let number = Self.count.add(1, ordering: .relaxed).newValue
+        let script = try ScriptFixture(
+            """
+            local schema = { Dog = { id = "int primary", name = "string", age = "int", marks = "int[]" } }
+            local store = moonpool.open { in_memory = "remote \(number)", schema = schema }
+            local rex = store:write(function()
+                return store:create("Dog", { id = 1, name = "Rex", age = 1 })
+            end)
+            local w = moonpool.worker("w", function()
+                moonpool.on_message(function() moonpool.post_to_parent "pong" end)
+            end)
+            local got = {}
+            moonpool.on_message(function(text) log(text) got[#got + 1] = text end)
+            local function expect(n) return moonpool.wait_until(function() return #got >= n end, 10) end
+            \(source)
+            """)
+        #expect(script.finish() == status)
+        return script
+    }
+
+    @Test func `calls the function on the worker, with its own store`() throws {
+        let script = try run(
+            """
+            local token = store:objects("Dog"):observe(function(change)
+                moonpool.post_to_parent(change.type .. " " .. #change.collection .. " "
+                    .. (change.insertions and #change.insertions or 0) .. " "
+                    .. tostring(change.collection[1].store.is_frozen))
+            end, { on = w, name = "dogs" })
+            expect(1)
+            store:write(function() store:create("Dog", { id = 2, name = "Max", age = 2 }) end)
+            expect(2)
+            log(token.is_valid) log(token.name)
+            token:invalidate()
+            log(token.is_valid)
+            store:write(function() store:delete(rex) end)
+            w:post() expect(3)
+            w:stop()
+            """)
+        #expect(
+            script.log == [
+                "initial 1 0 false", "update 2 1 false", "true", "dogs", "false", "pong",
+            ])
+        #expect(script.reports.isEmpty)
+    }
+
+    @Test func `misses no change that is made after observe has returned`() throws {
+        let script = try run(
+            """
+            for i = 1, 20 do
+                local token <close> = rex:observe(function(change)
+                    moonpool.post_to_parent(change.properties[1].new)
+                end, { on = w })
+                store:write(function() rex.age = 100 + i end)
+                expect(i)
+            end
+            w:stop()
+            """)
+        #expect(script.log == (1...20).map { "\(100 + $0)" })
+    }
+
+    @Test func `observes lists, values and the store, with key paths`() throws {
+        let script = try run(
+            """
+            local a = rex.marks:observe(function(change)
+                if change.type == "update" then moonpool.post_to_parent("list " .. #change.insertions) end
+            end, { on = w })
+            local b = rex:observe_value("age", function(new, old)
+                moonpool.post_to_parent("value " .. old .. " " .. new)
+            end, { on = w })
+            local c = store:objects("Dog"):where("age > 0"):observe(function(change)
+                moonpool.post_to_parent("path " .. change.type)
+            end, { on = w, keypaths = "name" })
+            expect(1)
+            store:write(function() rex.marks:append(1, 2) rex.age = 7 end)
+            expect(3)
+            store:write(function() rex.name = "Max" end)
+            expect(4)
+            a:invalidate() b:invalidate() c:invalidate()
+            local d = store:observe(function(type, store)
+                moonpool.post_to_parent("store " .. type .. " " .. #store:objects "Dog")
+            end, { on = w })
+            store:write(function() end)
+            expect(5)
+            d:invalidate()
+            w:stop()
+            """)
+        #expect(
+            Set(script.log) == [
+                "path initial", "list 2", "value 1 7", "path update", "store did_change 1",
+            ])
+        #expect(script.log.count == 5)
+    }
+
+    @Test func `tells figures and the reason of the last call`() throws {
+        let script = try run(
+            """
+            local token = rex:observe(function(change) moonpool.post_to_parent("called") end, { on = w })
+            log(token:stats().calls) log(token:why())
+            store:write(function() rex.age = 5 end)
+            moonpool.wait_until(function() return token:stats().calls == 1 end, 10)
+            log(token:stats().calls)
+            log(token:why().properties[1] .. " " .. token:why().objects[1].name)
+            log(token:stats().where)
+            token:invalidate()
+            w:stop()
+            """)
+        #expect(script.log.filter { $0 != "called" } == ["0", "nil", "1", "age Rex", "script:12"])
+    }
+
+    @Test func `ends with its token, its object, its worker`() throws {
+        let script = try run(
+            """
+            local function observe() return rex:observe(function() end, { on = w }) end
+            observe()
+            collectgarbage() collectgarbage()
+            local token, other = observe(), observe()
+            other:invalidate() other:invalidate()
+            store:write(function() store:delete(rex) end)
+            moonpool.wait_until(function() return not token.is_valid end, 10)
+            log(token.is_valid)
+            local last = store:objects("Dog"):observe(function() end, { on = w })
+            w:stop() w:join()
+            moonpool.wait_until(function() return not last.is_valid end, 10)
+            log(last.is_valid)
+            """)
+        #expect(script.log == ["false", "false"])
+    }
+
+    @Test func `keeps the worker and the script running while the token is valid`() throws {
+        let script = try run(
+            """
+            local brief = moonpool.worker("brief", function() moonpool.sleep(0.2) end)
+            local token = rex:observe(function(change) moonpool.post_to_parent("seen") end, { on = brief })
+            moonpool.after(0.4, function()
+                log(brief:is_running())
+                store:write(function() rex.age = 9 end)
+            end)
+            moonpool.on_message(function(text) log(text) token:invalidate() w:stop() end)
+            """)
+        #expect(script.log == ["true", "seen"])
+    }
+
+    @Test func `refuses what is wrong at once`() throws {
+        let script = try run(
+            """
+            local n = 0
+            local function fails(f, ...)
+                local ok, err = pcall(f, ...)
+                return ok and "no error" or err.code
+            end
+            local dogs = store:objects "Dog"
+            log(select(2, pcall(dogs.observe, dogs, function() n = n + 1 end, { on = w })).message:match("local '(%w+)'"))
+            log(fails(dogs.observe, dogs, function() end, { on = 1 }))
+            log(fails(dogs.observe, dogs, function() end, { on = w, keypaths = "nonsense" }))
+            log(fails(dogs.observe, dogs, function() end, { on = w, debounce = -1 }))
+            log(fails(dogs.observe, dogs:freeze(), function() end, { on = w }))
+            log(fails(rex.observe_value, rex, "nonsense", function() end, { on = w }))
+            store:begin_write()
+            log(fails(dogs.observe, dogs, function() end, { on = w }))
+            store:cancel_write()
+            w:stop() w:join()
+            log(fails(dogs.observe, dogs, function() end, { on = w }))
+            """)
+        #expect(
+            script.log == [
+                "n", "invalid_argument", "invalid_query", "invalid_argument", "frozen",
+                "unknown_property", "already_in_write", "closed",
+            ])
+    }
+
+    @Test func `reports an error in the function as one of the worker`() throws {
+        let script = try run(
+            """
+            local token = rex:observe(function() error "broken" end, { on = w, name = "bad" })
+            store:write(function() rex.age = 5 end)
+            moonpool.wait_until(function() return token:stats().calls == 1 end, 10)
+            w:post() expect(1)
+            log(token.is_valid)
+            token:invalidate()
+            w:stop()
+            """, status: 1)
+        #expect(script.log == ["pong", "true"])
+        #expect(script.reports.map(\.source) == ["worker 'w', 'bad'"])
+    }
+
+    @Test func `cannot be left out of a write of another thread`() throws {
+        let script = try run(
+            """
+            local token = rex:observe(function() end, { on = w })
+            local ok, err = pcall(function()
+                store:write(function() rex.age = 5 end, { without_notifying = { token } })
+            end)
+            log(err.code)
+            token:invalidate()
+            w:stop()
+            """)
+        #expect(script.log == ["invalid_argument"])
+    }
+
+    @Test func `may write from the worker while the script observes what it does`() throws {
+        let script = try run(
+            """
+            local token = store:objects("Dog"):where("name == 'Rex'"):observe(function(change)
+                local dog = change.collection[1]
+                if dog and dog.age < 5 then dog.store:write(function() dog.age = dog.age + 1 end) end
+            end, { on = w })
+            local own = rex:observe(function(change)
+                if rex.age == 5 then log "five" token:invalidate() w:stop() end
+            end)
+            moonpool.wait_until(function() return rex.age == 5 and not w:is_running() end, 10)
+            own:invalidate()
+            """)
+        #expect(script.log == ["five"])
+    }
+}
