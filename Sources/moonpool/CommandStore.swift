@@ -92,7 +92,10 @@ final class ProgressLine {
         var text = "\(count) \(verb), \(Int(Double(count) / seconds)) a second"
         if let part, part > 0.01 {
             let left = max(0, Int(seconds / part * (1 - part)))
-            text += ", \(Int(part * 100)) %, \(left) s left"
+            let bar = String(repeating: "#", count: max(0, min(20, Int(part * 20))))
+            text =
+                "[\(bar)\(String(repeating: ".", count: 20 - bar.count))] \(Int(part * 100)) %, \(text), "
+                + "\(left) s left"
         }
         isDrawn = true
         ProcessServices.writeError("\r\u{1B}[K\(text)")

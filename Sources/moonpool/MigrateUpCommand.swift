@@ -29,10 +29,12 @@ struct MigrateUpCommand: ParsableCommand {
 
     func run() throws {
         let (place, to, dryRun, backup) = (place, to, dryRun, backup)
-        MigrationSession.run(json: place.json) { context in
+        let notice = WaitNotice(place.store)
+        MigrationSession.run(json: place.json, notice: notice) { context in
             let runner = MigrationRunner(
                 context.storeModule, store: place.store,
                 directory: try MigrationDirectory(place.folder))
+            runner.isWaiting = notice.note
             let progress = ProgressLine("migrated")
             runner.progress = { _, _, done, total in
                 progress.update(done, Double(done) / Double(max(total, 1)))
@@ -77,10 +79,12 @@ struct MigrateDownCommand: ParsableCommand {
 
     func run() throws {
         let (place, backup) = (place, backup)
-        MigrationSession.run(json: place.json) { context in
+        let notice = WaitNotice(place.store)
+        MigrationSession.run(json: place.json, notice: notice) { context in
             let runner = MigrationRunner(
                 context.storeModule, store: place.store,
                 directory: try MigrationDirectory(place.folder))
+            runner.isWaiting = notice.note
             let report = try runner.down(
                 backup: backup.map { $0 ? .always : .never } ?? .whenLosing)
             return .init(report: report, lines: MigrationText.down(report))

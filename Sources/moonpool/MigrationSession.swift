@@ -3,6 +3,7 @@ import LuaHost
 import ObjectStore
 import ScriptHost
 import StoreBindings
+import Synchronization
 
 /// Runs the work of a migration command on the thread of a script, where its Lua code belongs.
 ///
@@ -19,10 +20,10 @@ enum MigrationSession {
 
     /// Runs it and ends the process with the exit code; an error is shown, and counts as `failure`.
     static func run(
-        json: Bool, failure: Int32 = 1,
+        json: Bool, failure: Int32 = 1, notice: WaitNotice? = nil,
         _ work: @escaping @Sendable (ScriptContext) throws -> Result
     ) -> Never {
-        let status = ScriptRunner.run([
+        let jobs: [ScriptRunner.Job] = [
             (
                 ScriptConfiguration(name: "migrate"),
                 { @Sendable context in
@@ -40,8 +41,14 @@ enum MigrationSession {
                     }
                 }
             )
-        ])
-        ProcessServices.exit(status)
+        ]
+        ProcessServices.exit(
+            ScriptRunner.run(jobs) { loop in
+                guard let notice else { return nil }
+                return loop.timer(
+                    after: .milliseconds(500), every: .milliseconds(500), keepsAlive: false
+                ) { notice.look() }
+            })
     }
 
     private static func show(_ error: any Error, json: Bool, _ failure: Int32) -> Int32 {
@@ -55,5 +62,34 @@ enum MigrationSession {
             ProcessServices.writeError("moonpool: \(message)\n")
         }
         return code == "interrupted" ? 130 : failure
+    }
+}
+
+/// Says, once, that another process has to be waited for.
+final class WaitNotice: Sendable {
+    private enum State { case idle, waiting, due, said }
+    private let state = Mutex(State.idle)
+    private let store: String
+
+    /// For a store.
+    init(_ store: String) { self.store = store }
+
+    /// Called by the thread that waits, before and after.
+    func note(isWaiting: Bool) {
+        state.withLock { state in if state != .said { state = isWaiting ? .waiting : .idle } }
+    }
+
+    /// Called now and then by another thread: what has waited from one look to the next takes its time.
+    func look() {
+        let isDue = state.withLock { state in
+            defer {
+                if state == .waiting { state = .due } else if state == .due { state = .said }
+            }
+            return state == .due
+        }
+        if isDue {
+            ProcessServices.writeError(
+                "moonpool: waiting for another process that is writing to '\(store)'\n")
+        }
     }
 }

@@ -8,7 +8,9 @@ enum ScriptRunner {
     )
 
     /// Runs them all to their ends; the first exit code that is not 0, in the order given.
-    static func run(_ jobs: [Job]) -> Int32 {
+    ///
+    /// What `watch` returns lives as long as the main thread's loop, such as a timer that must not keep it alive.
+    static func run(_ jobs: [Job], watch: (EventLoop) -> AnyObject? = { _ in nil }) -> Int32 {
         do throws(LoopError) {
             let loop = try EventLoop()
             loop.attach()
@@ -21,7 +23,8 @@ enum ScriptRunner {
                 scripts.append(script)
                 interrupts.add(script)
             }
-            loop.run()
+            let watch = watch(loop)
+            withExtendedLifetime(watch) { loop.run() }
             let statuses = scripts.map { $0.wait() }
             interrupts.end()
             return statuses.first { $0 != 0 } ?? 0

@@ -106,6 +106,20 @@ import Testing
             #expect(outcome.error.contains("shop.moonpool"))
         }
         #expect(try contents(of: shop.store) == "This is a letter, not a store.")
+        unlink(shop.store)
+        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
+        // The number of the format, on both of the pages that describe a file.
+        let file = try #require(fopen(shop.store, "r+"))
+        for page in [0, 4096] {
+            fseek(file, page + 20, SEEK_SET)
+            fputc(9, file)
+        }
+        fclose(file)
+        for command in ["up", "status", "check", "undo"] {
+            let outcome = try shop.migrate(command, "--json")
+            #expect(outcome.exitCode == (command == "check" ? 2 : 1))
+            #expect(try MigrationShop.json(outcome, "error.code") == "file_format_too_new")
+        }
     }
 
     @Test func `a number that is not there, and one that was passed`() throws {
@@ -171,6 +185,31 @@ import Testing
         #expect(undo.error.contains("shop.moonpool"))
         #expect(try shop.value("store.schema_version") == "3")
         #expect(!TemporaryFolder.names(in: shop.folder.path).contains { $0.contains("undone") })
+    }
+
+    @Test func `a store that another process is writing to is waited for, and that is said`() throws
+    {
+        let shop = try MigrationShop()
+        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
+        let writer = try Subprocess(
+            Tool.path,
+            [
+                "-e",
+                "s = moonpool.open(arg[1]) s:begin_write() print 'writing' io.flush() moonpool.sleep(600)",
+                "-", shop.store,
+            ])
+        try writer.wait { writer.output.contains("writing") }
+        let process = try Subprocess(
+            Tool.path, ["migrate", "up", shop.store, "--dir", "migrations", "--no-backup"],
+            in: shop.folder.path)
+        try process.wait { process.error.contains("waiting for another process") }
+        writer.send(SIGKILL)
+        let outcome = try process.finish()
+        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        #expect(
+            outcome.error
+                == "moonpool: waiting for another process that is writing to '\(shop.store)'\n")
+        #expect(try shop.value("store.schema_version") == "3")
     }
 
     @Test func `an unknown option and a missing one are answered with the usage`() throws {

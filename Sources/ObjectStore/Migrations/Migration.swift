@@ -31,6 +31,8 @@ public final class Migration {
     /// What `each` goes through now, for reports of what failed.
     var currentWalk: MigrationWalk?
 
+    private var loops: [(old: ClassSchema, new: ClassSchema, run: (MigrationWalk) throws -> Void)] =
+        []
     private let schemaMigration: SchemaMigration
     private var isOver = false
 
@@ -46,6 +48,7 @@ public final class Migration {
     func end() {
         isOver = true
         currentWalk = nil
+        loops = []
     }
 
     /// The object that `each` is at, such as `Person id = 17`; nil outside of it.
@@ -75,6 +78,58 @@ public final class Migration {
         guard let walk = try walk(className) else { return }
         while let key = try walk.next() {
             try body(walk.oldObject(key), walk.newObject(key))
+        }
+    }
+
+    /// Calls `body` as ``each(_:_:)`` does, and commits after every so many objects: an interrupted migration goes on
+    /// there when it is run again.
+    ///
+    /// Until it is done the file has the old schema and, besides it, the new properties and classes. What
+    /// `body` sets must not depend on what it has set before: an object that others change meanwhile is gone
+    /// through again. It must come before all else that changes objects in the migration.
+    ///
+    /// Throws `invalid_argument` where that cannot be: in `define`, where the store has observers, and where
+    /// primary keys, embedding or indexes over several properties change.
+    public func each(
+        _ className: String, resumableEvery batch: Int,
+        _ body: @escaping (_ old: LiveObject, _ new: LiveObject) throws -> Void
+    ) throws {
+        try resumableLoop(className, batch: batch) { walk in
+            while let key = try walk.next() {
+                try body(walk.oldObject(key), walk.newObject(key))
+            }
+        }
+    }
+
+    /// Runs a loop over a walk that commits after every so many objects, as ``each(_:resumableEvery:_:)`` says.
+    public func resumableLoop(
+        _ className: String, batch: Int, _ run: @escaping (MigrationWalk) throws -> Void
+    ) throws {
+        try check()
+        guard batch > 0 else {
+            throw StoreError(.invalidArgument, "a batch has at least one object, not \(batch)")
+        }
+        let (oldClass, newClass) = try schemaMigration.counterparts(className)
+        let begun = try schemaMigration.beginLoop(className)
+        guard let oldClass, let newClass else { return }
+        loops.append((oldClass, newClass, run))
+        guard let begun else { return }
+        let walk = MigrationWalk(self, oldClass, newClass)
+        walk.resume(begun.number, begun.resumed) { [schemaMigration] position, done, total in
+            try schemaMigration.commitBatch(
+                loop: begun.number, position: position, done: done, total: total)
+        }
+        walk.batch = batch
+        try run(walk)
+    }
+
+    /// Goes through those objects again that others have changed between the batches.
+    func repeatLoops() throws {
+        guard !schemaMigration.foreignChanges.isEmpty else { return }
+        let latest = try schemaMigration.oldView()
+        for (oldClass, newClass, run) in loops {
+            guard let keys = schemaMigration.foreignChanges[oldClass.table] else { continue }
+            try run(MigrationWalk(self, oldClass, newClass, only: keys, in: latest))
         }
     }
 

@@ -5,8 +5,11 @@ struct MigrationCheck {
     private let store: Store
     private let session: WriteSession
     private let before: Schema
+    private let isComplete: Bool
 
-    init(_ store: Store, _ session: WriteSession, from before: Schema) {
+    /// Only what the session has touched needs a look, unless there were others before it.
+    init(_ store: Store, _ session: WriteSession, from before: Schema, isComplete: Bool) {
+        self.isComplete = isComplete
         self.store = store
         self.session = session
         self.before = before
@@ -27,7 +30,8 @@ struct MigrationCheck {
                 try store.delete(orphans, of: classSchema)
             }
         }
-        for classSchema in store.view.schema.classes where session.hasTouched(classSchema.table) {
+        for classSchema in store.view.schema.classes
+        where isComplete || session.hasTouched(classSchema.table) {
             if let key = classSchema.primaryKey { try checkUnique(key, classSchema) }
             for property in classSchema.properties where wasOptional(property, classSchema) {
                 try checkPresent(property, classSchema)

@@ -43,12 +43,16 @@ public struct MigrationReport {
     /// The classes whose objects were touched, by name.
     public let classes: [ClassReport]
     /// What was dropped: values that nothing was put in the place of.
+    ///
+    /// Where an interrupted run was resumed, only values of properties and objects of classes that are gone.
     public let dropped: [Dropped]
 
     /// What is known before the migration is committed.
     struct Draft {
         let before: StoreView
         let differences: [SchemaDifference]
+        /// Whether an earlier run has done some of it, so that nobody knows what it has converted.
+        let isResumed: Bool
     }
 
     private static let sampleLimit = 3
@@ -65,6 +69,7 @@ public struct MigrationReport {
             Self.report(table, change, before, after)
         }.sorted { $0.name < $1.name }
         dropped = SchemaLoss.losses(draft.differences, in: before) { className, name in
+            if draft.isResumed { return KeySet(rawRange: 0...(1 << 62)) }
             guard let classSchema = after.schema.find(className),
                 let property = classSchema.property(named: name)
             else { return KeySet() }

@@ -6,7 +6,14 @@ public final class MigrationWalk {
     public let oldClass: ClassSchema
     /// The class as it is going to be.
     public let newClass: ClassSchema
+    /// The version in which the objects are as they were.
+    public let oldView: StoreView
+    /// After how many objects to commit; nil for never.
+    var batch: Int?
     private let migration: Migration
+    private var inBatch = 0
+    private var commit: ((_ position: Int64, _ done: Int, _ total: Int) throws -> Void)?
+    private var listed: KeySet.Iterator?
     private let oldRows: TableReader
     private let newRows: TableReader
     private let total: Int
@@ -19,13 +26,19 @@ public final class MigrationWalk {
 
     private static let progressInterval = 1 << 12
 
-    init(_ migration: Migration, _ oldClass: ClassSchema, _ newClass: ClassSchema) {
+    /// A walk through all objects of a class, or some of them, as they are in a version.
+    init(
+        _ migration: Migration, _ oldClass: ClassSchema, _ newClass: ClassSchema,
+        only keys: KeySet? = nil, in view: StoreView? = nil
+    ) {
         self.migration = migration
         self.oldClass = oldClass
         self.newClass = newClass
-        oldRows = migration.old.table(oldClass)
+        oldView = view ?? migration.old
+        oldRows = oldView.table(oldClass)
         newRows = migration.store.view.table(newClass)
-        total = oldRows.count
+        total = keys?.count ?? oldRows.count
+        listed = keys?.makeIterator()
         migration.currentWalk = self
         if oldRows.clusterCount > 0 {
             clusterBits = oldRows.presence(0)
@@ -37,6 +50,10 @@ public final class MigrationWalk {
     ///
     /// Throws `invalid_argument` once the migration is over, and what a progress handler throws.
     public func next() throws -> ObjectKey? {
+        if let batch {
+            if inBatch == batch { try commitBatch() }
+            inBatch += 1
+        }
         if done & (Self.progressInterval - 1) == 0 { try report() }
         while let key = advance() {
             done += 1
@@ -44,17 +61,46 @@ public final class MigrationWalk {
             if newRows.isPresent(key) { return key }
             if done & (Self.progressInterval - 1) == 0 { try report() }
         }
+        if batch != nil { try commitBatch() }
         current = nil
         migration.currentWalk = nil
         try report()
         return nil
     }
 
+    /// Goes on where an earlier run has stopped, and has a way to commit.
+    func resume(
+        _ loop: Int, _ checkpoint: MigrationCheckpoint?,
+        commit: @escaping (_ position: Int64, _ done: Int, _ total: Int) throws -> Void
+    ) {
+        self.commit = commit
+        guard let checkpoint, checkpoint.position >= 0 else { return }
+        done = checkpoint.done
+        let start = Int(checkpoint.position) + 1
+        cluster = start / Cluster.rows
+        word = 0
+        guard cluster < oldRows.clusterCount else {
+            cluster = oldRows.clusterCount
+            word = Cluster.words - 1
+            bits = 0
+            return
+        }
+        clusterBits = oldRows.presence(cluster)
+        for row in 0..<(start % Cluster.rows) { clusterBits.remove(row) }
+        bits = clusterBits[0]
+        current = ObjectKey(rawValue: checkpoint.position)
+    }
+
+    private func commitBatch() throws {
+        inBatch = 0
+        try commit?(current?.rawValue ?? -1, done, total)
+    }
+
     /// The class and what identifies the object that was given out last.
     public var currentName: String? {
         current.map {
             "\(newClass.name) "
-                + migration.old.name(of: ObjectReference(table: oldClass.table, key: $0))
+                + oldView.name(of: ObjectReference(table: oldClass.table, key: $0))
         }
     }
 
@@ -64,6 +110,8 @@ public final class MigrationWalk {
     }
 
     private func advance() -> ObjectKey? {
+        while let key = listed?.next() { if oldRows.isPresent(key) { return key } }
+        if listed != nil { return nil }
         while bits == 0 {
             word += 1
             if word == Cluster.words {
@@ -85,7 +133,7 @@ public final class MigrationWalk {
 
     /// The object as it was.
     public func oldObject(_ key: ObjectKey) -> LiveObject {
-        LiveObject(.frozen(migration.old), oldClass, key)
+        LiveObject(.frozen(oldView), oldClass, key)
     }
 
     /// The object as it is going to be.

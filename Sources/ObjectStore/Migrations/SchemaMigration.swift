@@ -7,13 +7,27 @@ import ColumnStorage
 /// rename them. What it has filled by then keeps its place when the change is worked out again.
 final class SchemaMigration {
     let store: Store
-    private let session: WriteSession
-    private let before: Schema
+    var session: WriteSession
+    let before: Schema
     private let wanted: [ClassSchema]
     private let version: UInt64
     private let isWhole: Bool
     private(set) var circumstances = SchemaChange.Circumstances()
-    private var change: SchemaChange
+    private(set) var change: SchemaChange
+    /// What tells an interrupted run of the same migration; nil where it cannot commit in between.
+    let resumeKey: String?
+    /// Where an interrupted run has stopped.
+    let resumed: MigrationCheckpoint?
+    /// Whether the file had the columns of an interrupted run when this one began.
+    private let hadCheckpoint: Bool
+    /// Whether this run has committed in between.
+    var hasCommitted = false
+    /// How many resumable loops were entered.
+    var loopCount = 0
+    /// Counts the changes up to which the migration has changed no objects since the last commit.
+    var cleanGeneration: UInt64 = 0
+    /// What others have changed between the commits.
+    var foreignChanges: [TableID: KeySet] = [:]
     /// The tables that the migration has made, whether or not a class keeps them.
     private var made: Set<TableID> = []
 
@@ -25,15 +39,34 @@ final class SchemaMigration {
     /// Throws `migration_needed`, and `not_in_write`.
     init(
         _ store: Store, to wanted: [ClassSchema], version: UInt64,
-        allowing: SchemaChange.Allowance, isWhole: Bool = false
+        allowing: SchemaChange.Allowance, isWhole: Bool = false, resumeKey: String? = nil
     ) throws {
         self.store = store
         self.wanted = wanted
         self.version = version
         self.isWhole = isWhole
-        session = try store.writing("the schema")
-        before = store.view.schema
-        change = try SchemaChange(from: before, to: wanted, version: version, allowing: allowing)
+        self.resumeKey = resumeKey
+        let session = try store.writing("the schema")
+        self.session = session
+        var found = try MigrationCheckpoint.read(store.view.snapshot)
+        hadCheckpoint = found != nil
+        if let checkpoint = found {
+            let isOurs = try checkpoint.key == resumeKey && checkpoint.isCurrent(store.view)
+            if !isOurs {
+                try checkpoint.discard(store, session)
+                found = nil
+            }
+        }
+        resumed = found
+        if let found {
+            before = try SchemaCatalog.decode(found.original)
+            circumstances.interim = try SchemaCatalog.decode(found.interim)
+        } else {
+            before = store.view.schema
+        }
+        change = try SchemaChange(
+            from: before, to: wanted, version: version, allowing: allowing, circumstances)
+        if let found { try noteForeignChanges(since: found.version) }
     }
 
     /// Whether the schema or its version differs at all.
@@ -59,10 +92,12 @@ final class SchemaMigration {
     func run(_ body: (Migration) throws -> Void) throws {
         let old = try oldView()
         try define(keepingOldColumns: true)
+        cleanGeneration = store.view.generation
         let migration = Migration(self, old: old, oldVersion: before.version, newVersion: version)
         try store.migrating {
             defer { migration.end() }
             try body(migration)
+            try migration.repeatLoops()
         }
         guard !store.isClosed, store.view.snapshot.write === session else {
             throw StoreError(.closed, "the store was closed in its migration; nothing was changed")
@@ -75,7 +110,8 @@ final class SchemaMigration {
         let snapshot = try StoreError.wrapping { () throws(StorageError) in
             try store.view.snapshot.frozen()
         }
-        snapshot.configure(before.tableDefinitions)
+        // Once something was committed, the file has more columns, which say how waiting rows are laid out.
+        if !hadCheckpoint, !hasCommitted { snapshot.configure(before.tableDefinitions) }
         return StoreView(schema: before, snapshot: snapshot, isFrozen: true)
     }
 
@@ -92,11 +128,13 @@ final class SchemaMigration {
 
     /// What was renamed, and the classes that are removed, from here on.
     func update(_ change: (inout SchemaChange.Circumstances) throws -> Void) throws {
+        let isClean = store.view.generation == cleanGeneration
         try change(&circumstances)
         circumstances.interim = self.change.schema
         self.change = try SchemaChange(
             from: before, to: wanted, version: version, allowing: .newVersion, circumstances)
         try define(keepingOldColumns: true)
+        if isClean { cleanGeneration = store.view.generation }
     }
 
     /// The wanted class of this name.
@@ -116,10 +154,22 @@ final class SchemaMigration {
     }
 
     private func keepOldColumns(in definition: inout TableDefinition) {
-        guard let old = before.find(table: definition.id) else { return }
-        for (place, column) in before.tableDefinition(of: old).columns.enumerated()
-        where !column.isDropped && definition.columns[place].isDropped {
-            definition.columns[place] = column
+        if let old = before.find(table: definition.id) {
+            for (place, column) in before.tableDefinition(of: old).columns.enumerated()
+            where !column.isDropped && definition.columns[place].isDropped {
+                definition.columns[place] = column
+            }
+        }
+        // An interrupted run has filled columns that this one may only ask for when it has renamed something.
+        guard resumed != nil, let present = store.view.snapshot.definition(of: definition.id) else {
+            return
+        }
+        for (place, column) in present.columns.enumerated() {
+            if place >= definition.columns.count {
+                definition.columns.append(column)
+            } else if definition.columns[place].isDropped {
+                definition.columns[place] = column
+            }
         }
     }
 
@@ -133,7 +183,9 @@ final class SchemaMigration {
         for table in gone.sorted() {
             try StoreError.wrapping { () throws(StorageError) in try session.removeTable(table) }
         }
-        try MigrationCheck(store, session, from: before).check()
+        let isResumable = resumed != nil || hasCommitted
+        if isResumable { try MigrationCheckpoint.remove(session) }
+        try MigrationCheck(store, session, from: before, isComplete: isResumable).check()
         let bytes = SchemaCatalog.encode(schema)
         try StoreError.wrapping { () throws(StorageError) in
             try session.setMetadata(SchemaCatalog.name, bytes)

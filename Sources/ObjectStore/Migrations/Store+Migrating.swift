@@ -8,11 +8,14 @@ extension Store {
     /// once nobody else can write and before anything has changed; if it says no, nothing is done and nil
     /// is answered. The version may go up or down.
     ///
+    /// `key` tells this migration from others, so that a resumable loop of an interrupted run can go on.
+    ///
     /// Throws `already_in_write`, `invalid_schema`, `duplicate_key`, `missing_value`, `invalid_object`
     /// for what is found at the end, what the functions throw, and what a write may throw; nothing has
     /// changed then.
     public func migrate(
-        to classes: [ClassSchema], version: UInt64, if isDue: (MigrationLog) throws -> Bool,
+        to classes: [ClassSchema], version: UInt64, resumingAs key: String? = nil,
+        if isDue: (MigrationLog) throws -> Bool,
         recording update: (inout MigrationLog) -> Void,
         migration function: ((Migration) throws -> Void)? = nil
     ) throws -> MigrationReport? {
@@ -28,12 +31,15 @@ extension Store {
             var log = try MigrationLog.read(view.snapshot)
             guard try isDue(log) else { return try cancelWrite() }
             let migration = try SchemaMigration(
-                self, to: classes, version: version, allowing: .newVersion, isWhole: true)
+                self, to: classes, version: version, allowing: .newVersion, isWhole: true,
+                resumeKey: key)
             let before = try migration.oldView()
             if let function { try migration.run(function) } else { try migration.run() }
             update(&log)
             try log.write(writing("the record of migrations"))
-            draft = MigrationReport.Draft(before: before, differences: migration.differences)
+            draft = MigrationReport.Draft(
+                before: before, differences: migration.differences,
+                isResumed: migration.resumed != nil)
         }
         guard let draft else { return nil }
         defer { draft.before.close() }

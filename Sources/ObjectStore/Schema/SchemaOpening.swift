@@ -52,7 +52,9 @@ struct SchemaOpening {
     private var version: UInt64 { store.configuration.schemaVersion }
 
     private func migration(_ allowance: SchemaChange.Allowance) throws -> SchemaMigration {
-        try SchemaMigration(store, to: wanted, version: version, allowing: allowance)
+        try SchemaMigration(
+            store, to: wanted, version: version, allowing: allowance,
+            resumeKey: "open at version \(version)")
     }
 
     private func course() throws -> Course {

@@ -10,6 +10,8 @@ public struct MigrationFailure: ScriptError {
     public let fileName: String
     /// The object that was being migrated, such as `Person id = 17`.
     public let object: String?
+    /// Whether whole batches of it are in the store, and the next run goes on there.
+    public let isResumable: Bool
 
     /// The code of the cause.
     public var scriptCode: String { MigrationFailure.code(of: cause) }
@@ -20,9 +22,10 @@ public struct MigrationFailure: ScriptError {
     /// What happened, where, and what became of the store.
     public var scriptMessage: String {
         let place = object.map { ", at \($0)" } ?? ""
-        if isInterrupt { return "'\(fileName)' was interrupted\(place); nothing of it was kept" }
-        return
-            "\(MigrationFailure.message(of: cause)) ('\(fileName)'\(place); nothing of it was kept)"
+        let outcome =
+            isResumable ? "the next run goes on after its last batch" : "nothing of it was kept"
+        if isInterrupt { return "'\(fileName)' was interrupted\(place); \(outcome)" }
+        return "\(MigrationFailure.message(of: cause)) ('\(fileName)'\(place); \(outcome))"
     }
 
     /// The code and the sentence of any error.
@@ -59,12 +62,21 @@ final class Attempt {
     init(_ file: MigrationFile) { self.file = file }
 
     /// Throws ``MigrationFailure`` for what the work throws.
-    func run<Result>(_ work: () throws -> Result) throws -> Result {
+    func run<Result>(on store: Store, _ work: () throws -> Result) throws -> Result {
         do {
             return try work()
         } catch {
-            throw MigrationFailure(cause: error, fileName: file.fileName, object: object)
+            throw MigrationFailure(
+                cause: error, fileName: file.fileName, object: object,
+                isResumable: isInterrupted(store))
         }
+    }
+
+    /// Whether an earlier run of the migration has committed batches.
+    func isInterrupted(_ store: Store) -> Bool {
+        // A store that cannot be read cannot be resumed either.
+        guard let found = try? store.interruptedMigration() else { return false }
+        return found.key == file.resumeKey
     }
 
     /// Notes an object that could not be migrated.

@@ -20,6 +20,9 @@ public struct MigrationFile: Sendable {
     /// The name of the file.
     public var fileName: String { path.split(separator: "/").last.map(String.init) ?? path }
 
+    /// What tells an interrupted run of this very migration.
+    var resumeKey: String { "\(number) \(checksum)" }
+
     /// Where its tests lie, if there are any: `0002_split_names_test.lua`.
     public var testPath: String { String(path.dropLast(4)) + "_test.lua" }
 }

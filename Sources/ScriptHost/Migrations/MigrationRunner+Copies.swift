@@ -13,19 +13,39 @@ extension MigrationRunner {
             try choice == .always
             || schemas.contains { try SchemaLint.loses(handle.store, for: $0) }
         guard isWanted else { return nil }
-        let path = Self.freePath("\(store).backup-\(log.entries.last?.number ?? 0)")
+        let path = Self.paths(backupBase(log)).free
         try handle.store.backup(to: path)
         return path
     }
 
-    private static func freePath(_ base: String) -> String {
+    private func backupBase(_ log: MigrationLog) -> String {
+        "\(store).backup-\(log.entries.last?.number ?? 0)"
+    }
+
+    /// The copy that was made last at the state that a log describes, if there is one.
+    func lastBackup(_ log: MigrationLog) -> String? { Self.paths(backupBase(log)).last }
+
+    static func fileName(_ path: String) -> String {
+        path.split(separator: "/").last.map(String.init) ?? path
+    }
+
+    /// Backups are recorded by their names, so that a folder can be moved as a whole.
+    private static func path(_ name: String, beside store: String) -> String {
+        guard let end = store.lastIndex(of: "/") else { return name }
+        return store[...end] + name
+    }
+
+    /// Of `base`, `base-2`, `base-3` …: the last one that exists, and the first that does not.
+    private static func paths(_ base: String) -> (last: String?, free: String) {
+        var last: String?
         var path = base
         var count = 1
         while ProcessServices.size(of: path) != nil {
+            last = path
             count += 1
             path = "\(base)-\(count)"
         }
-        return path
+        return (last, path)
     }
 
     /// Applies what is pending to a copy, which is removed, and reports what would happen.
@@ -56,7 +76,8 @@ extension MigrationRunner {
     /// somebody has the store open.
     public func undo() throws -> ReportValue {
         let entries = try withExisting(isReadOnly: true) { try $0.store.migrationLog().entries }
-        guard let entry = entries.last(where: { $0.backup != nil }), let backup = entry.backup
+        guard let entry = entries.last(where: { $0.backup != nil }),
+            let backup = entry.backup.map({ Self.path($0, beside: store) })
         else {
             throw StoreError(
                 .invalidArgument, "no backup was made when '\(store)' was migrated; down may help")
@@ -70,7 +91,7 @@ extension MigrationRunner {
         }
         // Objects that nobody holds any more, such as those of a migration, keep the file open until they are collected.
         _ = try module.state.run("collectgarbage() collectgarbage()")
-        let kept = Self.freePath("\(store).undone-\(entries.last?.number ?? 0)")
+        let kept = Self.paths("\(store).undone-\(entries.last?.number ?? 0)").free
         try StoreFiles.backup(store, to: kept)
         do {
             try StoreFiles.backup(backup, to: store, isReplacing: true)

@@ -25,7 +25,7 @@ extension MigrationRunner {
             let version = state.applied.dropLast().last?.number ?? 0
             let attempt = Attempt(file)
             isWaiting?(true)
-            let report = try attempt.run {
+            let report = try attempt.run(on: handle.store) {
                 try handle.store.migrate(
                     to: classes, version: UInt64(version),
                     if: { log in

@@ -119,24 +119,28 @@ public final class MigrationRunner {
         let file = script.file
         let attempt = Attempt(file)
         isWaiting?(true)
-        let report = try attempt.run {
+        let report = try attempt.run(on: handle.store) {
             try handle.store.migrate(
-                to: script.schema, version: UInt64(file.number),
+                to: script.schema, version: UInt64(file.number), resumingAs: file.resumeKey,
                 if: { log in
                     isWaiting?(false)
                     guard !log.entries.contains(where: { $0.number >= file.number }) else {
                         return false
                     }
                     try checkVersion(handle.store.schema.version, file)
-                    attempt.backup = try makeBackup(
-                        handle, log, copying.due.map(\.schema), copying.choice)
+                    // The copy from before the first batch is the one to go back to.
+                    attempt.backup =
+                        attempt.isInterrupted(handle.store)
+                        ? lastBackup(log)
+                        : try makeBackup(
+                            handle, log, copying.due.map(\.schema), copying.choice)
                     return true
                 },
                 recording: { log in
                     log.entries.append(
                         MigrationLog.Entry(
                             number: file.number, name: file.name, checksum: file.checksum,
-                            appliedAt: .now, backup: attempt.backup))
+                            appliedAt: .now, backup: attempt.backup.map(Self.fileName)))
                 },
                 migration: migrating(script, script.up, handle, attempt))
         }

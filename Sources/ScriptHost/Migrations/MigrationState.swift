@@ -7,6 +7,8 @@ public struct MigrationState: Sendable {
     public let applied: [MigrationLog.Entry]
     /// Those of the folder that come next.
     public let pending: [MigrationFile]
+    /// How far the next migration has come that was interrupted and can be resumed.
+    public let resumable: (done: Int, total: Int)?
     /// In sentences: why the store and the folder do not belong together.
     public let problems: [String]
     /// The schema version of the store.
@@ -39,6 +41,9 @@ public struct MigrationState: Sendable {
                 pending.map {
                     .members(["number": .count($0.number), "name": .text($0.name)])
                 }),
+            "resumable": resumable.map {
+                .members(["done": .count($0.done), "total": .count($0.total)])
+            } ?? .null,
             "problems": .texts(problems),
             "code": .int(Int64(code)),
         ])
@@ -52,7 +57,13 @@ public struct MigrationState: Sendable {
                 "\(Self.number(entry.number)) \(entry.name)  applied \(entry.appliedAt)"
                     + (entry.backup.map { ", backup \($0)" } ?? ""))
         }
-        for file in pending { lines.append("\(Self.number(file.number)) \(file.name)  pending") }
+        for (place, file) in pending.enumerated() {
+            let state =
+                place > 0
+                ? ""
+                : resumable.map { ", interrupted after \($0.done) of \($0.total) objects" } ?? ""
+            lines.append("\(Self.number(file.number)) \(file.name)  pending\(state)")
+        }
         lines += problems.map { "problem: \($0)" }
         return lines + [summary]
     }
@@ -105,9 +116,16 @@ extension MigrationRunner {
                 "'\(file.path)' was never applied, but migration \(last) was; give it the next free "
                     + "number")
         }
-        if problems.isEmpty { problems += try drift(handle, last) }
+        // A migration that goes on has added to the schema already.
+        let next = pending.first { $0.number > last }
+        let interrupted = try handle.store.interruptedMigration()
+        let resumable = interrupted.flatMap {
+            $0.key == next?.resumeKey ? ($0.done, $0.total) : nil
+        }
+        if problems.isEmpty, interrupted == nil { problems += try drift(handle, last) }
         return MigrationState(
-            applied: applied, pending: pending.filter { $0.number > last }, problems: problems,
+            applied: applied, pending: pending.filter { $0.number > last },
+            resumable: resumable, problems: problems,
             schemaVersion: handle.store.schema.version)
     }
 

@@ -7,35 +7,39 @@ public enum MigrationText {
         let applied = report["applied"].elements
         guard !applied.isEmpty else { return ["nothing to do"] }
         let verb = report["dry_run"] == .bool(true) ? "tried" : "applied"
-        return applied.flatMap { migration($0, verb: verb) }
+        return applied.flatMap { migration($0, verb: verb, isTrial: verb == "tried") }
     }
 
     /// What one migration did, in lines.
-    public static func migration(_ report: ReportValue, verb: String = "applied") -> [String] {
+    ///
+    /// Of a trial with what differs and samples, which is what one is for.
+    public static func migration(
+        _ report: ReportValue, verb: String = "applied", isTrial: Bool = false
+    ) -> [String] {
         var lines = [
             "\(number(report["number"])) \(plain(report["name"]))  \(verb) in "
                 + "\(plain(report["seconds"])) s"
         ]
-        for text in report["differences"].elements {
+        for text in report["differences"].elements where isTrial {
             lines.append("  \(plain(text))")
         }
         for item in report["classes"].elements {
             lines.append(
-                "  \(plain(item["class"])): \(plain(item["before"])) objects before, "
+                "  \(plain(item["class"])): \(objects(item["before"])) before, "
                     + "\(plain(item["after"])) after; \(plain(item["created"])) created, "
                     + "\(plain(item["deleted"])) deleted, \(plain(item["changed"])) changed")
-            for sample in item["samples"].elements {
+            for sample in item["samples"].elements where isTrial {
                 lines.append("    - \(plain(sample["before"]))")
                 lines.append("    + \(plain(sample["after"]))")
             }
         }
         for item in report["dropped"].elements {
             lines.append(
-                "  dropped: \(plain(item["count"])) \(plain(item["what"])) of \(plain(item["place"]))"
+                "  dropped: \(count(item["count"], plain(item["what"]))) of \(plain(item["place"]))"
             )
         }
         if report["failed"] != .int(0) {
-            lines.append("  failed: \(plain(report["failed"])) objects")
+            lines.append("  failed: \(objects(report["failed"]))")
             for item in report["failures"].elements {
                 lines.append("    \(plain(item["object"])): \(plain(item["message"]))")
             }
@@ -76,6 +80,13 @@ public enum MigrationText {
     public static func cost(_ report: ReportValue) -> String {
         guard case .int(let memory) = report["peak_memory"] else { return "" }
         return "\(plain(report["seconds"])) s, at most \(memory >> 20) MiB of memory"
+    }
+
+    private static func objects(_ number: ReportValue) -> String { count(number, "objects") }
+
+    /// `1 value`, `2 values`.
+    private static func count(_ number: ReportValue, _ what: String) -> String {
+        "\(plain(number)) \(number == .int(1) ? String(what.dropLast()) : what)"
     }
 
     private static func number(_ value: ReportValue) -> String {

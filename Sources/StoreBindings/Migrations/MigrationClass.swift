@@ -29,8 +29,18 @@ public final class MigrationHandle {
     /// Calls a function with each object of a class as it was and as it is going to be.
     ///
     /// The loop is Lua's own, so that a million calls cost no more than they must.
-    private func each(_ className: String, _ function: LuaFunction) throws {
-        guard let walk = try migration.walk(className) else { return }
+    private func each(_ className: String, _ function: LuaFunction, _ batch: Int?) throws {
+        if let batch {
+            try migration.resumableLoop(className, batch: batch) { [self] walk in
+                let present = walk.oldView === space.view
+                try run(function, walk, present ? space : FrozenSpace(handle, walk.oldView))
+            }
+        } else if let walk = try migration.walk(className) {
+            try run(function, walk, space)
+        }
+    }
+
+    private func run(_ function: LuaFunction, _ walk: MigrationWalk, _ space: FrozenSpace) throws {
         handle.updateClasses()
         let (oldType, anchor) = space.objectClass(walk.oldClass)
         let newType = try handle.objectClass(named: walk.newClass.name)
@@ -56,6 +66,26 @@ public final class MigrationHandle {
         }
     }
 
+    /// The size of the batches that `{ batch = n, resumable = true }` asks for; nil for one transaction.
+    private static func batch(_ call: borrowing LuaCall) throws -> Int? {
+        guard let options = try call.options(4, ["batch", "resumable"]) else { return nil }
+        guard options["resumable"].isNil || options["resumable"].boolean != nil else {
+            throw call.argumentError(4, "option 'resumable' must be true or false")
+        }
+        guard options["resumable"].isTruthy else {
+            guard options["batch"].isNil else {
+                throw call.argumentError(
+                    4, "option 'batch' needs resumable = true; one transaction has no batches")
+            }
+            return nil
+        }
+        if options["batch"].isNil { return 10_000 }
+        guard let batch = options["batch"].integer, batch > 0 else {
+            throw call.argumentError(4, "option 'batch' must be a whole number, 1 or more")
+        }
+        return Int(clamping: batch)
+    }
+
     private static let loop = """
         local step, body = ...
         for old, new in step do body(old, new) end
@@ -74,10 +104,10 @@ public final class MigrationHandle {
         name: "migration", summary: "A change of the schema while it runs.",
         methods: [
             LuaMethod(
-                "each", "(class, function(old, new) … end)",
+                "each", "(class, function(old, new) … end [, options])",
                 "Calls a function with each object as it was and as it is going to be."
             ) { migration, call in
-                try migration.each(call.text(2), call.function(3))
+                try migration.each(call.text(2), call.function(3), batch(call))
                 return .none
             },
             LuaMethod(
@@ -106,20 +136,12 @@ public final class MigrationHandle {
                 "Creates an object of the new schema."
             ) { migration, call in
                 try migration.migration.check()
-                return try call.answer(
-                    call.state.call(
-                        .function(method("create", call)),
-                        [call.state.userdata(migration.handle, StoreHandle.type)]
-                            + call.rest(from: 2)))
+                return try forward("create", migration, call)
             },
             LuaMethod("delete", "(object | results | list)", "Deletes objects of the new schema.") {
                 migration, call in
                 try migration.migration.check()
-                return try call.answer(
-                    call.state.call(
-                        .function(method("delete", call)),
-                        [call.state.userdata(migration.handle, StoreHandle.type)]
-                            + call.rest(from: 2)))
+                return try forward("delete", migration, call)
             },
             LuaMethod("objects", "(class) → Results", "All objects of a class of the new schema.") {
                 migration, call in
@@ -156,6 +178,21 @@ public final class MigrationHandle {
                 return call.answer(.text("migration from version \(old) to \(new)"))
             }
         ])
+
+    /// Does what a store does.
+    private static func forward(
+        _ name: String, _ migration: MigrationHandle, _ call: borrowing LuaCall
+    ) throws -> LuaAnswer {
+        do {
+            return try call.answer(
+                call.state.call(
+                    .function(method(name, call)),
+                    [call.state.userdata(migration.handle, StoreHandle.type)] + call.rest(from: 2)))
+        } catch let error as LuaError {
+            // Raised here, it bears the line of the script.
+            throw error.underlying ?? error
+        }
+    }
 
     /// A method of stores, for what a migration does as a store does.
     private static func method(_ name: String, _ call: borrowing LuaCall) throws -> LuaFunction {

@@ -1,0 +1,172 @@
+import ColumnStorage
+
+// Migrations that commit in between, so that a killed one goes on where it was.
+//
+// Meanwhile the file has one schema for everybody: the old one and, besides it, the properties and classes of the new
+// one. Nobody else's rows can be mistaken then, and writes of others between two batches are migrated as well: their
+// objects are gone through again at the end.
+extension SchemaMigration {
+    /// What stands in the way of committing in between; nil if nothing does.
+    private var obstacle: String? {
+        if store.notifications.needsPresentVersion { return "the store has observers" }
+        for difference in differences {
+            switch difference {
+            case .indexRemoved(let name, let property):
+                return "'\(name).\(property)' loses its index"
+            case .keyAdded(let name, _), .keyRemoved(let name, _):
+                return "the primary key of '\(name)' changes"
+            case .madeEmbedded(let name), .madeTopLevel(let name):
+                return "'\(name)' becomes embedded, or ceases to be"
+            default: break
+            }
+        }
+        for classSchema in change.schema.classes {
+            let stored = before.find(table: classSchema.table)
+            if let stored, stored.indexes.map(\.properties) != classSchema.indexes.map(\.properties)
+            {
+                return "the indexes of '\(classSchema.name)' over several properties change"
+            }
+        }
+        return nil
+    }
+
+    /// Enters a resumable loop over a class; where it goes on, or nil if an earlier run has finished it.
+    ///
+    /// Throws `invalid_argument` where that cannot be, or where the migration has changed objects before.
+    func beginLoop(_ className: String) throws -> (number: Int, resumed: MigrationCheckpoint?)? {
+        guard resumeKey != nil else {
+            throw StoreError(
+                .invalidArgument,
+                "m:each can only be resumable in a migration with a version of its own")
+        }
+        if let obstacle {
+            throw StoreError(
+                .invalidArgument,
+                "m:each over '\(className)' cannot be resumable because \(obstacle); do that in a "
+                    + "migration of its own")
+        }
+        guard store.view.generation == cleanGeneration else {
+            throw StoreError(
+                .invalidArgument,
+                "m:each over '\(className)' is resumable and must come before what changes objects: "
+                    + "that would be done again after an interruption")
+        }
+        let number = loopCount
+        loopCount += 1
+        guard let resumed, resumed.loop >= number else { return (number, nil) }
+        return resumed.loop > number ? nil : (number, resumed)
+    }
+
+    /// Commits what a loop has done so far and goes on in another transaction.
+    func commitBatch(loop: Int, position: Int64, done: Int, total: Int) throws {
+        guard let key = resumeKey else { return }
+        let meanwhile = interimSchema
+        for classSchema in meanwhile.classes {
+            let present = store.view.snapshot.definition(of: classSchema.table)
+            guard meanwhile.tableDefinition(of: classSchema) == present else {
+                throw StoreError(
+                    .invalidArgument,
+                    "m:each cannot be resumable with this change of '\(classSchema.name)'")
+            }
+        }
+        let catalog = SchemaCatalog.encode(meanwhile)
+        let committed = store.view.version + 1
+        try MigrationCheckpoint(
+            key: key, original: SchemaCatalog.encode(before),
+            interim: SchemaCatalog.encode(change.schema), catalog: catalog, loop: loop,
+            position: position, done: done, total: total, version: committed
+        ).write(session)
+        do {
+            try StoreError.wrapping { () throws(StorageError) in
+                try session.setMetadata(SchemaCatalog.name, catalog)
+                try store.view.snapshot.commitOnly()
+            }
+            hasCommitted = true
+            store.wakeOthers()
+            try StoreError.wrapping { () throws(StorageError) in
+                _ = try store.view.snapshot.beginWrite()
+            }
+        } catch {
+            try store.adopt(SchemaCatalog.bytes(store.view.snapshot) ?? [])
+            throw error
+        }
+        session = try store.writing("the schema")
+        guard try SchemaCatalog.bytes(store.view.snapshot) == catalog else {
+            throw StoreError(
+                .migrationNeeded,
+                "another process has changed the schema of '\(store.name)' meanwhile; look at its "
+                    + "status, and migrate again")
+        }
+        try noteForeignChanges(since: committed)
+        cleanGeneration = store.view.generation
+    }
+
+    /// Remembers what others have changed in the objects that loops have passed already.
+    func noteForeignChanges(since version: UInt64) throws {
+        let present = store.view.version
+        guard present > version else { return }
+        let changes = try StoreError.wrapping { () throws(StorageError) in
+            try store.view.snapshot.changes(from: version, to: present)
+        }
+        guard let changes else {
+            throw StoreError(
+                .migrationNeeded,
+                "others have written so much to '\(store.name)' that the migration must begin anew")
+        }
+        for (table, change) in changes.tables {
+            foreignChanges[table, default: KeySet()]
+                .formUnion(change.inserted.union(change.modifiedRows))
+        }
+    }
+
+    /// The schema of everybody until the migration is done: the old one, and what is new besides it.
+    private var interimSchema: Schema {
+        func name(of target: String?) -> String? {
+            target.map { name in
+                change.schema.find(name).flatMap { before.find(table: $0.table)?.name } ?? name
+            }
+        }
+        var classes: [ClassSchema] = []
+        for planned in change.schema.classes {
+            let stored = before.find(table: planned.table)
+            var added: [Property] = []
+            var kept: [ColumnID: Property] = [:]
+            for var property in planned.properties where !property.isBacklinks {
+                property.target = name(of: property.target)
+                if let old = stored?.property(in: property.column) {
+                    property.name = old.name
+                    property.storedName = old.storedName
+                    property.defaultValue = old.defaultValue
+                    kept[property.column] = property
+                    continue
+                }
+                if stored?.property(named: property.name) != nil { property.name += " (new)" }
+                property.storedName = property.name
+                // Others who create objects meanwhile do not know the property.
+                if property.isSingle, !property.isOptional, property.defaultValue == nil {
+                    property.defaultValue = property.type.zero
+                }
+                added.append(property)
+            }
+            guard let stored else {
+                classes.append(
+                    ClassSchema(
+                        planned.name, added, table: planned.table,
+                        columnCount: planned.columnCount, isEmbedded: planned.isEmbedded,
+                        indexes: planned.indexes))
+                continue
+            }
+            let properties = stored.properties.map { old in
+                old.isBacklinks ? old : kept[old.column] ?? old
+            }
+            classes.append(
+                ClassSchema(
+                    stored.name, properties + added, table: stored.table,
+                    columnCount: planned.columnCount, isEmbedded: stored.isEmbedded,
+                    indexes: stored.indexes))
+        }
+        classes += before.classes.filter { change.schema.find(table: $0.table) == nil }
+        return Schema(
+            classes: classes, version: before.version, nextTable: change.schema.nextTable)
+    }
+}

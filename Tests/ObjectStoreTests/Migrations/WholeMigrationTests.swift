@@ -1,0 +1,103 @@
+import ObjectStore
+import Testing
+
+/// The record of migrations, and what a whole schema means for the classes of a file.
+@Suite struct WholeMigrationTests {
+    let world = MigrationWorld()
+
+    private func migrate(
+        _ store: Store, to classes: [ClassSchema], version: UInt64 = 1,
+        _ body: ((Migration) throws -> Void)? = nil
+    ) throws -> MigrationReport? {
+        try store.migrate(
+            to: classes, version: version,
+            if: { log in !log.entries.contains { $0.number == Int(version) } },
+            recording: {
+                $0.entries.append(
+                    .init(
+                        number: Int(version), name: "step", checksum: "abc",
+                        appliedAt: Timestamp(microseconds: 5), backup: "copy"))
+            }, migration: body)
+    }
+
+    @Test func `the record survives, and keeps a migration from being applied twice`() throws {
+        try world.fill([personBefore], people)
+        do {
+            let store = try world.open(nil)
+            defer { store.close() }
+            #expect(try store.migrationLog().entries == [])
+            #expect(try migrate(store, to: [personBefore]) != nil)
+        }
+        let store = try world.open(nil)
+        defer { store.close() }
+        let entry = try #require(try store.migrationLog().entries.first)
+        #expect(entry.number == 1 && entry.name == "step" && entry.checksum == "abc")
+        #expect(entry.appliedAt == Timestamp(microseconds: 5) && entry.backup == "copy")
+        let version = store.version
+        #expect(try migrate(store, to: [personBefore]) == nil)
+        #expect(store.version == version)
+    }
+
+    @Test func `an empty class that is not named goes, one with objects is an error`() throws {
+        let note = ClassSchema("Note", [Property("text", .string)])
+        try world.fill([personBefore, note], people)
+        let store = try world.open(nil)
+        defer { store.close() }
+        _ = try migrate(store, to: [personBefore])
+        #expect(store.schema.find("Note") == nil)
+        do {
+            _ = try migrate(store, to: [note], version: 2)
+            Issue.record("no error")
+        } catch let error as StoreError {
+            #expect(error.code == .invalidSchema)
+            #expect(error.message.contains("class 'Person', which has 3 objects"))
+        }
+        #expect(try store.objects("Person").count() == 3)
+        _ = try migrate(store, to: [note], version: 2) { _ = try $0.deleteClass("Person") }
+        #expect(store.schema.classes.map(\.name) == ["Note"])
+    }
+
+    @Test func `a report counts what was touched and what was dropped`() throws {
+        try world.fill([personBefore], people)
+        let store = try world.open(nil)
+        defer { store.close() }
+        let report = try #require(
+            try migrate(store, to: [personAfter]) { migration in
+                try migration.each("Person") { old, new in
+                    guard case .int(let id) = try old.value("id"), id != 2 else { return }
+                    try new.set("name", try old.value("first"))
+                }
+                try migration.create("Person", .list([.int(9), .string("New")]))
+            })
+        let people = try #require(report.classes.first)
+        #expect(report.classes.count == 1 && people.name == "Person")
+        #expect(people.before == 3 && people.after == 4)
+        #expect(people.created == 1 && people.changed == 2 && people.deleted == 0)
+        #expect(people.samples.count == 2)
+        #expect(people.samples[1].before.map(\.value) == [.int(3), .string("Cid"), .string("Poe")])
+        #expect(people.samples[1].after.map(\.value) == [.int(3), .string("Cid")])
+        #expect(
+            Set(report.dropped.map { "\($0.place) \($0.count)" }) == [
+                "Person.first 3", "Person.last 3",
+            ])
+    }
+
+    @Test func `values that were converted are not dropped, the others are`() throws {
+        try world.fill([personBefore], people)
+        let store = try world.open(nil)
+        defer { store.close() }
+        let after = ClassSchema(
+            "Person",
+            [
+                Property("id", .int, isPrimary: true), Property("first", .int),
+                Property("last", .string),
+            ])
+        let report = try #require(
+            try migrate(store, to: [after]) { migration in
+                try migration.each("Person") { old, new in
+                    if try old.value("id") != .int(2) { try new.set("first", .int(5)) }
+                }
+            })
+        #expect(report.dropped.map { "\($0.place) \($0.count)" } == ["Person.first 1"])
+    }
+}

@@ -1,0 +1,163 @@
+import Glibc
+import Testing
+
+/// A migrating process may be killed at any moment: the file is as it was before, or as it is to be after.
+@Suite struct KilledMigrationTests {
+    static let count = 3000
+
+    /// Prints a line now and then, and one at the very end, so that a test can choose its moment.
+    private static let migration = """
+        return {
+          schema = { Person = { id = "int primary", name = "string indexed", age = "int" } },
+          up = function(m)
+            m:each("Person", function(old, new)
+              new.name = old.first .. " " .. old.last
+              if old.id % 100 == 0 then io.write(old.id, "\\n") io.flush() end
+            end)
+            m:delete(m:objects("Person"):where "id > \(count - 10)")
+            io.write "end\\n" io.flush()
+          end,
+        }
+        """
+
+    /// Prints "before" or "after" when everything fits, and else what does not.
+    private static let checker = """
+        local store = moonpool.open(arg[1])
+        local people = store:objects "Person"
+        if store.schema_version == 1 then
+          assert(#people == \(count), "objects before")
+          for person in people:each() do assert(person.first == "F" .. person.id and person.last == "L") end
+          print "before"
+        else
+          assert(store.schema_version == 2 and #people == \(count - 10), "objects after")
+          for person in people:each() do assert(person.name == "F" .. person.id .. " L") end
+          assert(#people:where "name == 'F77 L'" == 1, "index")
+          print "after"
+        end
+        """
+
+    private static let rounds =
+        getenv("MOONPOOL_KILLS").flatMap { Int(String(cString: $0)) } ?? 10
+
+    @Test func `the file is before or after, whenever the process is killed`() throws {
+        let shop = try MigrationShop([
+            """
+            return {
+              schema = { Person = { id = "int primary", first = "string", last = "string", age = "int" } },
+              up = function(m)
+                for id = 1, \(Self.count) do
+                  m:create("Person", { id = id, first = "F" .. id, last = "L", age = id % 90 })
+                end
+              end,
+            }
+            """, Self.migration,
+        ])
+        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
+        let checker = try shop.folder.write(Self.checker, to: "checker.lua")
+        var random = SystemRandomNumberGenerator()
+        var outcomes: [String] = []
+        for round in 1...Self.rounds {
+            let store = "\(shop.folder.path)/round-\(round).moonpool"
+            #expect(try Tool.run(["backup", shop.store, store]).exitCode == 0)
+            let process = try Subprocess(
+                Tool.path,
+                ["migrate", "up", store, "--dir", "migrations", "--no-backup"],
+                in: shop.folder.path)
+            // Half of the moments lie near the end, where the commit is.
+            let last = Self.count / 100 + 1
+            let enough =
+                Bool.random(using: &random) ? last : Int.random(in: 0...last, using: &random)
+            try process.wait { process.output.utf8.count { $0 == 10 } >= enough }
+            process.send(SIGKILL)
+            _ = try process.finish()
+            let checked = try Tool.run([checker, store])
+            #expect(checked.error == "", "round \(round), killed after \(enough) lines")
+            outcomes.append(String(checked.output.dropLast()))
+            let sound = try Tool.run(["check", store])
+            #expect(sound.exitCode == 0, "round \(round): \(sound.output)\(sound.error)")
+            // Whatever happened, migrating again ends well.
+            let again = try Tool.run(
+                ["migrate", "up", store, "--dir", "migrations", "--no-backup"],
+                in: shop.folder.path)
+            #expect(again.exitCode == 0, "round \(round): \(again.error)")
+            #expect(try Tool.run([checker, store]).output == "after\n", "round \(round)")
+        }
+        #expect(outcomes.allSatisfy { $0 == "before" || $0 == "after" }, "\(outcomes)")
+    }
+
+    @Test func `a resumable migration that is killed again and again goes on each time`() throws {
+        let shop = try MigrationShop([
+            """
+            return {
+              schema = { Person = { id = "int primary", first = "string" } },
+              up = function(m)
+                for id = 1, \(Self.count) do m:create("Person", { id = id, first = "F" .. id }) end
+              end,
+            }
+            """,
+            """
+            return {
+              schema = { Person = { id = "int primary", name = "string indexed", first = "int" } },
+              up = function(m)
+                m:each("Person", function(old, new)
+                  new.name, new.first = old.first .. "!", old.id
+                  if old.id % 100 == 0 then io.write(old.id, "\\n") io.flush() end
+                end, { batch = 200, resumable = true })
+              end,
+            }
+            """,
+        ])
+        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
+        var lines: [String] = []
+        var rounds = 0
+        while true {
+            rounds += 1
+            let process = try Subprocess(
+                Tool.path, ["migrate", "up", shop.store, "--dir", "migrations"],
+                in: shop.folder.path)
+            // A killed run keeps its whole batches at least.
+            if rounds < 6 {
+                try process.wait { process.output.utf8.count { $0 == 10 } >= 5 }
+                process.send(SIGKILL)
+            }
+            let outcome = try process.finish()
+            lines += outcome.lines.filter { Int($0) != nil }
+            if rounds == 6 {
+                #expect(outcome.exitCode == 0, "\(outcome.error)")
+                break
+            }
+            #expect(try Tool.run(["check", shop.store]).exitCode == 0)
+            let status = try shop.migrate("status").lines
+            #expect(status[1].contains("0002 names  pending, interrupted after "), "\(status)")
+            #expect(try shop.migrate("check").exitCode == 1)
+        }
+        // Each of the thirty lines once, and some of the last batches again.
+        #expect(Set(lines).count == Self.count / 100)
+        #expect(lines.count <= Self.count / 100 + 5 * 5)
+        #expect(
+            try shop.value(
+                "#store:objects('Person'):where \"name endswith '!' and first == id\"")
+                == "\(Self.count)")
+        #expect(try shop.migrate("check").exitCode == 0)
+        #expect(try Tool.run(["check", shop.store]).exitCode == 0)
+    }
+
+    @Test func `of two processes that migrate at once, the second finds nothing left to do`() throws
+    {
+        let shop = try MigrationShop()
+        let processes = try (1...3).map { _ in
+            try Subprocess(
+                Tool.path, ["migrate", "up", shop.store, "--dir", "migrations", "--json"],
+                in: shop.folder.path)
+        }
+        var applied = 0
+        for process in processes {
+            let outcome = try process.finish()
+            #expect(outcome.exitCode == 0, "\(outcome.output)\(outcome.error)")
+            applied += Int(try MigrationShop.json(outcome, "applied and #r.applied")) ?? 0
+        }
+        #expect(applied == 3)
+        #expect(try shop.value("#store:objects 'Person'") == "5")
+        #expect(try shop.migrate("check").exitCode == 0)
+    }
+}

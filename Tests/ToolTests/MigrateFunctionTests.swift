@@ -1,0 +1,107 @@
+import Testing
+
+/// The functions of `moonpool.migrate` do what the command does.
+@Suite struct MigrateFunctionTests {
+    private func run(_ script: String, _ shop: MigrationShop) throws -> Tool.Outcome {
+        let path = try shop.folder.write(script, to: "script.lua")
+        return try Tool.run([path, shop.store], in: shop.folder.path)
+    }
+
+    @Test func `scripts migrate, look and go back`() throws {
+        let shop = try MigrationShop()
+        let outcome = try run(
+            """
+            local migrate, path, dir = moonpool.migrate, arg[1], { dir = "migrations" }
+            local first = migrate.up(path, { dir = "migrations", to = 1 })
+            assert(#first.applied == 1 and first.applied[1].name == "people")
+            assert(migrate.check(path, dir) == 1 and #migrate.status(path, dir).pending == 2)
+            local trial = migrate.up(path, { dir = "migrations", dry_run = true })
+            assert(trial.dry_run and #trial.applied == 2 and migrate.check(path, dir) == 1)
+            local sample = trial.applied[1].classes[1].samples[1]
+            assert(sample.before.first == "F1" and sample.after.name == "F1 L1")
+            local second = migrate.up(path, { dir = "migrations", backup = true })
+            assert(second.backup == path .. ".backup-1")
+            assert(migrate.check(path, dir) == 0)
+            local undone = migrate.undo(path, dir)
+            assert(undone.restored == second.backup)
+            migrate.up(path, { dir = "migrations", to = 2, backup = false })
+            local down = migrate.down(path, dir)
+            assert(down.down.name == "names")
+            print(migrate.status(path, dir).schema_version)
+            """, shop)
+        #expect(outcome.error == "")
+        #expect(outcome.output == "1\n")
+    }
+
+    @Test func `a store that the script has open is migrated under its hands`() throws {
+        let shop = try MigrationShop()
+        let outcome = try run(
+            """
+            local store = moonpool.open(arg[1])
+            moonpool.migrate.up(store, { dir = "migrations", to = 1 })
+            local person = store:object("Person", 3)
+            moonpool.migrate.up(store, { dir = "migrations" })
+            print(person.name, person.age, store.schema_version)
+            print(select(2, pcall(moonpool.migrate.undo, store, { dir = "migrations" })).message)
+            """, shop)
+        #expect(outcome.error == "")
+        #expect(outcome.lines == ["F3 L3\t23\t3", "'\(shop.store)' is open; close it first"])
+    }
+
+    @Test func `errors bear codes and the place, and what was wrong with the arguments`() throws {
+        let shop = try MigrationShop([
+            "return { schema = { A = { x = 'int' } }, up = function(m) m:create('A', { x = 'one' }) end }"
+        ])
+        let outcome = try run(
+            """
+            local function try(f, ...)
+              local ok, err = pcall(f, ...)
+              print(ok, type(err) == "userdata" and err.code or "", err)
+            end
+            local migrate = moonpool.migrate
+            try(migrate.up, arg[1], { dir = "migrations" })
+            try(migrate.up, arg[1], { dirr = "migrations" })
+            try(migrate.up, arg[1])
+            try(migrate.up, arg[1], { dir = "migrations", to = "x" })
+            try(migrate.check, "none.moonpool", { dir = "migrations" })
+            try(migrate.status, moonpool.open { in_memory = "m" }, { dir = "migrations" })
+            """, shop)
+        #expect(outcome.error == "")
+        let lines = outcome.lines
+        #expect(lines.count == 6)
+        #expect(lines[0].hasPrefix("false\ttype_mismatch\t"))
+        #expect(lines[0].contains("migrations/0001_people.lua:1: "))
+        #expect(lines[1].contains("unknown option 'dirr'; did you mean 'dir'?"))
+        #expect(lines[2].contains("bad argument #2 to 'migrate.up' (table of options expected"))
+        #expect(lines[3].contains("option 'to' must be the number of a migration"))
+        #expect(lines[4].contains("there is no store 'none.moonpool'"))
+        #expect(lines[5].contains("is in memory, not in a file"))
+    }
+
+    @Test func `tests of migrations fail with a place, and say what they ran`() throws {
+        let shop = try MigrationShop()
+        try shop.write(
+            """
+            return {
+              { name = "joins", before = function(s) s:create("Person", { id = 9, first = "A", last = "B", age = "" }) end,
+                after = function(s) assert(s:object("Person", 9).name == "A B") end,
+                down = function(s) assert(s:object("Person", 9).last == "B") end },
+              { name = "fails", after = function(s) error "not so" end },
+            }
+            """, to: "0002_names_test.lua")
+        try shop.write("return { befor = print }", to: "0003_ages_test.lua")
+        let outcome = try Tool.run(["migrate", "test", "migrations"], in: shop.folder.path)
+        #expect(outcome.exitCode == 1)
+        #expect(
+            outcome.lines == [
+                "ok      0001 people (on an empty store)", "ok      0002 names: joins",
+                "failed  0002 names: fails", "        migrations/0002_names_test.lua:5: not so",
+                "failed  0003 ages",
+                "        'migrations/0003_ages_test.lua': unknown key 'befor'; did you mean 'before'?",
+                "4 tests, 2 failed",
+            ])
+        let json = try Tool.run(
+            ["migrate", "test", "migrations", "--json"], in: shop.folder.path)
+        #expect(try MigrationShop.json(json, "failures") == "2")
+    }
+}
