@@ -6,14 +6,18 @@
 
 /// A set of texts or other bytes that is asked about every row of a column.
 ///
-/// The values lie one after the other; a hash table says where. Most rows that are not in the set
-/// are told by the first slot alone, which holds half of the hash. Immutable.
+/// The values lie one after the other; a hash table says where, and half of the hash stands in it. Most
+/// rows that are not in the set are told before that, by a bit of a filter that is small enough to stay
+/// in the nearest cache. Immutable.
 public struct BytesSet: Sendable, Hashable {
     private let content: [UInt8]
     /// Where each value begins in `content`; one more at the end.
     private let starts: [Int]
     /// The upper half of a hash, then the number of the value and one; 0 for none.
     private let slots: [UInt64]
+    /// A bit for the upper part of each value's hash, sixteen or more for each value.
+    private let filter: [UInt64]
+    private let filterShift: UInt64
     /// Another one for each set, so that nobody can prepare values that all meet in one slot.
     private let seed: UInt64
 
@@ -25,6 +29,8 @@ public struct BytesSet: Sendable, Hashable {
         var starts = [0]
         starts.reserveCapacity(values.count + 1)
         var slots = [UInt64](repeating: 0, count: 1 << power)
+        let filterShift = UInt64(62 - power)
+        var filter = [UInt64](repeating: 0, count: 1 << (power - 4))
         let seed = UInt64.random(in: 1 ... .max)
         for value in values {
             let hash = value.withUnsafeBytes { BytesSet.hash($0, seed) }
@@ -41,8 +47,11 @@ public struct BytesSet: Sendable, Hashable {
             content += value
             starts.append(content.count)
             slots[place] = hash & 0xffff_ffff_0000_0000 | UInt64(starts.count - 1)
+            let bit = hash >> filterShift
+            filter[Int(truncatingIfNeeded: bit >> 6)] |= 1 << (bit & 63)
         }
         (self.content, self.starts, self.slots, self.seed) = (content, starts, slots, seed)
+        (self.filter, self.filterShift) = (filter, filterShift)
     }
 
     /// How many values there are.
@@ -60,6 +69,10 @@ public struct BytesSet: Sendable, Hashable {
 
     func contains(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let hash = BytesSet.hash(bytes, seed)
+        let bit = hash &>> filterShift
+        guard filter[Int(truncatingIfNeeded: bit &>> 6)] &>> (bit & 63) & 1 != 0 else {
+            return false
+        }
         let mask = slots.count &- 1
         return slots.withUnsafeBufferPointer { slots in
             var place = Int(truncatingIfNeeded: hash) & mask

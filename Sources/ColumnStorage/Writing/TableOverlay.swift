@@ -9,11 +9,11 @@ final class TableOverlay {
     @exclusivity(unchecked) unowned(unsafe) private(set) var session: WriteSession
 
     /// Heap leaves by leaf key.
-    @exclusivity(unchecked) private(set) var leaves: [UInt64: HeapLeaf] = [:]
+    @exclusivity(unchecked) var leaves: [UInt64: HeapLeaf] = [:]
     /// The heap leaf used last, by slot.
-    @exclusivity(unchecked) private var recent: [(cluster: Int, leaf: HeapLeaf)?]
+    @exclusivity(unchecked) var recent: [(cluster: Int, leaf: HeapLeaf)?]
     /// Leaves whose newest form lies in the write transaction.
-    @exclusivity(unchecked) private(set) var flushed: Set<UInt64> = []
+    @exclusivity(unchecked) var flushed: Set<UInt64> = []
     /// Marks of leaves that were put away.
     @exclusivity(unchecked) var marks: [UInt64: ClusterBits] = [:]
     /// Presence before and after, of clusters whose presence was put away.
@@ -21,9 +21,9 @@ final class TableOverlay {
     /// Whether the table was touched at all, net changes or not.
     @exclusivity(unchecked) private(set) var isTouched = false
     /// Whether the write has removed the table with all that it stored.
-    @exclusivity(unchecked) private(set) var isRemoved = false
+    @exclusivity(unchecked) var isRemoved = false
     @exclusivity(unchecked) private(set) var headBefore = TableHead()
-    @exclusivity(unchecked) private var headAfter: TableHead?
+    @exclusivity(unchecked) var headAfter: TableHead?
     /// Whether the cluster that was the newest when the write began has become leaves.
     @exclusivity(unchecked) var isTailPacked = false
     /// What the head is going to say about rows that wait in the tail, if the write has stored any.
@@ -136,9 +136,9 @@ final class TableOverlay {
         return leaf
     }
 
-    private func kind(of slot: Int) -> ColumnKind { reader.definition.columns[slot - 1].kind }
+    func kind(of slot: Int) -> ColumnKind { reader.definition.columns[slot - 1].kind }
 
-    private func width(of slot: Int) -> Int {
+    func width(of slot: Int) -> Int {
         slot == 0 ? 0 : HeapLeaf.width(of: kind(of: slot))
     }
 
@@ -160,152 +160,6 @@ final class TableOverlay {
     private func marksOf(_ slot: Int, _ cluster: Int) -> ClusterBits {
         let key = LeafKey(id, cluster: cluster, slot: slot).rawValue
         return leaves[key]?.marks ?? marks[key] ?? .zero
-    }
-
-    // MARK: Putting away
-
-    /// A copy of a leaf that lies in the write transaction; nil when the committed one is the newest.
-    func copyOfFlushed(_ key: LeafKey) -> UnsafeRawBufferPointer? {
-        guard flushed.contains(key.rawValue) else { return nil }
-        do throws(StorageError) {
-            let found = try session.transaction.handle.get(reader.leaves, key.rawValue)
-            guard let bytes = found, let source = bytes.baseAddress else {
-                return UnsafeRawBufferPointer(start: nil, count: 0)
-            }
-            let copy = session.keepCopy(
-                of: key, UnsafeRawBufferPointer(start: source, count: bytes.count))
-            return UnsafeRawBufferPointer(start: copy, count: bytes.count)
-        } catch {
-            session.fail(error)
-            return UnsafeRawBufferPointer(start: nil, count: 0)
-        }
-    }
-
-    /// Puts away every heap leaf, in the order of their keys.
-    ///
-    /// The last time, a few rows of the newest cluster may stay rows.
-    func flushAll(isLast: Bool = false) throws(StorageError) {
-        if isLast { try storeTailRows() }
-        let newest = tailCluster
-        if !isTailPacked, hasLeaves(newest) { try packTail() }
-        if leaves.isEmpty { return }
-        if leaves.count == 1, let key = leaves.keys.first {
-            return try flush(LeafKey(rawValue: key))
-        }
-        for key in leaves.keys.sorted() { try flush(LeafKey(rawValue: key)) }
-    }
-
-    /// Whether the write has heap leaves of a cluster.
-    func hasLeaves(_ cluster: Int) -> Bool {
-        if leaves.count <= 2 * slotCount {
-            return leaves.keys.contains { LeafKey(rawValue: $0).cluster == cluster }
-        }
-        return (0..<slotCount).contains {
-            leaves[LeafKey(id, cluster: cluster, slot: $0).rawValue] != nil
-        }
-    }
-
-    /// Forgets all heap leaves, which are the reader's own.
-    func releaseKept() {
-        for slot in recent.indices {
-            recent[slot] = nil
-            reader.forget(slot, tailCluster)
-        }
-        leaves.removeAll(keepingCapacity: true)
-        session.generation.pointee += 1
-    }
-
-    /// Puts away the heap leaves of one cluster.
-    func flush(cluster: Int) throws(StorageError) {
-        if keepsTail(cluster) { return try packTail() }
-        for slot in 0..<recent.count {
-            let key = LeafKey(id, cluster: cluster, slot: slot)
-            if leaves[key.rawValue] != nil { try flush(key) }
-        }
-    }
-
-    func flush(_ key: LeafKey) throws(StorageError) {
-        guard let leaf = leaves[key.rawValue] else { return }
-        let slot = key.slot
-        let cluster = key.cluster
-        if slot == 0 {
-            let bits = leaf.presence
-            var stored = bits
-            if bits.isEmpty && (cluster + 1) * Cluster.rows <= reader.keyBound {
-                // Nobody will be in this cluster again.
-                try dropCluster(cluster)
-            } else {
-                try withUnsafeBytesTyped(of: &stored) { bytes throws(StorageError) in
-                    try session.put(
-                        reader.leaves, id, key.rawValue, bytes, mayBeLast: cluster >= tailCluster)
-                }
-            }
-            presence[cluster] = (leaf.marks, bits)
-        } else {
-            let present = reader.presence(cluster)
-            if present.isEmpty && (cluster + 1) * Cluster.rows <= reader.keyBound {
-                try session.transaction.handle.delete(reader.leaves, key.rawValue)
-            } else {
-                let kind = kind(of: slot)
-                let long =
-                    kind == .string || kind == .data
-                    ? try putLong(leaf, slot, cluster, present) : .zero
-                let packed = session.packer.pack(leaf, kind, present: present, long: long)
-                try session.put(
-                    reader.leaves, id, key.rawValue, packed, mayBeLast: cluster >= tailCluster)
-            }
-            if !leaf.marks.isEmpty { marks[key.rawValue] = leaf.marks }
-        }
-        flushed.insert(key.rawValue)
-        release(key, leaf)
-    }
-
-    func release(_ key: LeafKey, _ leaf: HeapLeaf) {
-        leaves[key.rawValue] = nil
-        session.generation.pointee += 1
-        if recent[key.slot]?.cluster == key.cluster { recent[key.slot] = nil }
-        reader.forget(key.slot, key.cluster)
-        if keepsTail(key.cluster) { return }
-        let width = width(of: key.slot)
-        session.heapSize -= LeafPool.size(width)
-        session.pool.give(leaf, width: width)
-    }
-
-    private func dropCluster(_ cluster: Int) throws(StorageError) {
-        for slot in 0..<recent.count {
-            let key = LeafKey(id, cluster: cluster, slot: slot)
-            try session.transaction.handle.delete(reader.leaves, key.rawValue)
-            flushed.insert(key.rawValue)
-            if leaves[key.rawValue] == nil { reader.forget(slot, cluster) }
-        }
-    }
-
-    /// Stores the long values that are new and removes those that are gone.
-    ///
-    /// Returns which rows are long.
-    private func putLong(
-        _ leaf: HeapLeaf, _ slot: Int, _ cluster: Int, _ present: ClusterBits
-    ) throws(StorageError) -> ClusterBits {
-        var long = ClusterBits.zero
-        let table = session.file.tables.values
-        let column = ColumnID(slot - 1)
-        for row in 0..<Cluster.rows where present.contains(row) {
-            let (address, count) = leaf.pointer(row)
-            guard count > LeafFormat.longValue || (address == nil && count > 0) else { continue }
-            long.insert(row)
-            if let address {
-                let key = ObjectKey(Int64(cluster * Cluster.rows + row))
-                try LongValueKey(id, column, key).put(
-                    UnsafeRawBufferPointer(start: address, count: count),
-                    session.transaction.handle, table)
-            }
-        }
-        let gone = leaf.longs & ~long
-        try gone.forEachRow { row throws(StorageError) in
-            let key = ObjectKey(Int64(cluster * Cluster.rows + row))
-            try LongValueKey(id, column, key).delete(session.transaction.handle, table)
-        }
-        return long
     }
 
     /// Every heap leaf goes, and with it everything that the write has not put away.
@@ -343,91 +197,4 @@ final class TableOverlay {
             reader.enter(key.slot, key.cluster, UnsafeRawPointer(leaf.address))
         }
     }
-
-    // MARK: Removal
-
-    /// Forgets and frees the leaves of a slot, whose column is dropped.
-    ///
-    /// The newest cluster has been packed.
-    func removeLeaves(of slot: Int) throws(StorageError) {
-        for cluster in 0..<reader.clusterCount {
-            let key = LeafKey(id, cluster: cluster, slot: slot)
-            if let leaf = leaves[key.rawValue] { release(key, leaf) }
-            marks[key.rawValue] = nil
-            try session.transaction.handle.delete(reader.leaves, key.rawValue)
-            flushed.insert(key.rawValue)
-            reader.forget(slot, cluster)
-        }
-    }
-
-    /// Forgets every row: all that there were before the write count as deleted.
-    ///
-    /// The newest cluster has been packed, and what the file stores is removed by the caller.
-    func removeAllRows() {
-        for cluster in 0..<reader.clusterCount {
-            let before: ClusterBits
-            if let leaf = leaves[LeafKey(id, cluster: cluster, slot: 0).rawValue] {
-                before = leaf.marks
-            } else {
-                before = presence[cluster]?.old ?? reader.presence(cluster)
-            }
-            presence[cluster] = (before, .zero)
-        }
-        for (key, leaf) in leaves { release(LeafKey(rawValue: key), leaf) }
-        marks.removeAll()
-        isRemoved = true
-        headAfter = TableHead()
-    }
-
-    // MARK: The change set
-
-    /// What the write has done to the table, complete once everything is put away.
-    func changes() -> TableChanges {
-        var changes = TableChanges()
-        for cluster in presence.keys.sorted() {
-            guard let (old, new) = presence[cluster] else { continue }
-            let base = Int64(cluster * Cluster.rows)
-            changes.inserted.insert(base: base, bits: new & ~old)
-            changes.deleted.insert(base: base, bits: old & ~new)
-        }
-        if marks.isEmpty { return changes }
-        for key in marks.keys.sorted(by: {
-            LeafKey(rawValue: $0).cluster < LeafKey(rawValue: $1).cluster
-        }) {
-            guard let set = marks[key] else { continue }
-            let place = LeafKey(rawValue: key)
-            let bits: ClusterBits
-            if let (old, new) = presence[place.cluster] {
-                bits = set & old & new
-            } else {
-                bits = set & reader.presence(place.cluster)
-            }
-            if bits.isEmpty { continue }
-            changes.modified[ColumnID(place.slot - 1), default: KeySet()].insert(
-                base: Int64(place.cluster * Cluster.rows), bits: bits)
-        }
-        for (place, list) in reader.lists.enumerated() {
-            guard let list, !list.recordedEdits.isEmpty,
-                let rows = changes.modified[ColumnID(place)]
-            else { continue }
-            for (owner, edits) in list.recordedEdits where rows.contains(ObjectKey(owner)) {
-                changes.edits[ColumnID(place), default: [:]][ObjectKey(owner)] = edits
-            }
-        }
-        return changes
-    }
-}
-
-/// `withUnsafeBytes` with typed throws.
-@inline(__always)
-private func withUnsafeBytesTyped<T, Failure: Error>(
-    of value: inout T, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
-) throws(Failure) {
-    let failure = withUnsafeBytes(of: &value) { bytes -> Failure? in
-        do throws(Failure) {
-            try body(bytes)
-            return nil
-        } catch { return error }
-    }
-    if let failure { throw failure }
 }

@@ -1,0 +1,38 @@
+// What a write has done, as observers and the history have it.
+extension TableOverlay {
+    /// What the write has done to the table, complete once everything is put away.
+    func changes() -> TableChanges {
+        var changes = TableChanges()
+        for cluster in presence.keys.sorted() {
+            guard let (old, new) = presence[cluster] else { continue }
+            let base = Int64(cluster * Cluster.rows)
+            changes.inserted.insert(base: base, bits: new & ~old)
+            changes.deleted.insert(base: base, bits: old & ~new)
+        }
+        if marks.isEmpty { return changes }
+        for key in marks.keys.sorted(by: {
+            LeafKey(rawValue: $0).cluster < LeafKey(rawValue: $1).cluster
+        }) {
+            guard let set = marks[key] else { continue }
+            let place = LeafKey(rawValue: key)
+            let bits: ClusterBits
+            if let (old, new) = presence[place.cluster] {
+                bits = set & old & new
+            } else {
+                bits = set & reader.presence(place.cluster)
+            }
+            if bits.isEmpty { continue }
+            changes.modified[ColumnID(place.slot - 1), default: KeySet()].insert(
+                base: Int64(place.cluster * Cluster.rows), bits: bits)
+        }
+        for (place, list) in reader.lists.enumerated() {
+            guard let list, !list.recordedEdits.isEmpty,
+                let rows = changes.modified[ColumnID(place)]
+            else { continue }
+            for (owner, edits) in list.recordedEdits where rows.contains(ObjectKey(owner)) {
+                changes.edits[ColumnID(place), default: [:]][ObjectKey(owner)] = edits
+            }
+        }
+        return changes
+    }
+}

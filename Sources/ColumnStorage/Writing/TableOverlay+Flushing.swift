@@ -1,0 +1,162 @@
+import LMDBStorage
+
+// Putting heap leaves away: packing them into the write transaction, from which they are read again if need be.
+extension TableOverlay {
+    /// A copy of a leaf that lies in the write transaction; nil when the committed one is the newest.
+    func copyOfFlushed(_ key: LeafKey) -> UnsafeRawBufferPointer? {
+        guard flushed.contains(key.rawValue) else { return nil }
+        do throws(StorageError) {
+            let found = try session.transaction.handle.get(reader.leaves, key.rawValue)
+            guard let bytes = found, let source = bytes.baseAddress else {
+                return UnsafeRawBufferPointer(start: nil, count: 0)
+            }
+            let copy = session.keepCopy(
+                of: key, UnsafeRawBufferPointer(start: source, count: bytes.count))
+            return UnsafeRawBufferPointer(start: copy, count: bytes.count)
+        } catch {
+            session.fail(error)
+            return UnsafeRawBufferPointer(start: nil, count: 0)
+        }
+    }
+
+    /// Puts away every heap leaf, in the order of their keys.
+    ///
+    /// The last time, a few rows of the newest cluster may stay rows.
+    func flushAll(isLast: Bool = false) throws(StorageError) {
+        if isLast { try storeTailRows() }
+        let newest = tailCluster
+        if !isTailPacked, hasLeaves(newest) { try packTail() }
+        if leaves.isEmpty { return }
+        if leaves.count == 1, let key = leaves.keys.first {
+            return try flush(LeafKey(rawValue: key))
+        }
+        for key in leaves.keys.sorted() { try flush(LeafKey(rawValue: key)) }
+    }
+
+    /// Whether the write has heap leaves of a cluster.
+    func hasLeaves(_ cluster: Int) -> Bool {
+        if leaves.count <= 2 * slotCount {
+            return leaves.keys.contains { LeafKey(rawValue: $0).cluster == cluster }
+        }
+        return (0..<slotCount).contains {
+            leaves[LeafKey(id, cluster: cluster, slot: $0).rawValue] != nil
+        }
+    }
+
+    /// Forgets all heap leaves, which are the reader's own.
+    func releaseKept() {
+        for slot in recent.indices {
+            recent[slot] = nil
+            reader.forget(slot, tailCluster)
+        }
+        leaves.removeAll(keepingCapacity: true)
+        session.generation.pointee += 1
+    }
+
+    /// Puts away the heap leaves of one cluster.
+    func flush(cluster: Int) throws(StorageError) {
+        if keepsTail(cluster) { return try packTail() }
+        for slot in 0..<recent.count {
+            let key = LeafKey(id, cluster: cluster, slot: slot)
+            if leaves[key.rawValue] != nil { try flush(key) }
+        }
+    }
+
+    func flush(_ key: LeafKey) throws(StorageError) {
+        guard let leaf = leaves[key.rawValue] else { return }
+        let slot = key.slot
+        let cluster = key.cluster
+        if slot == 0 {
+            let bits = leaf.presence
+            var stored = bits
+            if bits.isEmpty && (cluster + 1) * Cluster.rows <= reader.keyBound {
+                // Nobody will be in this cluster again.
+                try dropCluster(cluster)
+            } else {
+                try withUnsafeBytesTyped(of: &stored) { bytes throws(StorageError) in
+                    try session.put(
+                        reader.leaves, id, key.rawValue, bytes, mayBeLast: cluster >= tailCluster)
+                }
+            }
+            presence[cluster] = (leaf.marks, bits)
+        } else {
+            let present = reader.presence(cluster)
+            if present.isEmpty && (cluster + 1) * Cluster.rows <= reader.keyBound {
+                try session.transaction.handle.delete(reader.leaves, key.rawValue)
+            } else {
+                let kind = kind(of: slot)
+                let long =
+                    kind == .string || kind == .data
+                    ? try putLong(leaf, slot, cluster, present) : .zero
+                let packed = session.packer.pack(leaf, kind, present: present, long: long)
+                try session.put(
+                    reader.leaves, id, key.rawValue, packed, mayBeLast: cluster >= tailCluster)
+            }
+            if !leaf.marks.isEmpty { marks[key.rawValue] = leaf.marks }
+        }
+        flushed.insert(key.rawValue)
+        release(key, leaf)
+    }
+
+    func release(_ key: LeafKey, _ leaf: HeapLeaf) {
+        leaves[key.rawValue] = nil
+        session.generation.pointee += 1
+        if recent[key.slot]?.cluster == key.cluster { recent[key.slot] = nil }
+        reader.forget(key.slot, key.cluster)
+        if keepsTail(key.cluster) { return }
+        let width = width(of: key.slot)
+        session.heapSize -= LeafPool.size(width)
+        session.pool.give(leaf, width: width)
+    }
+
+    private func dropCluster(_ cluster: Int) throws(StorageError) {
+        for slot in 0..<recent.count {
+            let key = LeafKey(id, cluster: cluster, slot: slot)
+            try session.transaction.handle.delete(reader.leaves, key.rawValue)
+            flushed.insert(key.rawValue)
+            if leaves[key.rawValue] == nil { reader.forget(slot, cluster) }
+        }
+    }
+
+    /// Stores the long values that are new and removes those that are gone.
+    ///
+    /// Returns which rows are long.
+    private func putLong(
+        _ leaf: HeapLeaf, _ slot: Int, _ cluster: Int, _ present: ClusterBits
+    ) throws(StorageError) -> ClusterBits {
+        var long = ClusterBits.zero
+        let table = session.file.tables.values
+        let column = ColumnID(slot - 1)
+        for row in 0..<Cluster.rows where present.contains(row) {
+            let (address, count) = leaf.pointer(row)
+            guard count > LeafFormat.longValue || (address == nil && count > 0) else { continue }
+            long.insert(row)
+            if let address {
+                let key = ObjectKey(Int64(cluster * Cluster.rows + row))
+                try LongValueKey(id, column, key).put(
+                    UnsafeRawBufferPointer(start: address, count: count),
+                    session.transaction.handle, table)
+            }
+        }
+        let gone = leaf.longs & ~long
+        try gone.forEachRow { row throws(StorageError) in
+            let key = ObjectKey(Int64(cluster * Cluster.rows + row))
+            try LongValueKey(id, column, key).delete(session.transaction.handle, table)
+        }
+        return long
+    }
+}
+
+/// `withUnsafeBytes` with typed throws.
+@inline(__always)
+private func withUnsafeBytesTyped<T, Failure: Error>(
+    of value: inout T, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
+) throws(Failure) {
+    let failure = withUnsafeBytes(of: &value) { bytes -> Failure? in
+        do throws(Failure) {
+            try body(bytes)
+            return nil
+        } catch { return error }
+    }
+    if let failure { throw failure }
+}

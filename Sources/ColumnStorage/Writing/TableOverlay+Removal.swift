@@ -1,0 +1,37 @@
+import LMDBStorage
+
+// Dropping a column, and removing all rows at once.
+extension TableOverlay {
+    /// Forgets and frees the leaves of a slot, whose column is dropped.
+    ///
+    /// The newest cluster has been packed.
+    func removeLeaves(of slot: Int) throws(StorageError) {
+        for cluster in 0..<reader.clusterCount {
+            let key = LeafKey(id, cluster: cluster, slot: slot)
+            if let leaf = leaves[key.rawValue] { release(key, leaf) }
+            marks[key.rawValue] = nil
+            try session.transaction.handle.delete(reader.leaves, key.rawValue)
+            flushed.insert(key.rawValue)
+            reader.forget(slot, cluster)
+        }
+    }
+
+    /// Forgets every row: all that there were before the write count as deleted.
+    ///
+    /// The newest cluster has been packed, and what the file stores is removed by the caller.
+    func removeAllRows() {
+        for cluster in 0..<reader.clusterCount {
+            let before: ClusterBits
+            if let leaf = leaves[LeafKey(id, cluster: cluster, slot: 0).rawValue] {
+                before = leaf.marks
+            } else {
+                before = presence[cluster]?.old ?? reader.presence(cluster)
+            }
+            presence[cluster] = (before, .zero)
+        }
+        for (key, leaf) in leaves { release(LeafKey(rawValue: key), leaf) }
+        marks.removeAll()
+        isRemoved = true
+        headAfter = TableHead()
+    }
+}
