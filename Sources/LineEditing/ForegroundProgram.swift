@@ -28,6 +28,14 @@ public enum ForegroundProgram {
         return run(command, file, output) != 127
     }
 
+    /// Gives a text to a command of the shell, as its standard input.
+    public static func run(_ command: String, _ text: String, _ output: AsyncOutput) {
+        guard let file = TemporaryFile(text, suffix: "") else {
+            return output.write("cannot write a temporary file\n")
+        }
+        _ = run("{ \(command)\n} < \"$0\"", file, output)
+    }
+
     /// Lets the user edit a text: `VISUAL`, `EDITOR`, else `vi`.
     public static func edit(_ text: String, _ output: AsyncOutput) -> Edited {
         let editor =

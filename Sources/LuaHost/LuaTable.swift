@@ -99,6 +99,34 @@ public struct LuaTable: Hashable, Sendable {
         return result
     }
 
+    /// The keys that are texts and begin so, in `next`'s order, without metamethods.
+    ///
+    /// Costs a comparison for each key of the table; only those that are returned are copied.
+    public func names(startingWith prefix: String) -> [String] {
+        guard let state = reference.home.state else { return [] }
+        let wanted = Array(prefix.utf8)
+        let L = state.stack
+        state.push(reference, on: L)
+        let table = shim_top(L)
+        var result: [String] = []
+        shim_push_nil(L)
+        while shim_rawnext(L, table) {
+            if Int(shim_type(L, -2)) == SHIM_TSTRING {
+                var length = 0
+                let bytes = UnsafeRawBufferPointer(
+                    start: shim_bytes(L, -2, &length), count: length)
+                if length >= wanted.count, bytes.prefix(wanted.count).elementsEqual(wanted),
+                    let name = String(validating: bytes, as: UTF8.self)
+                {
+                    result.append(name)
+                }
+            }
+            shim_settop(L, table + 1)
+        }
+        shim_settop(L, table - 1)
+        return result
+    }
+
     /// The metatable, if it has one.
     public var metatable: LuaTable? {
         get {

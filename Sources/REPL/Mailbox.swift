@@ -7,8 +7,8 @@ final class Mailbox: Sendable {
     /// What an entry leaves to do for the thread that has the terminal.
     enum FollowUp: Sendable, Equatable {
         case nothing
-        /// To show a text in the pager.
-        case page(String)
+        /// To show a text in the pager, or to give it to another program.
+        case page(String, command: String?)
         /// To let the user edit a text, which is the next entry then.
         case edit(String)
     }

@@ -61,7 +61,8 @@ final class PromptLoop {
     private func nextEntry() -> String? {
         switch mailbox.takeFollowUp() {
         case .nothing: break
-        case .page(let text):
+        case .page(let text, let command?): ForegroundProgram.run(command, text, output)
+        case .page(let text, nil):
             if !ForegroundProgram.page(text, output) { output.write(text) }
         case .edit(let text):
             switch ForegroundProgram.edit(text, output) {

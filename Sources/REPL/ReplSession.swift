@@ -70,6 +70,8 @@ public enum ReplSession {
                 return 0
             }
             script.whenEnded { mailbox.ended(status: $0) }
+            // What is recorded is written when nobody can add to it any more.
+            defer { output.setTap(nil) }
             return PromptLoop(script, mailbox, output, options).run()
         } catch {
             ProcessServices.writeError("moonpool: \(error)\n")

@@ -40,7 +40,7 @@ extension Session {
             rows: max(5, min(40, window.rows - 8)), columns: max(20, window.columns))
         if isGenerous { limits = limits.generous() }
         // In a file nothing has to fit.
-        if screen.file != nil { limits.columns = 1_000 }
+        if screen.isRedirected { limits.columns = 1_000 }
         var printer = ValuePrinter(
             state: context.state, limits: limits, style: style,
             describe: { StoreValues(module: module).describe($0, limits: $1) })
@@ -65,6 +65,7 @@ extension Session {
     func text(of report: ScriptReport) -> String {
         guard !report.source.isEmpty else { return report.text }
         var lines = [style.paint("error in \(report.source): \(report.message)", .error)]
+        if let hint = errorText.hint(report.message) { lines.append(hint) }
         if let excerpt = report.excerpt ?? errorText.excerpt(report.message) {
             lines.append(excerpt)
         }

@@ -63,7 +63,7 @@ public final class Session {
     }
 
     /// Colours, where what is shown goes to the terminal.
-    var style: Style { screen.file == nil ? screenStyle : .plain }
+    var style: Style { screen.isRedirected ? .plain : screenStyle }
 
     /// Shows a text.
     func write(_ text: String) { screen.write(text) }
@@ -88,6 +88,7 @@ public final class Session {
         }
         advanceTutorial(after: entry)
         screen.endPage(window: window)
+        transcript?.save()
         modules.noteLoaded()
     }
 
@@ -126,7 +127,7 @@ public final class Session {
             }
         }
         lastValues = values
-        print(values, isGenerous: screen.file != nil)
+        print(values, isGenerous: screen.isRedirected)
         screen.endOnce()
     }
 
@@ -161,7 +162,7 @@ public final class Session {
     func takeFollowUp() -> Mailbox.FollowUp {
         defer { textToEdit = nil }
         if let textToEdit { return .edit(textToEdit) }
-        return screen.takePage().map { .page($0) } ?? .nothing
+        return screen.takePage().map { .page($0.text, command: $0.command) } ?? .nothing
     }
 
     /// Runs work of a command that Ctrl-C can stop wherever it asks `checkStopping` or waits.

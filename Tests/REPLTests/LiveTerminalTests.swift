@@ -151,4 +151,31 @@ private typealias Key = PseudoTerminal.Key
         #expect(changed.screen.text.contains("6 entries, 1 shown differently"))
         #expect(changed.screen.text.contains("expected:"))
     }
+
+    @Test func `a result goes to a program`() throws {
+        let session = try TerminalSession()
+        defer { session.remove() }
+        try session.run(".mode jsonl")
+        try session.run(".once |tr a-z A-Z")
+        session.terminal.type("{ 'first', 'second' }\r")
+        try session.terminal.wait(for: "the program's output") {
+            $0.lines.contains("\"FIRST\"") && $0.lines.contains("\"SECOND\"")
+        }
+        #expect(try session.run("{ 'third' }").contains("\"third\""))
+        #expect(try session.end() == 0)
+    }
+
+    @Test func `what a worker prints bears its name and leaves the typed line alone`() throws {
+        let session = try TerminalSession(columns: 90)
+        defer { session.remove() }
+        try session.run(
+            "w = moonpool.worker('cache', function() for i = 1, 3 do print('hello ' .. i) end end)")
+        session.terminal.type("half a line")
+        try session.terminal.wait(for: "its output") { screen in
+            screen.lines.contains { $0.hasPrefix("[cache") && $0.hasSuffix("] hello 3") }
+                && screen.lines.last?.hasSuffix("> half a line") == true
+        }
+        session.terminal.type(Key.interrupt)
+        #expect(try session.end() == 0)
+    }
 }

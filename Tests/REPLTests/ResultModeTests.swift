@@ -121,6 +121,8 @@ import Testing
         #expect(try text().hasPrefix("\"a\"\n"))
         #expect(try text().hasSuffix("2 Dog\n"))
         #expect(try session.run(".output /nowhere/x").hasPrefix("cannot write /nowhere/x: No such"))
-        #expect(try session.run(".once") == ".once takes the name of a file")
+        #expect(try session.run(".once").hasPrefix(".once takes the name of a file"))
+        #expect(try session.run(".once |cat").hasPrefix("only .once at a terminal"))
+        #expect(try session.run(".output |cat").hasPrefix("only .once at a terminal"))
     }
 }

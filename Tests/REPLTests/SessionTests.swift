@@ -244,7 +244,20 @@ import Testing
             try session.complete("store:objects(\"Dog\")[1].owner.") == [
                 "class", "dogs", "name", "store",
             ])
+        #expect(try session.complete("store:create(\"Dog\", { na") == ["name"])
+        #expect(
+            try session.complete("store:create(\"Dog\", { id = 1, ") == ["age", "name", "owner"])
+        #expect(try session.complete("store:objects(\"Dog\"):where { ow") == ["owner"])
+        #expect(try session.complete("store:object(\"Dog\", 1):update({ a") == ["age"])
+        #expect(try session.complete("store:create(\"Dog\", { name = ken") == ["kennel"])
+        #expect(try session.complete("print { na").isEmpty)
+        #expect(
+            try session.complete("store:objects(\"Dog\"):observe(f, { keypaths = { \"owner.na")
+                == ["name"])
         #expect(try session.complete(".cl") == [".classes"])
+        #expect(try session.complete(".mode j") == ["json", "jsonl"])
+        #expect(try session.complete(".schema --m") == ["--mermaid"])
+        #expect(try session.complete(".watch store:objects(\"Do") == ["Dog"])
         #expect(try session.complete(".schema P") == ["Person"])
         #expect(try session.complete("fun") == ["function"])
         #expect(try session.complete("-- ken") == [])

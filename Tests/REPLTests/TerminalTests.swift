@@ -276,4 +276,20 @@ final class TerminalSession {
         session.terminal.send(signal)
         #expect(try session.terminal.exitCode() == 128 + signal)
     }
+
+    @Test func `colours are there, and gone where nobody wants them`() throws {
+        let entry = "{ a = 'text', b = 1 }"
+        let colored = try TerminalSession(environment: ["NO_COLOR": ""])
+        defer { colored.remove() }
+        try colored.run(entry)
+        let text = String(decoding: colored.terminal.transcript, as: UTF8.self)
+        #expect(text.contains("\u{1B}[32m\"text\"\u{1B}[0m"))
+        #expect(colored.terminal.screen.lines.contains("{ a = \"text\", b = 1 }"))
+        #expect(try colored.end() == 0)
+        let plain = try TerminalSession()
+        defer { plain.remove() }
+        try plain.run(entry)
+        #expect(!String(decoding: plain.terminal.transcript, as: UTF8.self).contains("\u{1B}[32m"))
+        #expect(try plain.end() == 0)
+    }
 }

@@ -141,17 +141,34 @@ extension Session {
         write("}\n")
     }
 
+    private static func size(_ bytes: Int) -> String {
+        if bytes < 10 << 10 { return "\(ValueText.count(bytes)) bytes" }
+        if bytes < 10 << 20 { return "\(ValueText.count(bytes >> 10)) KiB" }
+        return "\(ValueText.count(bytes >> 20)) MiB"
+    }
+
     fileprivate func writeStatistics() throws {
         let handle = try requireStore()
         let store = handle.store
         let memory = context.state.memory
-        let objects = store.schema.classes.reduce(0) { $0 + store.view.table($1).count }
+        let found = try store.statistics()
+        let history = found.historyVersions.map {
+            "versions \($0.lowerBound) to \($0.upperBound), \(Self.size(found.historyBytes))"
+        }
         writeTable(
             [
                 ["store", handle.name],
                 ["version", "\(store.version)"],
-                ["classes", ValueText.count(store.schema.classes.count)],
-                ["objects", ValueText.count(objects)],
+                ["schema version", "\(found.schemaVersion)"],
+                ["classes", ValueText.count(found.classes.count)],
+                ["objects", ValueText.count(found.objects)],
+                [
+                    "file",
+                    "\(Self.size(found.fileBytes)), \(Self.size(found.usedBytes)) in use, "
+                        + "\(ValueText.count(found.freePages, "free page"))",
+                ],
+                ["history", history ?? "none"],
+                ["old versions", ValueText.count(found.pins.count, "holder") + "; see .pins"],
                 ["observers", ValueText.count(context.storeModule.activeTokens.count)],
                 [
                     "memory of Lua",

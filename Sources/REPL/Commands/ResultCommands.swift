@@ -19,9 +19,12 @@ extension MetaCommand {
             session.screen.writeToScreen("results are written as \(session.mode.rawValue)\n")
         },
         MetaCommand(
-            "once", "FILE", "Writes the next result to a file, whole.", argument: .file
+            "once", "FILE | '|'COMMAND", "Gives the next result to a file or a program, whole.",
+            argument: .file
         ) { session, path in
-            guard !path.isEmpty else { throw CommandError(".once takes the name of a file") }
+            guard !path.isEmpty else {
+                throw CommandError(".once takes the name of a file, or | and a command")
+            }
             try session.screen.redirect(to: path, isOnce: true)
         },
         MetaCommand(

@@ -160,10 +160,14 @@ struct Completer {
             }
             return make(typed, subject.names(isMethod: access.text == ":", session))
         }
+        if let table = TableContext(chain, session),
+            let found = make(typed, table.names, suffix: " = ")
+        {
+            return found
+        }
         guard !typed.isEmpty else { return nil }
-        let globals = session.context.state.globals.pairs.compactMap(\.key.text)
-        return make(
-            typed,
-            globals.filter(ValueText.isName) + session.evaluator.localNames + LuaToken.keywords)
+        let globals = session.context.state.globals.names(startingWith: typed)
+            .filter(ValueText.isName)
+        return make(typed, globals + session.evaluator.localNames + LuaToken.keywords)
     }
 }

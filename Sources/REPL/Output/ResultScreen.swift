@@ -10,16 +10,22 @@ final class ResultScreen {
     private(set) var file: String?
     /// Whether the file is for one entry only.
     private var isOnce = false
+    /// The program that the next results go to.
+    private var command: String?
     /// Gets a text that goes to the pager instead of the screen.
     var didPage: (String) -> Void = { _ in }
     private var page: String?
     /// A text that is too long for the window, for the thread that edits lines.
-    private(set) var waitingPage: String?
+    private var waitingPage: (text: String, command: String?)?
+    private var waitingCommand: String?
 
     /// More than this is printed as it comes: nobody reads it in a pager.
     private static let longestPage = 4 << 20
 
     init(_ output: SessionOutput) { self.output = output }
+
+    /// Whether results go elsewhere than to the screen.
+    var isRedirected: Bool { file != nil || command != nil }
 
     /// Shows text of an entry: results and what commands answer.
     func write(_ text: String) {
@@ -38,7 +44,7 @@ final class ResultScreen {
     func writeToScreen(_ text: String) {
         guard page != nil else { return output.write(text) }
         page? += text
-        if let long = page, long.utf8.count > Self.longestPage {
+        if command == nil, let long = page, long.utf8.count > Self.longestPage {
             page = nil
             output.write(long)
         }
@@ -53,7 +59,15 @@ final class ResultScreen {
     /// With `isOnce`, until the end of the next entry that shows something.
     func redirect(to path: String?, isOnce: Bool = false) throws {
         file = nil
+        command = nil
         guard let path else { return }
+        if path.hasPrefix("|") {
+            guard isOnce, output.hasPrograms else {
+                throw CommandError("only .once at a terminal gives a result to a program")
+            }
+            command = String(path.dropFirst())
+            return
+        }
         let full = FileNames.expanded(path)
         if let message = ProcessServices.write("", to: full) {
             throw CommandError("cannot write \(path): \(message)")
@@ -63,7 +77,11 @@ final class ResultScreen {
     }
 
     /// An entry that has shown results has ended.
-    func endOnce() { if isOnce { file = nil } }
+    func endOnce() {
+        if isOnce { file = nil }
+        waitingCommand = command
+        command = nil
+    }
 
     // MARK: - Pages
 
@@ -76,16 +94,19 @@ final class ResultScreen {
     func endPage(window: (columns: Int, rows: Int)) {
         guard let text = page else { return }
         page = nil
-        if Self.rows(of: text, columns: window.columns) >= window.rows - 1 {
-            waitingPage = text
-            didPage(text)
+        defer { waitingCommand = nil }
+        if waitingCommand != nil
+            || Self.rows(of: text, columns: window.columns) >= window.rows - 1
+        {
+            waitingPage = (text, waitingCommand)
+            if waitingCommand == nil { didPage(text) }
         } else {
             output.write(text)
         }
     }
 
     /// The text that waits for the pager, once.
-    func takePage() -> String? {
+    func takePage() -> (text: String, command: String?)? {
         defer { waitingPage = nil }
         return waitingPage
     }

@@ -91,7 +91,7 @@ public final class TranscriptPlayer {
             _ = script.wait()
         }
         var outcome = Outcome()
-        wait { mailbox.isIdle }
+        while !mailbox.isIdle, mailbox.status == nil { _ = output.waitForEvent(milliseconds: 50) }
         for step in transcript.steps where mailbox.status == nil {
             outcome.steps += 1
             if let difference = run(step, script, mailbox) {

@@ -29,6 +29,11 @@ final class TranscriptRecorder: Sendable {
         }
     }
 
+    deinit { _ = end() }
+
+    /// Writes what is kept so far.
+    func save() { state.withLock { save(&$0) } }
+
     /// An entry is about to be run.
     func typed(_ entry: String) {
         state.withLock { state in
@@ -70,7 +75,7 @@ final class TranscriptRecorder: Sendable {
     }
 
     private func save(_ state: inout State) {
-        if state.failure == nil {
+        if state.failure == nil, !state.text.isEmpty {
             state.failure = ProcessServices.write(state.text, to: path, appending: true)
         }
         state.text = ""

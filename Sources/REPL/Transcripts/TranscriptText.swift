@@ -82,7 +82,8 @@ struct TranscriptText {
     )? {
         guard let sign = line.firstIndex(of: ">"), sign > line.startIndex else { return nil }
         let words = line[..<sign].split(separator: " ", omittingEmptySubsequences: false)
-        guard let name = words.first, !name.isEmpty, !name.contains("=") else { return nil }
+        guard let name = words.first, !name.isEmpty, !name.contains("="), name.first != "\\"
+        else { return nil }
         var rest = words.dropFirst()
         if let version = rest.first, version.first == "v", Int(version.dropFirst()) != nil {
             rest.removeFirst()

@@ -1,0 +1,103 @@
+import Foundation
+import Testing
+
+@testable import REPL
+
+@Suite struct ReloadTests {
+    private let session: TestSession
+    private let folder: URL
+
+    init() throws {
+        session = try TestSession()
+        folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        _ = try session.run("package.path = '\(folder.path)/?.lua'")
+        _ = try session.run("store:define { Dog = { name = 'string' } } dogs = store:objects 'Dog'")
+        _ = try session.run(
+            "function add() store:write(function() store:create('Dog', { name = '' }) end) store:refresh() end"
+        )
+    }
+
+    private func write(_ text: String, to name: String = "kennel.lua") throws {
+        try text.write(to: folder.appending(path: name), atomically: true, encoding: .utf8)
+    }
+
+    private func kennel(_ answer: String, more: String = "") -> String {
+        """
+        local M = { answer = \(answer) }
+        function M.ask() return M.answer end
+        M.token = dogs:observe(function(c) print(M.answer .. " " .. c.type) end, { name = "watcher" })
+        M.timer = moonpool.after(1000, function() end)
+        \(more)
+        return M
+        """
+    }
+
+    private func remove() { try? FileManager.default.removeItem(at: folder) }
+
+    private func observers() throws -> Int {
+        try session.with { $0.context.storeModule.activeTokens.count }
+    }
+
+    @Test func `a changed module is run again, its observers in place of the old`() throws {
+        defer { remove() }
+        try write(kennel("'one'"))
+        _ = try session.run("m = require 'kennel' store:refresh()")
+        #expect(try session.run(".reload") == "no module has changed")
+        #expect(try session.run("add()") == "one update")
+        try write(kennel("'the second'"))
+        #expect(
+            try session.run(".reload").hasPrefix("reloaded kennel; 1 observer in place of 1"))
+        #expect(try session.run(".reload") == "no module has changed")
+        // Whoever holds the module's table has the new functions, and they have the table.
+        #expect(try session.run("m.ask(), m == require 'kennel'") == "\"the second\"\ntrue")
+        _ = try session.run("m.answer = 'mine' store:refresh()")
+        #expect(try session.run("m.ask()") == "\"mine\"")
+        #expect(try session.run("add()") == "mine update")
+        #expect(try observers() == 1)
+        #expect(try session.with { $0.context.activeTimers.count } == 1)
+    }
+
+    @Test(arguments: ["x = = 1", "error('no')", "nothing.x = 1"])
+    func `a broken file keeps the old observers`(_ mistake: String) throws {
+        defer { remove() }
+        try write(kennel("'one'"))
+        _ = try session.run("m = require 'kennel' store:refresh()")
+        try write(kennel("'two'", more: mistake))
+        let text = try session.run(".reload kennel")
+        #expect(text.contains("kennel.lua:5:"), "\(text)")
+        #expect(text.hasSuffix("kennel is as it was, with its observers"), "\(text)")
+        #expect(try observers() == 1)
+        #expect(try session.with { $0.context.activeTimers.count } == 1)
+        #expect(try session.run("add()") == "one update")
+        #expect(try session.run("m.ask()") == "\"one\"")
+        try write(kennel("'three'"))
+        #expect(
+            try session.run(".reload").hasPrefix("reloaded kennel; 1 observer in place of 1"))
+        _ = try session.run("store:refresh()")
+        #expect(try session.run("add()") == "three update")
+    }
+
+    @Test func `a loaded file is run again as well`() throws {
+        defer { remove() }
+        let path = folder.path + "/script.lua"
+        try write("token = dogs:observe(function(c) print('a', c.type) end)", to: "script.lua")
+        _ = try session.run(".load \(path)")
+        try write("token = dogs:observe(function(c) print('bb', c.type) end)", to: "script.lua")
+        #expect(
+            try session.run(".reload").hasPrefix("reloaded \(path); 1 observer in place of 1"))
+        _ = try session.run("store:refresh()")
+        #expect(try session.run("add()") == "bb\tupdate")
+    }
+
+    @Test func `what was never loaded is told of`() throws {
+        defer { remove() }
+        #expect(try session.run(".reload nothing") == "no module 'nothing' was loaded from a file")
+        try write("return 1")
+        _ = try session.run("require 'kennel'")
+        #expect(try session.run(".reload kenel").hasSuffix("did you mean 'kennel'?"))
+        #expect(try session.complete(".reload ke") == ["kennel"])
+        try FileManager.default.removeItem(at: folder.appending(path: "kennel.lua"))
+        #expect(try session.run(".reload kennel").hasPrefix("cannot read "))
+    }
+}

@@ -1,0 +1,53 @@
+import Testing
+
+@testable import REPL
+
+@Suite struct TranscriptTextTests {
+    @Test func `reads entries, what they show, and the width`() {
+        let text = TranscriptText(
+            """
+            -- A session of moonpool in 100 columns; `moonpool transcript FILE` runs it again.
+            moonpool> for i = 1, 2 do
+                   >> print(i) end
+            1
+            2
+
+            zoo v4 write 1 observer> dogs
+
+            \\moonpool> no prompt
+            > 1 | an excerpt
+            """)
+        #expect(text.columns == 100)
+        #expect(text.steps.map(\.entry) == ["for i = 1, 2 do\nprint(i) end", "dogs"])
+        #expect(text.steps.map(\.prompt) == ["moonpool", "zoo v4 write 1 observer"])
+        #expect(text.steps[0].expected == ["1", "2"])
+        #expect(text.steps[1].expected == ["", "moonpool> no prompt", "> 1 | an excerpt"])
+        #expect(text.steps.map(\.line) == [2, 7])
+    }
+
+    @Test(arguments: [
+        "> 1 | x", "a > b", "x = 3> 2", "moonpool", "", ">> more", "v4> x", "> x", "zoo 4> x",
+        "moonpool>x",
+    ]) func `takes no other line for an entry`(_ line: String) {
+        #expect(TranscriptText(line).steps.isEmpty)
+    }
+
+    @Test(arguments: [
+        "plain", "moonpool> x", "   >> x", "\\back", "> 1 | x", "zoo v2> x", "tab\tx",
+    ])
+    func `what was shown comes back as it was`(_ line: String) {
+        let text = TranscriptText("moonpool> x\n" + TranscriptText.text(ofShown: line) + "\nend")
+        #expect(text.steps.count == 1)
+        #expect(text.steps.first?.expected == [TranscriptText.trimmed(line), "end"])
+    }
+
+    @Test(arguments: [
+        (["a"], ["a"], true), (["a"], ["b"], false), (["a"], [], false), ([], ["a"], false),
+        (["a…d"], ["abcd"], true), (["a…d"], ["abc"], false), (["…"], [""], true),
+        (["a…a"], ["a"], false), (["…b…"], ["abc"], true), (["…b…b"], ["ab"], false),
+        (["..."], [], true), (["...", "z"], ["x", "y", "z"], true), (["...", "z"], ["x"], false),
+        (["a", "..."], ["a", "b", "c"], true), (["...", "b", "..."], ["a", "b"], true),
+    ]) func `compares with gaps`(_ expected: [String], _ shown: [String], _ isSame: Bool) {
+        #expect(TranscriptText.matches(expected, shown) == isSame)
+    }
+}
