@@ -43,12 +43,12 @@ import Testing
         defer { remove() }
         try write(kennel("'one'"))
         _ = try session.run("m = require 'kennel' store:refresh()")
-        #expect(try session.run(".reload") == "no module has changed")
+        #expect(try session.run(".reload").contains("no module has changed"))
         #expect(try session.run("add()") == "one update")
         try write(kennel("'the second'"))
         #expect(
             try session.run(".reload").hasPrefix("reloaded kennel; 1 observer in place of 1"))
-        #expect(try session.run(".reload") == "no module has changed")
+        #expect(try session.run(".reload").contains("no module has changed"))
         // Whoever holds the module's table has the new functions, and they have the table.
         #expect(try session.run("m.ask(), m == require 'kennel'") == "\"the second\"\ntrue")
         _ = try session.run("m.answer = 'mine' store:refresh()")
