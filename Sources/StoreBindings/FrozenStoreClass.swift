@@ -106,7 +106,7 @@ extension FrozenSpace {
     /// What a live store can do and a frozen one cannot.
     private static let refusing: [LuaMethod<FrozenSpace>] = [
         "write", "write_async", "begin_write", "commit_write", "cancel_write", "create", "add",
-        "delete", "delete_all", "define", "observe",
+        "delete", "delete_all", "define", "observe", "undo", "redo",
     ].map { name in
         LuaMethod(name, "()", "Not possible: a frozen version never changes.") { _, _ in
             throw frozen()

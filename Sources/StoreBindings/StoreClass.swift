@@ -5,7 +5,8 @@ extension StoreHandle {
     /// `store` in Lua.
     static let type: LuaClass<StoreHandle> = LuaClass(
         name: "store", summary: "A live object store.",
-        methods: readingMethods + versionMethods + writingMethods + TransferMethods.store,
+        methods: readingMethods + versionMethods + historyMethods + writingMethods
+            + TransferMethods.store,
         properties: [
             LuaProperty("path", "The file's path; nil in memory.") { handle, result in
                 if let path = handle.store.path { result.set(path) } else { result.setNil() }

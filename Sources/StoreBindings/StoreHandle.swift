@@ -12,7 +12,7 @@ public final class StoreHandle {
     /// The functions that give new objects their values.
     let functionDefaults = FunctionDefaults()
     private let options: StoreConfiguration
-    private weak var latestFrozen: FrozenSpace?
+    private var frozenSpaces: [WeakSpace] = []
     /// The unmanaged objects that are being stored, while they are.
     var additions: UnmanagedGraph?
     /// How objects are stored that stand among the values of the object that is being created.
@@ -21,6 +21,10 @@ public final class StoreHandle {
     private var classesByTable: [TableID: ObjectClass] = [:]
     private var classesByName: [UInt: ObjectClass] = [:]
     private var lender: ObjectClass?
+
+    private struct WeakSpace {
+        weak var space: FrozenSpace?
+    }
 
     init(_ module: StoreModule, _ store: Store) {
         owner = module
@@ -124,11 +128,12 @@ public final class StoreHandle {
         frozenSpace(of: try store.frozenView(for: try module.holder))
     }
 
-    /// A version of the store as a script sees it.
+    /// A version as a script sees it: the same each time while a script holds it.
     func frozenSpace(of view: StoreView) -> FrozenSpace {
-        if let latestFrozen, latestFrozen.view === view { return latestFrozen }
+        let known = frozenSpaces.compactMap(\.space)
+        if let space = known.first(where: { $0.view === view }) { return space }
         let space = FrozenSpace(self, view)
-        latestFrozen = space
+        frozenSpaces = (known + [space]).map { WeakSpace(space: $0) }
         return space
     }
 

@@ -41,8 +41,12 @@ public struct FileOptions: Sendable {
     public var mapSize: Int
     /// Snapshots that may exist at once, over all processes.
     public var maxReaders: Int
-    /// For how many versions the change sets are kept at least.
+    /// For how many versions the change sets, and the values before them, are kept at least.
+    ///
+    /// With 0 no values are kept, which makes commits a little cheaper.
     public var historyLimit: Int
+    /// Whether writes are added to the history in full, and old entries removed; not for copies that go back in it.
+    var keepsHistory = true
 
     /// The defaults: durable, writable, 1 TiB, 4096 readers, 100 versions.
     public init(
@@ -103,13 +107,18 @@ public final class ColumnFile: Sendable {
 
     /// Opens a file that no path leads to: it exists while somebody in this process has it open.
     ///
-    /// The same name means the same file.
-    public static func openInMemory(named name: String) throws(StorageError) -> ColumnFile {
-        try InMemoryFiles.open(name)
+    /// The same name means the same file, with the history limit of who opened it first.
+    public static func openInMemory(
+        named name: String, historyLimit: Int = 100
+    ) throws(StorageError) -> ColumnFile {
+        try InMemoryFiles.open(name, historyLimit)
     }
 
-    static func makeInMemory(_ name: String, _ path: String) throws(StorageError) -> ColumnFile {
-        let options = FileOptions(durability: .memory)
+    /// Opens a file that loses its path at once.
+    static func makeInMemory(
+        _ name: String, _ path: String,
+        options: FileOptions = FileOptions(durability: .memory)
+    ) throws(StorageError) -> ColumnFile {
         let lease = try EnvironmentRegistry.open(
             path: path, options: options.environment, tables: FileTables.names, unlinkAtOnce: true)
         return try ColumnFile(name, options, lease, isInMemory: true)
@@ -219,7 +228,9 @@ enum InMemoryFiles {
 
     static let files = Mutex<(byName: [String: Reference], made: Int)>(([:], 0))
 
-    static func open(_ name: String) throws(StorageError) -> ColumnFile {
+    static func open(
+        _ name: String, _ historyLimit: Int
+    ) throws(StorageError) -> ColumnFile {
         let result = files.withLock { files -> Result<ColumnFile, StorageError> in
             if let file = files.byName[name]?.file { return .success(file) }
             files.byName = files.byName.filter { $0.value.file != nil }
@@ -228,7 +239,9 @@ enum InMemoryFiles {
             let folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
             let path = "\(folder)/moonpool-\(getpid())-\(files.made)"
             do throws(StorageError) {
-                let file = try ColumnFile.makeInMemory(name, path)
+                let file = try ColumnFile.makeInMemory(
+                    name, path,
+                    options: FileOptions(durability: .memory, historyLimit: historyLimit))
                 files.byName[name] = Reference(file: file)
                 return .success(file)
             } catch {

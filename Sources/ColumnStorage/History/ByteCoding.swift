@@ -12,6 +12,29 @@ struct ByteWriter {
         bytes.reserveCapacity(capacity)
     }
 
+    /// Goes on behind bytes that are there already.
+    init(continuing bytes: consuming [UInt8]) { self.bytes = bytes }
+
+    /// Takes back everything behind a position.
+    mutating func truncate(to count: Int) { bytes.removeLast(bytes.count - count) }
+
+    /// Sets a byte that is there already.
+    mutating func replace(at position: Int, _ value: UInt8) { bytes[position] = value }
+
+    /// A number whose sign counts: small ones take few bytes either way.
+    mutating func signed(_ value: Int64) {
+        number(UInt64(bitPattern: value << 1 ^ value >> 63))
+    }
+
+    /// The lowest `count` bytes of a word, least significant first.
+    mutating func word(_ value: UInt64, bytes count: Int) {
+        for index in 0..<count {
+            bytes.append(UInt8(truncatingIfNeeded: value >> UInt64(8 * index)))
+        }
+    }
+
+    mutating func raw(_ value: UnsafeRawBufferPointer) { bytes.append(contentsOf: value) }
+
     mutating func byte(_ value: UInt8) {
         bytes.append(value)
     }
@@ -59,6 +82,23 @@ struct ByteReader {
             shift += 7
             if shift > 63 { throw damaged }
         }
+    }
+
+    mutating func signed() throws(DamagedEncoding) -> Int64 {
+        let value = try number()
+        return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
+    }
+
+    mutating func word(bytes count: Int) throws(DamagedEncoding) -> UInt64 {
+        var result: UInt64 = 0
+        for index in 0..<count { result |= UInt64(try byte()) << UInt64(8 * index) }
+        return result
+    }
+
+    mutating func raw(_ count: Int) throws(DamagedEncoding) -> UnsafeRawBufferPointer {
+        guard count >= 0, count <= remaining else { throw damaged }
+        defer { position += count }
+        return UnsafeRawBufferPointer(rebasing: bytes[position..<position + count])
     }
 
     /// A number of things that follow, each at least one byte long.

@@ -1,10 +1,12 @@
-/// The stored form, version 1: a byte `1 | schemaChanged << 4`, the number of tables, and for each,
+/// The stored form, version 1: a byte `1 | schemaChanged << 4 | more << 5`, the number of tables, and for each,
 /// by ascending id: the distance to the id before, a byte of flags (1 inserted, 2 deleted, 4
 /// modified, 8 edits) and the parts flagged; `modified` is a number of columns and, by ascending id,
 /// the distance to the id before and the keys; `edits` the same with, for each column, a number of
 /// rows and, by ascending key, the distance to the key before and the edits.
 extension ChangeSet {
     private static let format: UInt8 = 1
+    /// In the first byte: something else follows the change set.
+    static let isFollowed: UInt8 = 0x20
 
     /// The stored form of this change set; tables and columns without changes are left out.
     public func encode() -> [UInt8] {
@@ -46,10 +48,15 @@ extension ChangeSet {
     /// Reads a stored change set; throws ``DamagedEncoding`` for bytes that ``encode()`` cannot
     /// have made.
     init(decoding bytes: UnsafeRawBufferPointer) throws(DamagedEncoding) {
-        self.init()
         var reader = ByteReader(bytes, of: "a change set")
+        try self.init(from: &reader)
+    }
+
+    /// Reads a stored change set and stops behind it, where there may be more only if it says so.
+    init(from reader: inout ByteReader) throws(DamagedEncoding) {
+        self.init()
         let header = try reader.byte()
-        guard header & 0x0F == Self.format, header & 0xE0 == 0 else { throw reader.damaged }
+        guard header & 0x0F == Self.format, header & 0xC0 == 0 else { throw reader.damaged }
         schemaChanged = header & 0x10 != 0
         var expected: UInt64 = 0
         for _ in 0..<(try reader.count()) {
@@ -61,7 +68,9 @@ extension ChangeSet {
             tables[table] = try TableChanges(from: &reader)
             expected += distance + 1
         }
-        guard reader.remaining == 0 else { throw reader.damaged }
+        guard (reader.remaining == 0) == (header & Self.isFollowed == 0) else {
+            throw reader.damaged
+        }
     }
 }
 

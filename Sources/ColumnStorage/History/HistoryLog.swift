@@ -5,7 +5,8 @@ import LMDBStorage
 ///
 /// Every commit appends its own entry in its own write transaction, also when nothing changed, so a
 /// gap always means that older versions have been trimmed, never that something was forgotten.
-/// An entry is a bit for each shard of leaves that the commit has written to, and the change set.
+/// An entry is a bit for each shard of leaves that the commit has written to, the change set, and perhaps a
+/// ``HistoryTrailer`` with the values before it.
 ///
 /// Works on whatever transaction it is given and keeps no state.
 package enum HistoryLog {
@@ -32,7 +33,11 @@ package enum HistoryLog {
         return shards
     }
 
-    private static let shardBytes = 4
+    static let shardBytes = 4
+    /// What the entries in the table may take before old ones go although they are wanted.
+    private static let sizeLimit = 64 << 20
+    /// A commit that records more than this looks whether that is too much at once.
+    static let largeEntry = 1 << 20
 
     /// What happened after version `from`, up to and including version `to`, as one change set.
     ///
@@ -79,13 +84,28 @@ package enum HistoryLog {
     package static func trim(
         _ table: Table, limit: Int, needed: UInt64, in transaction: TransactionHandle
     ) throws(StorageError) {
-        let entries = try transaction.statistics(table).entries
-        guard entries > limit + Swift.max(16, limit / 4) else { return }
+        let statistics = try transaction.statistics(table)
+        if statistics.pages * 4096 > sizeLimit { try trimToSize(table, needed, transaction) }
+        guard statistics.entries > limit + Swift.max(16, limit / 4) else { return }
         let newest = transaction.version
         let bound = Swift.min(needed, newest - Swift.min(newest, UInt64(Swift.max(0, limit))))
         let cursor = try transaction.cursor(table)
         var entry = try cursor.first()
         while let found = entry, found.integerKey <= bound {
+            try cursor.delete()
+            entry = try cursor.next()
+        }
+    }
+
+    /// Removes the oldest entries until the others are small enough.
+    private static func trimToSize(
+        _ table: Table, _ needed: UInt64, _ transaction: TransactionHandle
+    ) throws(StorageError) {
+        let cursor = try transaction.cursor(table)
+        var entry = try cursor.first()
+        while let found = entry, found.integerKey <= needed,
+            try transaction.statistics(table).pages * 4096 > sizeLimit
+        {
             try cursor.delete()
             entry = try cursor.next()
         }

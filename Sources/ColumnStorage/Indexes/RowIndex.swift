@@ -55,6 +55,11 @@ final class RowIndex {
         try removeEntries(key, reader, in: transaction)
     }
 
+    /// A row comes back that has no entries; it gets those that its values ask for.
+    func willRevive(_ key: ObjectKey) {
+        if key.rawValue < bound { pending.insert(key.rawValue) }
+    }
+
     private func removeEntries(
         _ key: ObjectKey, _ reader: TableReader, in transaction: TransactionHandle
     ) throws(StorageError) {

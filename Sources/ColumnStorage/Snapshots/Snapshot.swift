@@ -120,9 +120,13 @@ public final class Snapshot {
     /// What happened after version `from`, up to `to`, which is at most this snapshot's.
     ///
     /// Nil when the history does not reach back that far.
+    ///
+    /// A row that was deleted and came back between the two counts as modified in every column.
     public func changes(from: UInt64, to: UInt64) throws(StorageError) -> ChangeSet? {
-        try HistoryLog.changes(
+        var changes = try HistoryLog.changes(
             after: from, through: to, in: file.tables.history, reader().handle)
+        if to > from + 1 { changes?.settleRevived(source.definitions) }
+        return changes
     }
 
     /// Lets the version go.

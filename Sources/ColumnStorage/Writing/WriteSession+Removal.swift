@@ -50,6 +50,11 @@ extension WriteSession {
         reader.configure(empty)
     }
 
+    /// Whether the write has changed nothing yet.
+    public var isUntouched: Bool {
+        !isSchemaChanged && overlays.values.allSatisfy { !$0.isTouched }
+    }
+
     /// Whether the write has changed the table.
     public func hasTouched(_ table: TableID) -> Bool { overlays[table]?.isTouched == true }
 

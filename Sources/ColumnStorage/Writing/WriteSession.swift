@@ -28,6 +28,8 @@ public final class WriteSession {
     /// The greatest key of each shard that was asked for.
     @exclusivity(unchecked) private var greatestKeys: [Int: UInt64?] = [:]
     @exclusivity(unchecked) var isSchemaChanged = false
+    /// What the write says about itself in the history if it brings an earlier version's data back.
+    @exclusivity(unchecked) public var restoration: Restoration?
     @exclusivity(unchecked) var incomingColumns:
         [TableID: [(table: TableID, column: ColumnDefinition)]] = [:]
     @exclusivity(unchecked) var knownMixedColumns: [(table: TableID, column: ColumnDefinition)]?
@@ -277,14 +279,16 @@ public final class WriteSession {
             shards |= 1 << UInt32(FileTables.shard(of: id))
         }
         if let failure { throw failure }
-        let entry = HistoryLog.entry(changes, shards: shards)
+        var entry = HistoryLog.entry(changes, shards: shards)
+        let options = file.options
+        if options.historyLimit > 0, options.keepsHistory { appendTrailer(to: &entry, changes) }
         let place = try recentNodes.reserve(
             .history, handle.version, count: entry.count, file.tables, in: handle)
         place.copyBytes(from: entry)
         try recentNodes.store(in: handle)
-        if handle.version % 16 == 0 {
+        if handle.version % 16 == 0 || entry.count > HistoryLog.largeEntry, options.keepsHistory {
             try HistoryLog.trim(
-                file.tables.history, limit: file.options.historyLimit,
+                file.tables.history, limit: options.historyLimit,
                 needed: file.oldestVersion() ?? snapshot.version, in: handle)
         }
     }

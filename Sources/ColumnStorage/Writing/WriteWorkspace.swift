@@ -5,6 +5,8 @@ package final class WriteWorkspace {
     let pool = LeafPool()
     let arena = TextArena()
     let recentNodes = RecentNodeBuffer()
+    /// Made when a write keeps what it replaces.
+    @exclusivity(unchecked) var previous: PreviousVersion?
     /// Raised whenever heap leaves are put away: addresses taken before are void.
     let generation: UnsafeMutablePointer<Int>
 

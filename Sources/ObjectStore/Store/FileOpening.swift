@@ -37,7 +37,9 @@ enum FileOpening {
             if let size = configuration.maximumSize { options.mapSize = size }
             switch configuration.location {
             case .file(let path): return try ColumnFile.open(path: path, options: options)
-            case .memory(let name): return try ColumnFile.openInMemory(named: name)
+            case .memory(let name):
+                return try ColumnFile.openInMemory(
+                    named: name, historyLimit: configuration.history)
             }
         }
     }

@@ -37,6 +37,8 @@ public final class Store {
     private let pin: PinBoard.Pin
     /// The version that was frozen last, while somebody holds it.
     weak var latestFrozen: StoreView?
+    /// Older versions that were asked for, while somebody holds them.
+    var pastViews = PastViews()
     private var membership: UInt64 = 0
     private var wakeup: (any Wakeup)?
     private var announcedVersion: UInt64

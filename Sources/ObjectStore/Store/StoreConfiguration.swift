@@ -39,6 +39,9 @@ public struct StoreConfiguration: Sendable {
     /// When a commit counts as done.
     public var durability: Durability
     /// How many versions the change history keeps; 0 for none.
+    ///
+    /// Every writer of a file keeps as many as it was opened with: one that keeps fewer removes older ones, and what one
+    /// with 0 writes cannot be undone. Of a store in memory the first to open it decides.
     public var history: Int
     /// The largest size of the file in bytes; nil for one that no disk of today reaches.
     public var maximumSize: Int?

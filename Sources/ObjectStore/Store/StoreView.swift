@@ -22,12 +22,18 @@ public final class StoreView {
     public private(set) var isClosed = false
     /// What names the holder of a frozen view.
     private var pin: PinBoard.Pin?
+    /// The version of the file whose data this is, where the snapshot is of a copy.
+    private let originalVersion: UInt64?
 
-    init(schema: Schema, snapshot: Snapshot, isFrozen: Bool, pin: PinBoard.Pin? = nil) {
+    init(
+        schema: Schema, snapshot: Snapshot, isFrozen: Bool, pin: PinBoard.Pin? = nil,
+        originalVersion: UInt64? = nil
+    ) {
         self.schema = schema
         self.snapshot = snapshot
         self.isFrozen = isFrozen
         self.pin = pin
+        self.originalVersion = originalVersion
     }
 
     /// Lets a frozen version go now, instead of with the last reference to anything of it.
@@ -41,7 +47,7 @@ public final class StoreView {
     }
 
     /// The version that the view shows; an open write transaction adds to it.
-    public var version: UInt64 { snapshot.version }
+    public var version: UInt64 { originalVersion ?? snapshot.version }
 
     /// The rows of a class.
     ///

@@ -321,6 +321,11 @@ final class ObjectShadow: Shadow {
             Issue.record("the deletion was not told")
             return
         }
+        // Told of its deletion before that was undone: the observation is over all the same.
+        if case .deleted? = told.last?.kind {
+            isOver = true
+            return
+        }
         let changes = try #require(
             try store.view.snapshot.changes(from: seen.version, to: now.version))
         let oracle = Oracle(before: seen, now: now, changes: changes, paths: paths)

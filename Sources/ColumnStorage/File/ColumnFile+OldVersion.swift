@@ -1,0 +1,64 @@
+import LMDBStorage
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+extension ColumnFile {
+    /// The file's data as of an older version, in a file of its own that no path leads to and that lives as long as the
+    /// snapshot.
+    ///
+    /// Versions since then are taken back one after the other in a copy, so that nothing is held in the original. Nil if
+    /// one of them does not keep its old values, or has changed the schema, which is that of `definitions`.
+    /// Costs copying the file's used pages and what the versions did. Throws `diskFull`, `damaged`, `closed`.
+    public func copy(
+        asOf version: UInt64, _ definitions: [TableDefinition]
+    ) throws(StorageError) -> Snapshot? {
+        let live = try lease().environment
+        let size = live.size().used
+        let path = Self.temporaryPath(for: size)
+        try live.copyCompacted(to: path, versions: FileTables.versions)
+        var options = FileOptions(
+            durability: .memory, mapSize: 2 * size + 1 << 28, maxReaders: 64)
+        options.keepsHistory = false
+        let copy = try ColumnFile.makeInMemory(
+            "version \(version) of \(self.path)", path, options: options)
+        let snapshot = try Snapshot(copy)
+        snapshot.configure(definitions)
+        let newest = snapshot.version
+        for reversed in stride(from: newest, to: version, by: -1) {
+            guard let entry = try snapshot.historyEntry(reversed), !entry.changes.schemaChanged,
+                entry.keepsOldValues || entry.changes.isEmpty
+            else { return nil }
+            if entry.changes.isEmpty { continue }
+            _ = try snapshot.beginWrite()
+            guard let write = snapshot.write else { break }
+            do throws(StorageError) {
+                try write.revert(version: reversed)
+            } catch {
+                snapshot.cancelWrite()
+                throw error
+            }
+            try snapshot.commitOnly()
+        }
+        return try snapshot.frozen()
+    }
+
+    private static let copies = Atomic<Int>(0)
+
+    /// In shared memory if there is plenty, which is never written to a device.
+    private static func temporaryPath(for size: Int) -> String {
+        let number = copies.add(1, ordering: .relaxed).newValue
+        var folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        var status = statvfs()
+        if access("/dev/shm", W_OK) == 0, statvfs("/dev/shm", &status) == 0,
+            UInt64(status.f_bavail) * UInt64(status.f_frsize) / 4 > UInt64(max(size, 0))
+        {
+            folder = "/dev/shm"
+        }
+        return "\(folder)/moonpool-\(getpid())-version-\(number)"
+    }
+}

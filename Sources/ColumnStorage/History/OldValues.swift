@@ -1,0 +1,207 @@
+import LMDBStorage
+
+// The values that a write has replaced, behind its change set. Which they are follows from that: of each table, by
+// ascending id, the number of its columns; then for every column, if rows were deleted, the values of these rows in the order of their keys;
+// then for every modified column the values of the modified rows. Values lie one behind the other:
+//
+//     bool, int, link, date   a signed number (links as key + 1, 0 for none)
+//     float, double           4 or 8 bytes
+//     string, data            a number of bytes, and these
+//     12 or 16 bytes          themselves
+//     collections             how many elements at the beginning and at the end are what they were, how many lay
+//                             between, and these, each with its kind before it; of a map also their keys
+//
+// An optional value has a byte before it: 1 for null, which is all then, else 0.
+extension WriteSession {
+    /// More than this is not kept of one write.
+    static let oldValuesLimit = 32 << 20
+
+    /// Adds what the write says about itself, and the values that it has replaced, to its entry in the history.
+    ///
+    /// Costs a search for each leaf that was written, and a copy of each value. Nothing of the values is kept of a write that
+    /// changed the schema, has replaced too much, or met damage.
+    func appendTrailer(to entry: inout [UInt8], _ changes: ChangeSet) {
+        if changes.schemaChanged || changes.tables.isEmpty && restoration == nil { return }
+        guard let reader = snapshot.source.reader else { return }
+        var writer = ByteWriter(continuing: entry)
+        entry = []
+        writer.replace(
+            at: HistoryLog.shardBytes,
+            writer.bytes[HistoryLog.shardBytes] | ChangeSet.isFollowed)
+        let start = writer.bytes.count
+        writer.byte(0)
+        var flags: UInt8 = 0
+        if let restoration {
+            flags |= HistoryTrailer.hasRestoration
+            writer.number(restoration.state)
+            let redoable = restoration.redoable.suffix(Restoration.limit)
+            writer.number(UInt64(redoable.count))
+            for version in redoable { writer.number(version) }
+        }
+        let end = writer.bytes.count
+        let workspace = snapshot.source.workspace
+        let previous = workspace.previous ?? PreviousVersion(file, reader)
+        workspace.previous = previous
+        previous.begin(reader)
+        do throws(StorageError) {
+            try appendOldValues(of: changes, previous, to: &writer)
+            flags |= HistoryTrailer.hasOldValues
+        } catch {
+            writer.truncate(to: end)
+        }
+        previous.end()
+        writer.replace(at: start, flags)
+        entry = writer.bytes
+    }
+
+    private func appendOldValues(
+        of changes: ChangeSet, _ previous: PreviousVersion, to writer: inout ByteWriter
+    ) throws(StorageError) {
+        let ids =
+            changes.tables.count == 1 ? Array(changes.tables.keys) : changes.tables.keys.sorted()
+        for id in ids {
+            guard let changed = changes.tables[id], let overlay = overlays[id] else { continue }
+            if changed.deleted.isEmpty && changed.modified.isEmpty { continue }
+            let encoder = OldValueEncoder(previous.table(overlay), limit: Self.oldValuesLimit)
+            let columns = overlay.reader.definition.columns
+            writer.number(UInt64(columns.count))
+            if !changed.deleted.isEmpty {
+                for column in columns where !column.isDropped {
+                    try encoder.append(column, changed.deleted, nil, to: &writer)
+                }
+            }
+            let modified = changed.modified
+            for column in modified.count == 1 ? Array(modified.keys) : modified.keys.sorted() {
+                guard let keys = modified[column] else { continue }
+                try encoder.append(
+                    columns[column.rawValue], keys, changed.edits[column], to: &writer)
+            }
+        }
+        if let damage = previous.damage { throw damage }
+    }
+}
+
+/// Writes values of one table as they are in one version.
+struct OldValueEncoder {
+    private let reader: TableReader
+    private let limit: Int
+
+    init(_ reader: TableReader, limit: Int) {
+        self.reader = reader
+        self.limit = limit
+    }
+
+    /// The values of some rows, which must exist; throws when it gets too much.
+    func append(
+        _ column: ColumnDefinition, _ keys: KeySet, _ edits: [ObjectKey: CollectionEdits]?,
+        to writer: inout ByteWriter
+    ) throws(StorageError) {
+        var current = -1
+        var leaf = Leaf(LeafDefaults.absent)
+        for key in keys {
+            let cluster = Int(key.rawValue) / Cluster.rows
+            if cluster != current {
+                guard cluster < reader.clusterCount, writer.bytes.count < limit else {
+                    throw StorageError(.damaged, call: "keeping old values", file: "")
+                }
+                current = cluster
+                leaf = Leaf(reader.leaf(column.id.rawValue + 1, cluster))
+            }
+            let row = Int(key.rawValue) - cluster * Cluster.rows
+            if column.kind == .list {
+                try appendCollection(column, key, edits?[key], to: &writer)
+                if writer.bytes.count > limit { current = -1 }
+                continue
+            }
+            if column.isOptional && column.kind != .link {
+                let isNull = leaf.isNull(row)
+                writer.byte(isNull ? 1 : 0)
+                if isNull { continue }
+            }
+            switch column.kind {
+            case .bool, .int, .link: writer.signed(leaf.int(row))
+            case .double: writer.word(leaf.double(row).bitPattern, bytes: 8)
+            case .float: writer.word(UInt64(leaf.float(row).bitPattern), bytes: 4)
+            case .string, .data:
+                let bytes = reader.bytes(column.id, key, .init(leaf: leaf, row: row))
+                writer.number(UInt64(bytes.count))
+                writer.raw(bytes)
+            case .bytes12, .bytes16:
+                writer.raw(reader.bytes(column.id, key, .init(leaf: leaf, row: row)))
+            case .list: break
+            }
+        }
+    }
+
+    private func appendCollection(
+        _ column: ColumnDefinition, _ key: ObjectKey, _ edits: CollectionEdits?,
+        to writer: inout ByteWriter
+    ) throws(StorageError) {
+        guard let list = reader.list(column.id, key) else {
+            throw StorageError(.damaged, call: "keeping old values", file: "")
+        }
+        let count = try list.count
+        let kept = edits?.untouchedEnds(of: count) ?? (0, 0)
+        let between = kept.first..<count - kept.last
+        writer.number(UInt64(kept.first))
+        writer.number(UInt64(kept.last))
+        writer.number(UInt64(between.count))
+        for position in between { append(try list.element(at: position) ?? .null, to: &writer) }
+        guard column.collection == .map, let map = reader.map(column.id, key) else { return }
+        for position in between {
+            let name = try map.key(at: position) ?? []
+            writer.number(UInt64(name.count))
+            name.withUnsafeBytes { writer.raw($0) }
+        }
+    }
+
+    private func append(_ element: ListElement, to writer: inout ByteWriter) {
+        switch element {
+        case .null: writer.byte(0)
+        case .int(let value):
+            writer.byte(1)
+            writer.signed(value)
+        case .float(let value):
+            writer.byte(2)
+            writer.word(UInt64(value.bitPattern), bytes: 4)
+        case .double(let value):
+            writer.byte(3)
+            writer.word(value.bitPattern, bytes: 8)
+        case .bytes(let value):
+            writer.byte(4)
+            writer.number(UInt64(value.count))
+            value.withUnsafeBytes { writer.raw($0) }
+        }
+    }
+}
+
+extension CollectionEdits {
+    /// How many elements at the beginning and at the end of a collection of `count` the edits have left alone; nil if they
+    /// are not known.
+    func untouchedEnds(of count: Int) -> (first: Int, last: Int)? {
+        guard isComplete else { return nil }
+        var (first, last, size) = (count, count, count)
+        for edit in edits {
+            switch edit {
+            case .insert(let at, let more):
+                first = min(first, at)
+                last = min(last, size - at)
+                size += more
+            case .remove(let at, let fewer):
+                first = min(first, at)
+                last = min(last, size - at - fewer)
+                size -= fewer
+            case .set(let at):
+                first = min(first, at)
+                last = min(last, size - at - 1)
+            case .move(let from, let to):
+                first = min(first, from, to)
+                last = min(last, size - 1 - max(from, to))
+            }
+        }
+        guard first >= 0, last >= 0, first + last <= min(count, size) else {
+            return edits.isEmpty ? (count, 0) : nil
+        }
+        return (first, last)
+    }
+}

@@ -1,0 +1,57 @@
+/// What a write says about itself in the history if it brought the data of an earlier version back: by undoing a write,
+/// or by undoing an undoing.
+///
+/// From this alone everybody who opens the file knows what is to be undone and redone next.
+public struct Restoration: Hashable, Sendable {
+    /// The version whose data this one has again.
+    public var state: UInt64
+    /// The versions that are reversed, one each time, to redo what was undone; the next one last.
+    public var redoable: [UInt64]
+
+    /// Describes a restoration.
+    public init(state: UInt64, redoable: [UInt64]) {
+        self.state = state
+        self.redoable = redoable
+    }
+
+    /// More than this can be redone only from the newest on.
+    static let limit = 1000
+}
+
+/// What the history says about a version.
+public struct HistoryEntry: Sendable {
+    /// What was done.
+    public let changes: ChangeSet
+    /// Whose data the version brought back, if it did.
+    public let restoration: Restoration?
+    /// Whether the values before the version are kept, so that it can be reversed.
+    public let keepsOldValues: Bool
+}
+
+/// What follows the change set of an entry.
+///
+/// A byte of flags: 1 = a restoration: the version whose data it has, the number of redoable versions and these; 2 =
+/// the values that the change set has replaced, as ``OldValues`` writes them.
+struct HistoryTrailer {
+    static let hasRestoration: UInt8 = 1
+    static let hasOldValues: UInt8 = 2
+
+    private(set) var restoration: Restoration?
+    private(set) var hasOldValues = false
+
+    /// Nothing.
+    init() {}
+
+    /// Reads what follows a change set and stops before the old values.
+    init(from reader: inout ByteReader) throws(DamagedEncoding) {
+        guard reader.remaining > 0 else { return }
+        let flags = try reader.byte()
+        guard flags <= 3 else { throw reader.damaged }
+        hasOldValues = flags & Self.hasOldValues != 0
+        guard flags & Self.hasRestoration != 0 else { return }
+        let state = try reader.number()
+        var redoable: [UInt64] = []
+        for _ in 0..<(try reader.count()) { redoable.append(try reader.number()) }
+        restoration = Restoration(state: state, redoable: redoable)
+    }
+}

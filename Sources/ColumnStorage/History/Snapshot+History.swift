@@ -1,0 +1,48 @@
+import LMDBStorage
+
+// The history, version by version.
+extension Snapshot {
+    /// The oldest version that the history has an entry of; nil if it is empty.
+    ///
+    /// It has one of every version since then. Costs a search.
+    public func oldestEntry() throws(StorageError) -> UInt64? {
+        guard let reader = source.reader else {
+            throw StorageError(.closed, call: "reading the history", file: file.path)
+        }
+        do {
+            let cursor = try reader.handle.cursor(file.tables.history)
+            if let first = try cursor.first() { return first.integerKey }
+        }
+        var oldest: UInt64?
+        source.recent.forEach { home, version, _ in
+            if home == .history { oldest = Swift.min(oldest ?? version, version) }
+        }
+        return oldest
+    }
+
+    /// What the history says about a version, which is at most this snapshot's; nil if it says nothing any more.
+    ///
+    /// Costs the size of what was changed, not of the values before. Throws `damaged`, `closed`.
+    public func historyEntry(_ version: UInt64) throws(StorageError) -> HistoryEntry? {
+        guard var reader = entryReader(version) else { return nil }
+        do throws(DamagedEncoding) {
+            let changes = try ChangeSet(from: &reader)
+            let trailer = try HistoryTrailer(from: &reader)
+            return HistoryEntry(
+                changes: changes, restoration: trailer.restoration,
+                keepsOldValues: trailer.hasOldValues)
+        } catch {
+            throw StorageError(.damaged, call: "reading \(error.what)", file: file.path)
+        }
+    }
+
+    /// The bytes of an entry behind the shards; nil if there is none.
+    func entryReader(_ version: UInt64) -> ByteReader? {
+        let found =
+            source.recent.find(.history, version) ?? source.get(file.tables.history, version)
+        guard let bytes = found, bytes.count > HistoryLog.shardBytes else { return nil }
+        return ByteReader(
+            UnsafeRawBufferPointer(rebasing: bytes[HistoryLog.shardBytes...]),
+            of: "an entry of the history")
+    }
+}

@@ -1,0 +1,40 @@
+import LMDBStorage
+
+/// The version before an open write, for reading what the write has replaced.
+///
+/// Kept with a snapshot's workspace, so that the readers need not be made for every commit; between commits it holds no
+/// version.
+final class PreviousVersion {
+    private let source: SnapshotSource
+    @exclusivity(unchecked) private var tables: [TableID: TableReader] = [:]
+
+    init(_ file: ColumnFile, _ reader: ReadTransaction) {
+        source = SnapshotSource(file, reader)
+    }
+
+    /// Reads this version from now on, until ``end()``.
+    func begin(_ reader: ReadTransaction) { source.move(to: reader) }
+
+    /// Lets the version go.
+    func end() { source.close() }
+
+    /// The first thing that made no sense.
+    var damage: StorageError? { source.damage }
+
+    /// The table as it was before the write touched it.
+    func table(_ overlay: TableOverlay) -> TableReader {
+        let definition = overlay.reader.definition
+        source.definitions[overlay.id] = definition
+        guard let known = tables[overlay.id] else {
+            let made = TableReader(overlay.id, source)
+            tables[overlay.id] = made
+            return made
+        }
+        if known.definition != definition { known.configure(definition) }
+        known.state.pointee.advanceEpoch()
+        if !known.setBounds(overlay.headBefore) {
+            source.noteDamage("no memory for the directory of a table")
+        }
+        return known
+    }
+}

@@ -1,0 +1,127 @@
+import ColumnStorage
+
+/// The older versions that a store was asked for, as long as somebody holds them.
+struct PastViews {
+    private struct Reference {
+        weak var view: StoreView?
+    }
+
+    private var views: [UInt64: Reference] = [:]
+
+    subscript(version: UInt64) -> StoreView? {
+        get { views[version]?.view.flatMap { $0.isClosed ? nil : $0 } }
+        set {
+            views = views.filter { $0.value.view != nil }
+            views[version] = newValue.map { Reference(view: $0) }
+        }
+    }
+}
+
+extension Store {
+    /// The store as it was at an earlier version, for reading.
+    ///
+    /// Versions can be had again as far back as every write since has kept what it replaced (see
+    /// ``StoreConfiguration/history``) and the schema has not been changed; also those of other threads, of other
+    /// processes, and from before the file was opened. Objects have the same keys in all versions. Nothing
+    /// is held in the file: the version is made in a copy of its data, which costs reading and writing the file's used pages
+    /// once, in memory where there is enough of it. While somebody holds a version, asking for it again gives the same
+    /// view at no cost.
+    ///
+    /// Throws `out_of_range` for a version that does not exist yet or is no longer kept, `disk_full`, `closed`,
+    /// `wrong_thread`.
+    public func at(_ version: UInt64, for holder: VersionHolder = VersionHolder()) throws
+        -> StoreView
+    {
+        try check()
+        guard version <= self.version else {
+            throw StoreError(
+                .outOfRange, "there is no version \(version) yet; the store shows \(self.version)")
+        }
+        if version == self.version { return try frozenView(for: holder) }
+        if let known = pastViews[version] { return known }
+        try checkKept(version)
+        let definitions = schema.tableDefinitions
+        let snapshot = try StoreError.wrapping { () throws(StorageError) in
+            try view.snapshot.file.copy(asOf: version, definitions)
+        }
+        // Somebody may have changed the schema, or let the history go, since this store has moved.
+        guard let snapshot else {
+            throw StoreError(
+                .outOfRange,
+                "version \(version) is no longer kept; refresh, and ask for a newer one")
+        }
+        let past = StoreView(
+            schema: schema, snapshot: snapshot, isFrozen: true, originalVersion: version)
+        pastViews[version] = past
+        return past
+    }
+
+    private func checkKept(_ version: UInt64) throws {
+        let history = VersionHistory(snapshot: view.snapshot)
+        let oldest = try history.oldestVersion()
+        guard version < oldest else { return }
+        throw StoreError(
+            .outOfRange,
+            "version \(version) is no longer kept; the oldest kept one is \(oldest), because "
+                + (try history.reason(before: oldest)))
+    }
+
+    /// What the history says about each version that it still knows, the oldest first.
+    ///
+    /// Costs reading what the writes have changed. Throws `closed`, `wrong_thread`, `file_corrupt`.
+    public func versions() throws -> [VersionSummary] {
+        try check()
+        let history = VersionHistory(snapshot: view.snapshot)
+        let reachable = try history.oldestVersion()
+        var found: [VersionSummary] = []
+        var version = try history.oldestEntry()
+        while version <= self.version {
+            if let entry = try history.entry(version) {
+                found.append(
+                    VersionSummary(version, entry, schema, isKept: version >= reachable))
+            }
+            version += 1
+        }
+        return found
+    }
+}
+
+/// What the history says about one version.
+public struct VersionSummary: Sendable, Hashable {
+    /// How many objects of a class the version has touched.
+    public struct Counts: Sendable, Hashable {
+        /// The class.
+        public let className: String
+        /// How many objects it has created.
+        public let inserted: Int
+        /// How many objects it has deleted.
+        public let deleted: Int
+        /// How many other objects it has modified.
+        public let modified: Int
+    }
+
+    /// The version.
+    public let version: UInt64
+    /// What it has done, by class in alphabetical order; classes that are gone today are left out.
+    public let classes: [Counts]
+    /// Whether it has changed the schema.
+    public let changesSchema: Bool
+    /// The older version whose data it has brought back, if it was made by undoing or redoing.
+    public let restored: UInt64?
+    /// Whether ``Store/at(_:for:)`` can show it.
+    public let isKept: Bool
+
+    init(_ version: UInt64, _ entry: HistoryEntry, _ schema: Schema, isKept: Bool) {
+        self.version = version
+        classes = entry.changes.tables.compactMap { table, changes in
+            schema.find(table: table).map {
+                Counts(
+                    className: $0.name, inserted: changes.inserted.count,
+                    deleted: changes.deleted.count, modified: changes.modifiedRows.count)
+            }
+        }.sorted { $0.className < $1.className }
+        changesSchema = entry.changes.schemaChanged
+        restored = entry.restoration?.state
+        self.isKept = isKept
+    }
+}

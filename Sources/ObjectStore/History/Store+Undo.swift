@@ -1,0 +1,88 @@
+import ColumnStorage
+
+extension Store {
+    /// Reverses the last transaction as a new one, whoever has made it; returns the version that was reversed.
+    ///
+    /// Observers hear of it as of any write. Objects that the transaction has deleted come back as what they were, under
+    /// their old keys, so that links to them and handles of them are valid again; those that it has created are
+    /// deleted. Undoing again reverses the transaction before. A transaction that changed nothing is passed over. What
+    /// is to be undone and redone next is known from the file alone: other threads, other processes and later
+    /// sessions go on where this one has stopped.
+    ///
+    /// Costs what the transaction did. Throws `out_of_range` if the transaction is no longer kept, `invalid_argument` if it has
+    /// changed the schema or was written without history, and what ``beginWrite()`` and
+    /// ``commitWrite(withoutNotifying:)`` throw; nothing has happened then.
+    @discardableResult  // because what was undone is seen in the data
+    public func undo() throws -> UInt64 {
+        try reverse { history in
+            let now = try history.state(of: view.version)
+            try checkReversible(now.state, "undone", history)
+            let before = try history.state(of: now.state - 1)
+            return (
+                now.state,
+                Restoration(state: before.state, redoable: now.redoable + [view.version + 1])
+            )
+        }
+    }
+
+    /// Does again what the last ``undo()`` has undone, as a new transaction; returns the version that was reversed for it.
+    ///
+    /// As often as there were calls of ``undo()`` since the last other transaction: that one leaves nothing to redo. Throws
+    /// as ``undo()``, and `invalid_argument` if there is nothing to redo.
+    @discardableResult  // because what was redone is seen in the data
+    public func redo() throws -> UInt64 {
+        try reverse { history in
+            let now = try history.state(of: view.version)
+            guard let undone = now.redoable.last else {
+                throw StoreError(
+                    .invalidArgument,
+                    "there is nothing to redo: the last transaction has not undone anything")
+            }
+            try checkReversible(undone, "redone", history)
+            let after = try history.state(of: undone - 1)
+            return (undone, Restoration(state: after.state, redoable: now.redoable.dropLast()))
+        }
+    }
+
+    private func checkReversible(
+        _ version: UInt64, _ verb: String, _ history: VersionHistory
+    ) throws {
+        guard let entry = try history.entry(version) else {
+            throw StoreError(
+                .outOfRange,
+                "there is nothing more to be \(verb): the history goes back to version "
+                    + "\(try history.oldestEntry()) only")
+        }
+        guard !entry.isReversible else { return }
+        throw StoreError(
+            .invalidArgument,
+            "nothing can be \(verb): \(try history.reason(before: version)), which cannot be reversed"
+        )
+    }
+
+    /// Reverses a version in a transaction of its own.
+    private func reverse(
+        _ choose: (VersionHistory) throws -> (version: UInt64, Restoration)
+    ) throws -> UInt64 {
+        try beginWrite()
+        do {
+            guard !isClosed, let session = view.snapshot.write, session.isUntouched else {
+                throw StoreError(
+                    .alreadyInWrite,
+                    "an observer that was called first has used the transaction; try again")
+            }
+            let (version, restoration) = try choose(VersionHistory(snapshot: view.snapshot))
+            view.generation &+= 1
+            inserter = nil
+            try StoreError.wrapping { () throws(StorageError) in
+                try session.revert(version: version)
+            }
+            session.restoration = restoration
+            try commitWrite()
+            return version
+        } catch {
+            if !isClosed, isInWrite { try cancelWrite() }
+            throw error
+        }
+    }
+}

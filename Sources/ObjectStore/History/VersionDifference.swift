@@ -1,0 +1,111 @@
+import ColumnStorage
+
+/// What lies between two versions of a store, object by object.
+///
+/// Holds both versions.
+public struct VersionDifference {
+    /// What became of the objects of one class.
+    public struct ClassDifference {
+        /// The class, as of the second version.
+        public let classSchema: ClassSchema
+        /// The objects that only the second version has, in the order of their creation.
+        public let inserted: [ObjectReference]
+        /// The objects that only the first version has, in the order of their creation.
+        public let deleted: [ObjectReference]
+        /// The objects that differ, in the order of their creation.
+        public let modified: [ObjectDifference]
+    }
+
+    /// What became of one object.
+    public struct ObjectDifference {
+        /// The object.
+        public let object: ObjectReference
+        /// The properties that differ, in schema order; at least one.
+        ///
+        /// Values of collections are read by ``PropertyDifference/old`` and ``PropertyDifference/new`` whole.
+        public let properties: [PropertyDifference]
+    }
+
+    /// A property that differs.
+    public struct PropertyDifference {
+        /// The property.
+        public let property: Property
+        /// The value in the first version.
+        public let old: Value
+        /// The value in the second version.
+        public let new: Value
+    }
+
+    /// The first version.
+    public let first: StoreView
+    /// The second version, which may be older.
+    public let second: StoreView
+    /// The classes with differences, in alphabetical order.
+    public let classes: [ClassDifference]
+}
+
+extension Store {
+    /// What lies between two versions: which objects came, went and changed, and the values.
+    ///
+    /// Looks only at objects that the writes between the two have touched; one that is what it was counts for nothing. The
+    /// first may be the newer one. Costs what ``at(_:for:)`` costs for each version that is not the present one.
+    /// Throws as ``at(_:for:)``.
+    public func difference(
+        from first: UInt64, to second: UInt64, for holder: VersionHolder = VersionHolder()
+    ) throws -> VersionDifference {
+        let (old, new) = (try at(first, for: holder), try at(second, for: holder))
+        let recorded = try StoreError.wrapping { () throws(StorageError) in
+            try view.snapshot.changes(from: min(first, second), to: max(first, second))
+        }
+        let changes = recorded ?? VersionComparison.changes(from: old, to: new)
+        let classes = new.schema.classes.compactMap { classSchema in
+            changes.tables[classSchema.table].flatMap {
+                Self.difference(of: classSchema, $0, old, new)
+            }
+        }
+        return VersionDifference(
+            first: old, second: new,
+            classes: classes.sorted { $0.classSchema.name < $1.classSchema.name })
+    }
+
+    private static func difference(
+        of classSchema: ClassSchema, _ changes: TableChanges, _ old: StoreView, _ new: StoreView
+    ) -> VersionDifference.ClassDifference? {
+        let table = classSchema.table
+        let modified = changes.modifiedRows
+        var inserted: [ObjectReference] = []
+        var deleted: [ObjectReference] = []
+        var differing: [VersionDifference.ObjectDifference] = []
+        for key in changes.inserted.union(changes.deleted).union(modified) {
+            let object = ObjectReference(table: table, key: key)
+            switch (old.isPresent(object), new.isPresent(object)) {
+            case (false, true): inserted.append(object)
+            case (true, false): deleted.append(object)
+            case (false, false): break
+            case (true, true):
+                let properties = classSchema.properties.compactMap { property in
+                    changes.modified[property.column]?.contains(key) == true
+                        ? Self.difference(property, key, classSchema, old, new) : nil
+                }
+                if !properties.isEmpty {
+                    differing.append(.init(object: object, properties: properties))
+                }
+            }
+        }
+        if inserted.isEmpty && deleted.isEmpty && differing.isEmpty { return nil }
+        return .init(
+            classSchema: classSchema, inserted: inserted, deleted: deleted, modified: differing)
+    }
+
+    private static func difference(
+        _ property: Property, _ key: ObjectKey, _ classSchema: ClassSchema, _ old: StoreView,
+        _ new: StoreView
+    ) -> VersionDifference.PropertyDifference? {
+        // because: the object exists in both versions, whose schemas are the same.
+        guard !property.isBacklinks,
+            let before = try? old.value(property, of: key, in: classSchema),
+            let after = try? new.value(property, of: key, in: classSchema), before != after
+        else { return nil }
+        return .init(property: property, old: before, new: after)
+    }
+}

@@ -1,0 +1,125 @@
+import LuaHost
+import ObjectStore
+
+extension StoreHandle {
+    /// The methods about earlier versions.
+    static let historyMethods: [LuaMethod<StoreHandle>] = [
+        LuaMethod(
+            "at", "(version) → store", "The store as it was at an earlier version, for reading."
+        ) { handle, call in
+            call.answer(try handle.space(at: call.version(2)), FrozenSpace.type)
+        },
+        LuaMethod(
+            "versions", "() → array", "What the history says about each version that it knows."
+        ) { handle, call in
+            let versions = try handle.store.versions()
+            return call.answer(
+                .table(call.state.makeTable(versions.map { .table(handle.table(of: $0)) })))
+        },
+        LuaMethod(
+            "diff", "(first, second) → table",
+            "What lies between two versions: objects inserted, deleted and modified, by class."
+        ) { handle, call in
+            let (first, second) = (try call.version(2), try call.version(3))
+            let difference = try handle.store.difference(
+                from: first, to: second, for: try handle.module.holder)
+            return call.answer(
+                .table(
+                    DifferenceTable(
+                        handle, first: handle.frozenSpace(of: difference.first),
+                        second: handle.frozenSpace(of: difference.second)
+                    ).table(difference)))
+        },
+        LuaMethod(
+            "undo", "() → version", "Reverses the last transaction as a new one: which it was."
+        ) { handle, call in
+            try call.state.checkStopping()
+            return call.answer(.integer(Int64(clamping: try handle.store.undo())))
+        },
+        LuaMethod(
+            "redo", "() → version",
+            "Does again what the last undo has undone, as a new transaction."
+        ) { handle, call in
+            try call.state.checkStopping()
+            return call.answer(.integer(Int64(clamping: try handle.store.redo())))
+        },
+    ]
+
+    private func table(of version: VersionSummary) -> LuaTable {
+        let table = state.makeTable(fields: 6)
+        table["version"] = .integer(Int64(clamping: version.version))
+        table["changes_schema"] = .boolean(version.changesSchema)
+        table["is_kept"] = .boolean(version.isKept)
+        if let restored = version.restored {
+            table["restored"] = .integer(Int64(clamping: restored))
+        }
+        let classes = state.makeTable(fields: version.classes.count)
+        for counts in version.classes {
+            let entry = state.makeTable(fields: 3)
+            entry["inserted"] = .integer(Int64(counts.inserted))
+            entry["deleted"] = .integer(Int64(counts.deleted))
+            entry["modified"] = .integer(Int64(counts.modified))
+            classes[counts.className] = .table(entry)
+        }
+        table["classes"] = .table(classes)
+        return table
+    }
+
+    /// The store as it was at a version, or as it is.
+    private func space(at version: UInt64) throws -> FrozenSpace {
+        frozenSpace(of: try store.at(version, for: try module.holder))
+    }
+}
+
+/// The difference of two versions as a script sees it.
+private struct DifferenceTable {
+    private let handle: StoreHandle
+    private let first: FrozenSpace
+    private let second: FrozenSpace
+
+    init(_ handle: StoreHandle, first: FrozenSpace, second: FrozenSpace) {
+        self.handle = handle
+        self.first = first
+        self.second = second
+    }
+
+    func table(_ difference: VersionDifference) -> LuaTable {
+        let state = handle.state
+        let table = state.makeTable(fields: difference.classes.count)
+        for entry in difference.classes {
+            let parts = state.makeTable(fields: 3)
+            parts["inserted"] = .table(state.makeTable(entry.inserted.map(second.userdata)))
+            parts["deleted"] = .table(state.makeTable(entry.deleted.map(first.userdata)))
+            parts["modified"] = .table(state.makeTable(entry.modified.map { .table(row($0)) }))
+            table[entry.classSchema.name] = .table(parts)
+        }
+        return table
+    }
+
+    private func row(_ difference: VersionDifference.ObjectDifference) -> LuaTable {
+        let state = handle.state
+        let row = state.makeTable(fields: 2)
+        row["object"] = second.userdata(difference.object)
+        row["properties"] = .table(
+            state.makeTable(
+                difference.properties.map { property in
+                    let entry = state.makeTable(fields: 3)
+                    entry["name"] = .text(property.property.name)
+                    entry["old"] = ValueBridge(handle, first).lua(property.old)
+                    entry["new"] = ValueBridge(handle, second).lua(property.new)
+                    return .table(entry)
+                }))
+        return row
+    }
+}
+
+extension LuaCall {
+    /// A version; a negative number names none that there ever was.
+    fileprivate borrowing func version(_ index: Int) throws -> UInt64 {
+        let number = try integer(index)
+        guard number >= 0 else {
+            throw argumentError(index, "a version is a whole number, 0 or more")
+        }
+        return UInt64(number)
+    }
+}

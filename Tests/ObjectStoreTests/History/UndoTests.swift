@@ -1,0 +1,163 @@
+import ColumnStorage
+import Testing
+
+@testable import ObjectStore
+
+@Suite struct UndoTests {
+    @Test(arguments: 1...15)
+    func `undoing and redoing go back and forth through exactly what was`(seed: UInt64) throws {
+        var random = SplitMix(seed: seed)
+        var world = try HistoryWorld()
+        // What a user would see: the states before, and those that can come again.
+        var past: [StoreView] = []
+        var future: [StoreView] = []
+        var present = try frozen(world.store)
+        for _ in 0..<40 {
+            let store = Bool.random(using: &random) ? world.store : world.stores.other
+            switch Int.random(in: 0..<5, using: &random) {
+            case 0, 1:
+                if let before = past.popLast() {
+                    try store.undo()
+                    future.append(present)
+                    present = before
+                } else {
+                    let error = storeError(.invalidArgument) { try store.undo() }
+                    #expect(error?.message.contains("changed the schema") == true)
+                }
+            case 2:
+                if let after = future.popLast() {
+                    try store.redo()
+                    past.append(present)
+                    present = after
+                } else {
+                    _ = storeError(.invalidArgument) { try store.redo() }
+                }
+            case 3:
+                // Changes nothing, so it neither is undone nor ends redoing.
+                try store.write {}
+            default:
+                let version = store.version
+                try world.commit(
+                    Int.random(in: 1...8, using: &random), in: store, using: &random)
+                let made = try store.view.snapshot.changes(from: version, to: store.version)
+                if made?.isEmpty == false,
+                    try store.view.snapshot.historyEntry(store.version)?
+                        .changes.isEmpty == false
+                {
+                    past.append(present)
+                    future = []
+                }
+                present = try frozen(store)
+            }
+            world.stores.settle()
+            expectSame(try frozen(world.store), present)
+            #expect(!world.store.isInWrite && !world.stores.other.isInWrite)
+        }
+        let faults = try world.store.verify()
+        #expect(faults.isEmpty, "\(faults)")
+    }
+
+    @Test func `objects that come back are the same objects, with their links`() throws {
+        let store = try Store.temporary(HistoryWorld.classes)
+        func values(_ id: Int64) -> Value { .dictionary(PastVersionTests.values(id)) }
+        let (one, two) = try store.write {
+            (try store.create("Thing", values(1)), try store.create("Thing", values(2)))
+        }
+        try store.write {
+            try one.set("friend", .object(two.reference))
+            try one.list("friends").append([.object(two.reference), .object(two.reference)])
+            try one.set("part", .dictionary(["size": .int(4)]))
+        }
+        try store.write { try store.deleteAll() }
+        #expect(!one.isValid && !two.isValid)
+        #expect(try store.undo() == store.version - 1)
+        #expect(one.isValid && two.isValid)
+        #expect(try one.value("friend") == .object(two.reference))
+        #expect(try one.list("friends").count() == 2)
+        #expect(
+            try two.value("admirers") == .list([.object(one.reference), .object(one.reference)]))
+        #expect(try store.objects("Thing").keys().array == [one.key, two.key])
+        #expect(try store.object("Thing", primaryKey: .int(2))?.key == two.key)
+        // New objects do not get in the way of old ones.
+        try store.write { try store.delete(two) }
+        try store.write { try store.create("Thing", values(2)) }
+        try store.undo()
+        try store.undo()
+        #expect(try store.objects("Thing").keys().array == [one.key, two.key])
+    }
+
+    @Test func `observers hear of what is undone as of any write`() throws {
+        let scheduler = ManualScheduler()
+        let store = try Store.temporary(HistoryWorld.classes, scheduler: scheduler)
+        func values(_ id: Int64) -> Value { .dictionary(PastVersionTests.values(id)) }
+        for id in 1...3 { try store.write { try store.create("Thing", values(Int64(id))) } }
+        var heard: [String] = []
+        let two = try #require(try store.object("Thing", primaryKey: .int(2)))
+        let token = try store.observe(store.objects("Thing").query) { change in
+            heard.append("-\(change.deletions) +\(change.insertions) ~\(change.modifications)")
+        }
+        let object = try store.observe(two.reference) { change in
+            if case .deleted = change.kind { heard.append("deleted") }
+            heard += change.properties.map { "\($0.name) \($0.old) \($0.new)" }
+        }
+        scheduler.settle()
+        heard = []
+        try store.write { try two.set("int", .int(9)) }
+        try store.undo()
+        scheduler.settle()
+        #expect(heard.contains("-[] +[] ~[1]"))
+        heard = []
+        try store.write { try store.delete(two) }
+        scheduler.settle()
+        try store.undo()
+        scheduler.settle()
+        #expect(heard == ["-[1] +[] ~[]", "deleted", "-[] +[1] ~[]"])
+        #expect(token.isValid && !object.isValid)
+    }
+
+    @Test func `what cannot be undone is refused and changes nothing`() throws {
+        let store = try Store.temporary(HistoryWorld.classes)
+        let version = store.version
+        let schema = storeError(.invalidArgument) { try store.undo() }
+        #expect(schema?.message.contains("changed the schema") == true)
+        _ = storeError(.invalidArgument) { try store.redo() }
+        try store.beginWrite()
+        _ = storeError(.alreadyInWrite) { try store.undo() }
+        try store.cancelWrite()
+        #expect(store.version == version && !store.isInWrite)
+        try store.write { try store.create("Thing", .dictionary(PastVersionTests.values(1))) }
+        try store.define([ClassSchema("New", [Property("a", .int)])])
+        let later = storeError(.invalidArgument) { try store.undo() }
+        #expect(later?.message.contains("version \(store.version) changed the schema") == true)
+    }
+
+    @Test func `without history nothing is kept and nothing can be undone`() throws {
+        let configuration = StoreConfiguration(
+            .memory("no history"), schema: HistoryWorld.classes, history: 0)
+        let store = try Store(configuration, scheduler: ManualScheduler())
+        try store.write { try store.create("Thing", .dictionary(PastVersionTests.values(1))) }
+        #expect(try store.view.snapshot.historyEntry(store.version)?.keepsOldValues == false)
+        let error = storeError(.invalidArgument) { try store.undo() }
+        #expect(error?.message.contains("history = 0") == true)
+    }
+
+    @Test func `a long list keeps only what an edit has touched`() throws {
+        let store = try Store.temporary(HistoryWorld.classes)
+        let thing = try store.write {
+            let thing = try store.create("Thing", .dictionary(PastVersionTests.values(1)))
+            try thing.list("ints").append((0..<10_000).map { .int($0 << 20) })
+            return thing
+        }
+        let list = try thing.list("ints")
+        let before = try list.values()
+        try store.write { try list.append([.int(1)]) }
+        try store.write { try list.remove(at: 5_000) }
+        try store.write { try list.move(from: 17, to: 20) }
+        #expect(try store.view.snapshot.file.space().used < 2 << 20)
+        for _ in 0..<3 { try store.undo() }
+        #expect(try list.values() == before)
+        for _ in 0..<3 { try store.redo() }
+        #expect(try list.count() == 10_000)
+        #expect(try list.element(at: 20) == before[17])
+    }
+}
