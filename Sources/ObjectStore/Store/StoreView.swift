@@ -23,7 +23,7 @@ public final class StoreView {
     /// What names the holder of a frozen view.
     private var pin: PinBoard.Pin?
     /// The version of the file whose data this is, where the snapshot is of a copy.
-    private let originalVersion: UInt64?
+    let originalVersion: UInt64?
 
     init(
         schema: Schema, snapshot: Snapshot, isFrozen: Bool, pin: PinBoard.Pin? = nil,

@@ -12,7 +12,8 @@ extension Store {
         let file = try StoreError.wrapping { () throws(StorageError) in
             try self.view.snapshot.file.hold()
         }
-        guard view.snapshot.file.identity == file.identity else {
+        let isPast = view.originalVersion != nil && pastViews[view.version] === view
+        guard view.snapshot.file.identity == file.identity || isPast else {
             throw StoreError(.invalidArgument, "this belongs to another store")
         }
         if let owner = Self.owner(of: Self.content(of: value), in: view) {
@@ -34,7 +35,8 @@ extension Store {
             try view.isFrozen
             ? StoreError.wrapping { () throws(StorageError) in
                 ThreadSafeReference.Frozen(
-                    version: try view.snapshot.shared(), schema: view.schema)
+                    version: try view.snapshot.shared(), schema: view.schema,
+                    past: isPast ? (view.snapshot.file, view.version) : nil)
             } : nil
         return ThreadSafeReference(
             Self.content(of: value), of: self, version: view.version, frozen: frozen, file: file)
@@ -66,6 +68,7 @@ extension Store {
     private func thawed(
         _ frozen: ThreadSafeReference.Frozen, _ holder: VersionHolder
     ) throws -> StoreView {
+        if let past = frozen.past { return try thawed(frozen, past.file, past.version) }
         if let latestFrozen, latestFrozen.version == frozen.version.version,
             !latestFrozen.isClosed
         {
@@ -77,6 +80,20 @@ extension Store {
         let pin = coordinator.pins.add(.frozen, holder, version: snapshot.version)
         let made = StoreView(schema: frozen.schema, snapshot: snapshot, isFrozen: true, pin: pin)
         latestFrozen = made
+        return made
+    }
+
+    /// The same for an earlier version, which lies in a copy.
+    private func thawed(
+        _ frozen: ThreadSafeReference.Frozen, _ copy: ColumnFile, _ version: UInt64
+    ) throws -> StoreView {
+        if let known = pastViews[version] { return known }
+        guard let snapshot = frozen.version.snapshot(of: copy) else {
+            throw StoreError(.invalidArgument, "this version belongs to another file")
+        }
+        let made = StoreView(
+            schema: frozen.schema, snapshot: snapshot, isFrozen: true, originalVersion: version)
+        pastViews[version] = made
         return made
     }
 

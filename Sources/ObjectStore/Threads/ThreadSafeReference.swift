@@ -47,6 +47,8 @@ public final class ThreadSafeReference: Sendable {
     struct Frozen: Sendable {
         let version: SharedVersion
         let schema: Schema
+        /// Of an earlier version: the copy that shows it, and its number.
+        var past: (file: ColumnFile, version: UInt64)?
     }
 
     /// How to open the file on another thread: without schema and migration.
