@@ -153,7 +153,11 @@ public final class Environment: Sendable {
             // Tables are only made in an empty file: somebody else's is left as it is.
             var stat = MDB_stat()
             mdb_env_stat(environment, &stat)
-            guard !readOnly, stat.ms_entries == 0 else {
+            if readOnly || stat.ms_entries != 0 {
+                // Another process may have made them between the two looks.
+                let tables = try? openTables(
+                    environment, names, path, flags: 0, transaction: MDB_RDONLY)
+                if let tables { return tables }
                 throw StorageError(.notAStore, call: "mdb_dbi_open", file: path)
             }
         }
