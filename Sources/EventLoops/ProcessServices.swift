@@ -16,10 +16,10 @@ public enum ProcessServices {
     }
 
     /// Writes all of the text to standard error, past every buffer.
-    public static func writeError(_ text: String) { writeAll(2, Array(text.utf8)) }
+    public static func writeError(_ text: String) { _ = writeAll(2, Array(text.utf8)) }
 
     /// Writes all of the text to standard output, past every buffer.
-    public static func writeOutput(_ text: String) { writeAll(1, Array(text.utf8)) }
+    public static func writeOutput(_ text: String) { _ = writeAll(1, Array(text.utf8)) }
 
     /// Writes to the C library's standard output, in one piece and at once: no other thread's output comes between.
     public static func print(_ bytes: [UInt8]) {
@@ -168,19 +168,32 @@ public enum ProcessServices {
             }, Unmanaged.passRetained(Body(body)).toOpaque())
     }
 
+    /// Makes a write to a pipe that nobody reads an error of that write instead of the process's end.
+    public static func ignorePipeSignal() { signal(SIGPIPE, SIG_IGN) }
+
+    /// Writes bytes to standard output; false if nobody reads it any more.
+    public static func output(_ bytes: [UInt8]) -> Bool { writeAll(1, bytes) }
+
+    /// Whether standard output is a pipe or a terminal whose other end is gone.
+    public static var isOutputClosed: Bool {
+        var state = pollfd(fd: 1, events: 0, revents: 0)
+        return poll(&state, 1, 0) > 0 && Int32(state.revents) & (POLLERR | POLLHUP | POLLNVAL) != 0
+    }
+
     private static func readSome(_ file: Int32, _ buffer: inout [UInt8]) -> Int {
         systemRead(file, &buffer, buffer.count)
     }
 
-    private static func writeAll(_ descriptor: Int32, _ bytes: [UInt8]) {
+    private static func writeAll(_ descriptor: Int32, _ bytes: [UInt8]) -> Bool {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { systemWrite(descriptor, $0.baseAddress, $0.count) }
             if count > 0 {
                 rest = rest.dropFirst(count)
             } else if errno != EINTR, errno != EAGAIN {
-                return
+                return false
             }
         }
+        return true
     }
 }

@@ -6,7 +6,7 @@ extension StoreHandle {
     static let type: LuaClass<StoreHandle> = LuaClass(
         name: "store", summary: "A live object store.",
         methods: readingMethods + versionMethods + historyMethods + writingMethods
-            + TransferMethods.store,
+            + TransferMethods.store + RecordingMethods.store,
         properties: [
             LuaProperty("path", "The file's path; nil in memory.") { handle, result in
                 if let path = handle.store.path { result.set(path) } else { result.setNil() }

@@ -1,5 +1,6 @@
 import LuaHost
 import ObjectStore
+import Transfer
 
 /// A store in the hands of a script, with the classes of its objects as Lua sees them.
 public final class StoreHandle {
@@ -13,6 +14,8 @@ public final class StoreHandle {
     let functionDefaults = FunctionDefaults()
     private let options: StoreConfiguration
     private var frozenSpaces: [WeakSpace] = []
+    /// What writes to files what happens, until it is stopped.
+    var recordings: [ChangeRecording] = []
     /// The unmanaged objects that are being stored, while they are.
     var additions: UnmanagedGraph?
     /// How objects are stored that stand among the values of the object that is being created.
@@ -85,6 +88,8 @@ public final class StoreHandle {
     func close() {
         guard !store.isClosed else { return }
         store.close()
+        for recording in recordings { recording.stop() }
+        recordings = []
         owner?.didClose(self)
     }
 

@@ -13,7 +13,7 @@ public final class Importer {
     private let progress: TransferProgress?
     private(set) var report = ImportReport()
     private var rejects: RejectFile?
-    private var links: LinkTable
+    var links: LinkTable
     private var fieldTables: [String: FieldTable] = [:]
     /// The fields of the class that the last row was of.
     private(set) var lastFields: FieldTable?
@@ -210,7 +210,8 @@ public final class Importer {
         return made
     }
 
-    private func store(_ row: DecodedRow) throws {
+    /// Stores the values of a row: in the object that was made for who linked to it, in a new one, or in the one to update.
+    func store(_ row: DecodedRow) throws {
         let classSchema = row.classSchema
         if let key = try links.claim(row) {
             // Made before, for who linked to it: now its values come.

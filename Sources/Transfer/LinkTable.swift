@@ -15,6 +15,8 @@ struct LinkTable {
     private var numbered: [Name: ObjectKey] = [:]
     /// What was made for the links of the row that is being read.
     private var madeInRow: [Name] = []
+    /// Objects with numbers below these are found by their own, where the file has none for them.
+    private var ownNumbers: [TableID: Int64] = [:]
 
     /// A link to an object that never came.
     struct Missing {
@@ -62,14 +64,30 @@ struct LinkTable {
         return .object(ObjectReference(table: target.table, key: made))
     }
 
+    /// Lets the objects that there are now be found by their own numbers.
+    mutating func takeOwnNumbers() {
+        for classSchema in store.view.schema.classes {
+            ownNumbers[classSchema.table] = store.view.table(classSchema).keyBound
+        }
+    }
+
+    /// The object that has this number in the file, or of its own; nil if there is none.
+    func known(_ number: Int64, _ classSchema: ClassSchema) -> ObjectReference? {
+        let table = classSchema.table
+        if let known = numbered[Name(table: table, key: .int(number))] {
+            return ObjectReference(table: table, key: known)
+        }
+        guard number >= 0, number < ownNumbers[table] ?? 0 else { return nil }
+        let own = ObjectReference(table: table, key: ObjectKey(rawValue: number))
+        return store.view.isPresent(own) ? own : nil
+    }
+
     /// A link to the object that has this number in the file.
     mutating func object(
         number: Int64, _ target: ClassSchema, _ place: RowPlace
     ) throws -> Value {
         let name = Name(table: target.table, key: .int(number))
-        if let known = numbered[name] {
-            return .object(ObjectReference(table: target.table, key: known))
-        }
+        if let known = known(number, target) { return .object(known) }
         let made = try make(DecodedRow(target))
         numbered[name] = made
         wait(for: name, made, place)

@@ -14,7 +14,7 @@ struct MoonpoolCommand: ParsableCommand {
         subcommands: [
             RunScripts.self, ImportCommand.self, ExportCommand.self, BackupCommand.self,
             CheckCommand.self, CompactCommand.self, SchemaCommand.self, StatsCommand.self,
-            MigrateCommand.self, TranscriptCommand.self,
+            MigrateCommand.self, TranscriptCommand.self, WatchCommand.self,
         ])
 
     /// Whether a command line with this first word is one for the commands, and not for `lua`'s reading of it.

@@ -133,3 +133,85 @@ import Testing
             """)
     }
 }
+
+/// Recordings of what happens, and their replay, as scripts see them.
+@Suite struct RecordingTests {
+    let session: Session
+
+    init() throws { session = try Session() }
+
+    @Test func `a recording drives the observers of another store`() {
+        session.expect(
+            """
+            local path = os.tmpname()
+            local recording = store:record(path)
+            assert(recording.path == path and recording.is_active and recording.steps == 0)
+            local rex = dog { id = 1, age = 3, owner = { name = "Ann" }, toys = { { label = "ball", price = 1 } } }
+            store:write(function() rex.age = 4 end)
+            store:undo()
+            store:write(function() store:delete(rex) end)
+            assert(recording.steps == 4)
+            recording:stop()
+            recording:stop()
+            dog { id = 2 }
+            assert(not recording.is_active and recording.steps == 4 and tostring(recording):find("stopped"))
+
+            local copy = moonpool.open { in_memory = "copy of " .. path }
+            copy:define { Dog = store:schema "Dog", Person = store:schema "Person", Toy = store:schema "Toy" }
+            local heard = {}
+            local token = copy:objects("Dog"):observe(function(change)
+                if change.type == "initial" then return end
+                heard[#heard + 1] = "-" .. #change.deletions .. "+" .. #change.insertions .. "~" .. #change.modifications
+            end)
+            turn()
+            local steps, changes = moonpool.replay(path, copy)
+            turn()
+            assert(steps == 4 and changes == 6, changes)
+            assert(table.concat(heard, " ") == "-0+1~0 -0+0~1 -0+0~1 -1+0~0", table.concat(heard, " "))
+            assert(#copy:objects "Dog" == 0 and copy:object("Person", "Ann") and #copy:objects "Toy" == 1)
+            token:invalidate()
+            os.remove(path)
+            """)
+    }
+
+    @Test func `what is wrong with a recording is told with its line`() {
+        session.expect(
+            """
+            local path = os.tmpname()
+            local function replay(text)
+                local file <close> = assert(io.open(path, "w"))
+                file:write(text)
+                file:close()
+                return message(moonpool.replay, path, store)
+            end
+            assert(replay('{"id":1}\\n'):find("line 1"))
+            assert(replay('{"$changes":1}\\n{"change":"deleted","class":"Dog","key":5}\\n'):find("line 2: the store has no 'Dog' with the key 5"))
+            assert(not store.is_in_write)
+            assert(message(moonpool.replay, "/nowhere/at/all", store):find("/nowhere/at/all"))
+            assert(message(store.record, store, "/nowhere/at/all"):find("/nowhere/at/all"))
+            assert(not pcall(moonpool.replay, path) and not pcall(store.record, store))
+            store:begin_write()
+            assert(code(moonpool.replay, path, store) == "already_in_write")
+            assert(code(store.record, store, path) == "already_in_write")
+            store:cancel_write()
+            os.remove(path)
+            """)
+    }
+
+    @Test func `closing the store ends its recordings`() {
+        session.expect(
+            """
+            local path = os.tmpname()
+            local other = moonpool.open { in_memory = path, schema = { A = { x = "int" } } }
+            local recording = other:record(path)
+            other:write(function() other:create("A", { x = 1 }) end)
+            other:close()
+            assert(not recording.is_active and recording.steps == 1)
+            local lines = 0
+            for line in io.lines(path) do lines = lines + 1 end
+            assert(lines == 3)
+            do local scoped <close> = store:record(path) end
+            os.remove(path)
+            """)
+    }
+}

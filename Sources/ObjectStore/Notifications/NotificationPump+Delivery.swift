@@ -27,6 +27,15 @@ extension NotificationPump {
         }
     }
 
+    /// Moves one observer to the present version, before its turn.
+    func serveNow(_ observer: Observer) {
+        let version = store.view.version
+        guard !isClosed, observer.isActive, observer.isTracked,
+            observer.base.map({ $0 < version }) ?? true
+        else { return }
+        serve(observer)
+    }
+
     private func serve(_ observer: Observer) {
         let call: Observer.Call?
         do {

@@ -27,6 +27,11 @@ struct ObserverInterests {
         membership.insert(table)
     }
 
+    /// Depends on every column of a table.
+    mutating func add(everythingOf table: TableID) {
+        tables.insert(table)
+    }
+
     /// Depends on a column.
     mutating func add(column: ColumnID, of table: TableID) {
         columns.insert(Column(table: table, column: column))

@@ -14,9 +14,11 @@ extension Store {
     }
 
     /// Throws what every kind of observing throws.
-    func checkObservable() throws {
+    ///
+    /// `isReading`: of a kind that is of use for a read-only store.
+    func checkObservable(isReading: Bool = false) throws {
         try check()
-        guard !isReadOnly else {
+        guard isReading || !isReadOnly else {
             throw StoreError(.readOnly, "a read-only store cannot be observed")
         }
         guard !isInWrite else {

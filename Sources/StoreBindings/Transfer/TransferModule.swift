@@ -3,7 +3,7 @@ import LuaHost
 import ObjectStore
 import Transfer
 
-/// `moonpool.json` and `moonpool.csv`.
+/// `moonpool.json`, `moonpool.csv` and `moonpool.replay`.
 struct TransferModule {
     let state: LuaState
     let null: LuaValue
@@ -25,6 +25,7 @@ struct TransferModule {
         csvTable["read"] = .function(state.makeFunction("read", readCSV))
         csvTable["write"] = .function(state.makeFunction("write", writeCSV))
         module["csv"] = .table(csvTable)
+        module["replay"] = .function(state.makeFunction("replay", RecordingMethods.replay))
     }
 
     /// `read(path)` → an array of rows by the header's names; what stands between two commas alone is absent.

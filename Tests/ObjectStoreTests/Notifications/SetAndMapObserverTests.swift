@@ -137,6 +137,29 @@ import Testing
         token.invalidate()
     }
 
+    @Test func `4.60 the objects of a map as results follow keys, sorted ones their values`() throws
+    {
+        let map = try owner.map("things")
+        let all = try Results(map)
+        let sorted = try all.sorted([("value", false)])
+        let other = Told()
+        let tokens = try [(all, told), (sorted, other)].map { results, told in
+            try world.store.observe(results.query, told.hear)
+        }
+        world.stores.settle()
+        #expect(told.news() == ["initial"] && other.news() == ["initial"])
+        func target(_ number: Int64) throws -> Value {
+            .object(try world.object(number, of: "Target").reference)
+        }
+        try world.store.write { try map.set(target(9), forKey: "aa") }
+        world.stores.settle()
+        #expect(told.news() == ["ins[1]"] && other.news() == ["ins[0]"])
+        try world.store.write { _ = try map.removeValue(forKey: "b") }
+        world.stores.settle()
+        #expect(told.news() == ["del[2]"] && other.news() == ["del[1]"])
+        withExtendedLifetime(tokens) {}
+    }
+
     @Test func `4.61 keys stand in byte order`() throws {
         let token = try observe(owner.map("names"), told)
         let map = try owner.map("names")

@@ -143,6 +143,24 @@ import Testing
         withExtendedLifetime((first, second)) {}
     }
 
+    @Test func `9.14 other objects show the new version before their own observers are called`()
+        throws
+    {
+        var heard: [String] = []
+        let (first, second) = (try world.object(1), try world.object(2))
+        let tokens = [
+            try first.observe { _ in heard.append("first sees \(try second.value("value"))") },
+            try second.observe { _ in heard.append("second") },
+        ]
+        try world.remotely {
+            try world.set(world.object(1, in: $0), 5)
+            try world.set(world.object(2, in: $0), 6)
+        }
+        world.stores.settle()
+        #expect(heard == ["first sees \(Value.int(6))", "second"])
+        withExtendedLifetime(tokens) {}
+    }
+
     @Test func `9.10 a call of begin may cancel the write`() throws {
         let token = try store.observe(world.middle()) { _ in
             if store.isInWrite { try store.cancelWrite() }

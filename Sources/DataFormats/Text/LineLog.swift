@@ -1,0 +1,56 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A file that lines are added to and that others may read meanwhile: what was written is in it when `write` returns.
+///
+/// Confined to one thread.
+public final class LineLog {
+    private var descriptor: Int32
+    private let path: String
+
+    /// Opens a file, which loses what was in it.
+    ///
+    /// Throws a `FormatError` that names the file and what the system says.
+    public init(_ path: String) throws {
+        self.path = path
+        descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw FormatError("cannot write \(path): \(systemMessage())") }
+    }
+
+    deinit { close() }
+
+    /// Adds whole lines.
+    ///
+    /// Throws a `FormatError`.
+    public func write(_ lines: [UInt8]) throws {
+        var start = 0
+        while start < lines.count {
+            let written = lines[start...].withUnsafeBytes {
+                systemWrite(descriptor, $0.baseAddress, $0.count)
+            }
+            if written < 0 {
+                if errno == EINTR { continue }
+                throw FormatError("cannot write \(path): \(systemMessage())")
+            }
+            start += written
+        }
+    }
+
+    /// Lets the file go; again does nothing.
+    public func close() {
+        guard descriptor >= 0 else { return }
+        closeDescriptor(descriptor)
+        descriptor = -1
+    }
+}
+
+private func closeDescriptor(_ descriptor: Int32) {
+    #if canImport(Glibc)
+        Glibc.close(descriptor)
+    #else
+        Darwin.close(descriptor)
+    #endif
+}

@@ -1,0 +1,134 @@
+import ColumnStorage
+
+/// What one step of a store has done: a commit, or several that the store has passed over at once.
+///
+/// Holds both versions; use it while the handler runs.
+public struct VersionChange {
+    /// What became of the objects of one class.
+    public struct ClassChange {
+        /// The class, as of the newer version; of a class that is gone as of the older one.
+        public let classSchema: ClassSchema
+        /// The objects that came, in the order of their creation.
+        public let inserted: [ObjectReference]
+        /// The objects that are gone, in the order of their creation.
+        public let deleted: [ObjectReference]
+        /// The objects with properties that were set, perhaps to what they were.
+        public let modified: [Modification]
+    }
+
+    /// An object with properties that were set.
+    public struct Modification {
+        /// The object.
+        public let object: ObjectReference
+        /// The properties, in schema order.
+        ///
+        /// One that holds embedded objects is among them when those were modified.
+        public let properties: [Property]
+    }
+
+    /// The version before, for reading.
+    public let older: StoreView
+    /// The version after, for reading.
+    public let newer: StoreView
+    /// Whether the schema was changed.
+    public var changesSchema: Bool { changes.schemaChanged }
+
+    private let changes: ChangeSet
+
+    init(_ step: VersionStep) {
+        older = step.old
+        newer = step.new
+        changes = step.changes
+    }
+
+    /// What became of the objects of each class, in alphabetical order.
+    ///
+    /// What is embedded counts for the object that owns it. Costs what was changed.
+    public var classes: [ClassChange] {
+        let owners = EmbeddedOwners(newer)
+        var embedded: [TableID: [ObjectKey: Set<ColumnID>]] = [:]
+        for classSchema in newer.schema.classes where classSchema.isEmbedded {
+            guard let changed = changes.tables[classSchema.table] else { continue }
+            for key in changed.modifiedRows {
+                owners.forEach(of: ObjectReference(table: classSchema.table, key: key)) {
+                    embedded[$0.table, default: [:]][$0.key, default: []].insert($1)
+                }
+            }
+        }
+        var known = newer.schema.classes
+        known += older.schema.classes.filter { newer.schema.find(table: $0.table) == nil }
+        return known.filter { !$0.isEmbedded }.sorted { $0.name < $1.name }.compactMap {
+            change(of: $0, embedded[$0.table] ?? [:])
+        }
+    }
+
+    private func change(
+        of classSchema: ClassSchema, _ embedded: [ObjectKey: Set<ColumnID>]
+    ) -> ClassChange? {
+        let table = classSchema.table
+        let changed = changes.tables[table] ?? TableChanges()
+        var columns = embedded.filter { !changed.inserted.contains($0.key) }
+        for (column, keys) in changed.modified {
+            for key in keys { columns[key, default: []].insert(column) }
+        }
+        if changed.inserted.isEmpty && changed.deleted.isEmpty && columns.isEmpty { return nil }
+        func reference(_ key: ObjectKey) -> ObjectReference {
+            ObjectReference(table: table, key: key)
+        }
+        let modified = columns.sorted { $0.key < $1.key }.map { key, columns in
+            Modification(
+                object: reference(key),
+                properties: classSchema.properties.filter {
+                    !$0.isBacklinks && columns.contains($0.column)
+                })
+        }.filter { !$0.properties.isEmpty }
+        return ClassChange(
+            classSchema: classSchema, inserted: changed.inserted.map(reference),
+            deleted: changed.deleted.map(reference), modified: modified)
+    }
+}
+
+/// Finds the objects that embedded ones belong to, however deep.
+private struct EmbeddedOwners {
+    private let view: StoreView
+    /// By the table of what is embedded: who can hold it, in what.
+    private var holders: [TableID: [(classSchema: ClassSchema, property: Property)]] = [:]
+
+    init(_ view: StoreView) {
+        self.view = view
+        for classSchema in view.schema.classes {
+            for property in classSchema.properties where property.type == .object {
+                guard let target = view.schema.target(of: property), target.isEmbedded else {
+                    continue
+                }
+                holders[target.table, default: []].append((classSchema, property))
+            }
+        }
+    }
+
+    /// Calls `body` with the object that is embedded nowhere, and its column that leads to the embedded one.
+    func forEach(of embedded: ObjectReference, _ body: (ObjectReference, ColumnID) -> Void) {
+        // As deep as objects are embedded; a damaged file may have circles.
+        var current = embedded
+        for _ in 0..<10_000 {
+            guard let (owner, column, isEmbedded) = holder(of: current) else { return }
+            if !isEmbedded { return body(owner, column) }
+            current = owner
+        }
+    }
+
+    private func holder(
+        of embedded: ObjectReference
+    ) -> (ObjectReference, ColumnID, isEmbedded: Bool)? {
+        for (classSchema, property) in holders[embedded.table] ?? [] {
+            let found = view.table(classSchema).sources(of: embedded.key, through: property.column)
+            if let key = found.first {
+                return (
+                    ObjectReference(table: classSchema.table, key: key), property.column,
+                    classSchema.isEmbedded
+                )
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,79 @@
+import DataFormats
+import LuaHost
+import ObjectStore
+import Transfer
+
+/// A recording in the hands of a script.
+///
+/// Goes on when the script lets go of it: its store keeps it.
+final class RecordingHandle {
+    let recording: ChangeRecording
+    private weak var store: StoreHandle?
+
+    init(_ recording: ChangeRecording, _ store: StoreHandle) {
+        self.recording = recording
+        self.store = store
+    }
+
+    func stop() {
+        recording.stop()
+        store?.recordings.removeAll { $0 === recording }
+    }
+
+    static let type: LuaClass<RecordingHandle> = LuaClass(
+        name: "recording", summary: "Writes what happens in a store to a file.",
+        methods: [
+            LuaMethod("stop", "()", "Ends the recording.") { handle, _ in
+                handle.stop()
+                return .none
+            }
+        ],
+        properties: [
+            LuaProperty("path", "The file.") { $1.set($0.recording.path) },
+            LuaProperty("is_active", "Whether what happens is still written.") {
+                $1.set($0.recording.isActive)
+            },
+            LuaProperty("steps", "How many commits, or groups of them, were written.") {
+                $1.set(Int64($0.recording.steps))
+            },
+        ],
+        metamethods: [
+            LuaMethod("__close") { handle, _ in
+                handle.stop()
+                return .none
+            },
+            LuaMethod("__tostring") { handle, call in
+                let state = handle.recording.isActive ? "active" : "stopped"
+                return call.answer(.text("recording in \(handle.recording.path) (\(state))"))
+            },
+        ])
+}
+
+/// `store:record` and `moonpool.replay`.
+enum RecordingMethods {
+    static var store: [LuaMethod<StoreHandle>] {
+        [
+            LuaMethod(
+                "record", "(path) → recording",
+                "Writes everything that happens from now on to a file, as JSON Lines, until it is stopped."
+            ) { handle, call in
+                let path = try call.path(2, for: .writing)
+                let recording = try TransferError.wrapping {
+                    try ChangeRecording(of: handle.store, to: path)
+                }
+                handle.recordings.append(recording)
+                return call.answer(RecordingHandle(recording, handle), RecordingHandle.type)
+            }
+        ]
+    }
+
+    /// `replay(path, store)`: does in the store what a recording tells → how many commits, and how many changes of objects.
+    static func replay(_ call: borrowing LuaCall) throws -> LuaAnswer {
+        let path = try call.path(1, for: .reading)
+        let store = try call.object(2, StoreHandle.type)
+        try store.store.check()
+        let replay = ChangeReplay(into: store.store)
+        try TransferError.wrapping { try replay.run(path) }
+        return call.answer(.integer(Int64(replay.steps)), .integer(Int64(replay.changes)))
+    }
+}

@@ -1,0 +1,195 @@
+import DataFormats
+import ObjectStore
+
+/// Writes what happens in a store as JSON Lines: one line for each object that was deleted, inserted or modified, and one at
+/// the end of each step.
+///
+///     {"$changes":1,"version":11,"schema":{"Dog":{"id":"int primary","age":"int?"}}}
+///     {"version":12,"change":"deleted","class":"Dog","key":7,"old":{"id":7,"age":3}}
+///     {"version":12,"change":"inserted","class":"Dog","key":1,"values":{"id":1,"age":null}}
+///     {"version":12,"change":"modified","class":"Dog","key":2,"values":{"age":4},"old":{"age":3}}
+///     {"version":12,"change":"commit","since":11,"count":3,"time":"2026-11-20T10:00:00Z"}
+///
+/// `key` is the primary key, or `{"$key":n}` with a number that stays the object's own in a class that has none. Values are as
+/// ``RowEncoder`` writes them: links are keys, what is embedded stands in its owner. A step is one commit, or
+/// several that the observer has passed over at once: `since` is the version before. When the schema has changed, a line
+/// `{"version":…,"change":"schema","schema":{…}}` stands first. The format only ever grows: readers pass over members that they do not
+/// know.
+public struct ChangeLines {
+    /// The number of the format, which the first line bears.
+    public static let format: Int64 = 1
+
+    private var json = JSONWriter()
+    private let time: () -> Timestamp
+
+    /// For one stream; `time` gives the moment of each step.
+    public init(time: @escaping () -> Timestamp = { .now }) { self.time = time }
+
+    /// The first line: what the store is at the beginning.
+    public mutating func header(_ view: StoreView) -> [UInt8] {
+        json.beginObject()
+        json.key("$changes")
+        json.int(Self.format)
+        version(view.version)
+        schema(view)
+        return taken()
+    }
+
+    /// The lines of one step.
+    public mutating func lines(for change: VersionChange) throws -> [UInt8] {
+        let number = change.newer.version
+        if change.changesSchema {
+            begin(number, "schema")
+            schema(change.newer)
+            end()
+        }
+        let classes = change.classes
+        var count = 0
+        for entry in classes {
+            for object in entry.deleted {
+                try deleted(object, entry.classSchema, change.older, number)
+                count += 1
+            }
+        }
+        for entry in classes {
+            for object in entry.inserted {
+                try inserted(object, entry.classSchema, change.newer, number)
+                count += 1
+            }
+        }
+        for entry in classes {
+            for row in entry.modified {
+                try modified(
+                    row.object, row.properties, entry.classSchema, (change.older, change.newer),
+                    number)
+                count += 1
+            }
+        }
+        begin(number, "commit")
+        json.key("since")
+        json.int(Int64(clamping: change.older.version))
+        json.key("count")
+        json.int(Int64(count))
+        json.key("time")
+        json.string(time().description)
+        return taken()
+    }
+
+    /// The lines of a change of observed objects: those that left the collection count as deleted, those that came as inserted.
+    ///
+    /// Call it while the observer runs.
+    public mutating func lines(
+        for change: CollectionChange, _ classSchema: ClassSchema, in view: StoreView
+    ) throws -> [UInt8] {
+        guard let older = change.versionBefore else { return [] }
+        let number = view.version
+        for object in change.deletedObjects {
+            try deleted(object, classSchema, older, number)
+        }
+        for object in change.insertedObjects {
+            try inserted(object, classSchema, view, number)
+        }
+        for (index, object) in change.modifiedObjects.enumerated() {
+            let properties = try change.properties(ofModification: index).map(\.property)
+            try modified(
+                object, properties.filter { !$0.isBacklinks }, classSchema, (older, view), number)
+        }
+        begin(number, "commit")
+        json.key("since")
+        json.int(Int64(clamping: older.version))
+        json.key("count")
+        json.int(
+            Int64(
+                change.deletions.count + change.insertions.count + change.modifications.count))
+        json.key("time")
+        json.string(time().description)
+        return taken()
+    }
+
+    // MARK: - Lines
+
+    private mutating func deleted(
+        _ object: ObjectReference, _ classSchema: ClassSchema, _ view: StoreView, _ number: UInt64
+    ) throws {
+        try begin(number, "deleted", object, classSchema, view)
+        try members("old", of: object, classSchema.properties, classSchema, view)
+        end()
+    }
+
+    private mutating func inserted(
+        _ object: ObjectReference, _ classSchema: ClassSchema, _ view: StoreView, _ number: UInt64
+    ) throws {
+        try begin(number, "inserted", object, classSchema, view)
+        try members("values", of: object, classSchema.properties, classSchema, view)
+        end()
+    }
+
+    private mutating func modified(
+        _ object: ObjectReference, _ properties: [Property], _ classSchema: ClassSchema,
+        _ views: (older: StoreView, newer: StoreView), _ number: UInt64
+    ) throws {
+        try begin(number, "modified", object, classSchema, views.newer)
+        try members("values", of: object, properties, classSchema, views.newer)
+        // A property that is new has no value before.
+        let known = views.older.schema.find(table: object.table)
+        if let known {
+            let before = properties.compactMap { known.property(in: $0.column) }
+            try members("old", of: object, before, known, views.older)
+        }
+        end()
+    }
+
+    private mutating func members(
+        _ name: String, of object: ObjectReference, _ properties: [Property],
+        _ classSchema: ClassSchema, _ view: StoreView
+    ) throws {
+        let encoder = RowEncoder(view: view)
+        json.key(name)
+        json.beginObject()
+        for property in properties where !property.isBacklinks {
+            json.key(property.name)
+            try encoder.write(
+                try view.value(property, of: object.key, in: classSchema), property, to: &json)
+        }
+        json.endObject()
+    }
+
+    private mutating func begin(
+        _ number: UInt64, _ change: String, _ object: ObjectReference, _ classSchema: ClassSchema,
+        _ view: StoreView
+    ) throws {
+        begin(number, change)
+        json.key("class")
+        json.string(classSchema.name)
+        json.key("key")
+        try RowEncoder(view: view).link(object, to: &json)
+    }
+
+    private mutating func begin(_ number: UInt64, _ change: String) {
+        json.beginObject()
+        version(number)
+        json.key("change")
+        json.string(change)
+    }
+
+    private mutating func version(_ number: UInt64) {
+        json.key("version")
+        json.int(Int64(clamping: number))
+    }
+
+    private mutating func schema(_ view: StoreView) {
+        json.key("schema")
+        SchemaJSON.write(view.schema.classes.sorted { $0.name < $1.name }, to: &json)
+    }
+
+    private mutating func end() {
+        json.endObject()
+        json.newLine()
+    }
+
+    private mutating func taken() -> [UInt8] {
+        end()
+        defer { json.removeAll() }
+        return json.bytes
+    }
+}

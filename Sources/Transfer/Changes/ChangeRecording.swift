@@ -1,0 +1,41 @@
+import DataFormats
+import ObjectStore
+
+/// Writes everything that happens in a store to a file, as ``ChangeLines`` words it, until it is stopped or the store closes.
+///
+/// Commits of the store are in the file when they return; those of others when the store moves on. Confined to the thread of
+/// the store.
+public final class ChangeRecording {
+    /// The file.
+    public let path: String
+    /// How many steps have been written.
+    public private(set) var steps = 0
+    private let log: LineLog
+    private var lines = ChangeLines()
+    private var token: NotificationToken?
+
+    /// Begins a recording in a file, which loses what was in it.
+    ///
+    /// Throws a `FormatError` for what the system refuses, and what ``Store/observeChanges(name:_:)`` throws.
+    public init(of store: Store, to path: String) throws {
+        self.path = path
+        try store.check()
+        log = try LineLog(path)
+        try log.write(lines.header(store.view))
+        token = try store.observeChanges(name: "the recording in \(path)") {
+            [unowned self] change in
+            try log.write(try lines.lines(for: change))
+            steps += 1
+        }
+    }
+
+    /// Whether what happens is still written.
+    public var isActive: Bool { token?.isValid == true }
+
+    /// Ends the recording; again does nothing.
+    public func stop() {
+        token?.invalidate()
+        token = nil
+        log.close()
+    }
+}

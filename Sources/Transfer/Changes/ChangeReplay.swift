@@ -1,0 +1,207 @@
+import DataFormats
+import ObjectStore
+
+/// Does in a store what ``ChangeLines`` tells, so that its observers hear of it.
+///
+/// Each step becomes one write transaction; lines that do not fit end the replay, and the step that they are in is rolled back.
+/// Objects are found by their primary keys; those of classes without one by the numbers that the stream has for
+/// them or, if they were there before the recording began, by their own, which is right for a copy of the store as it was
+/// then. Confined to the thread of the store.
+public final class ChangeReplay {
+    /// How many steps were replayed, without those that changed the schema only.
+    public private(set) var steps = 0
+    /// How many lines of objects.
+    public private(set) var changes = 0
+
+    private let store: Store
+    private let importer: Importer
+    private var isInStep = false
+    private var hasHeader = false
+
+    /// Prepares a replay.
+    public init(into store: Store) {
+        self.store = store
+        importer = Importer(into: store)
+    }
+
+    /// Replays a file; `-` is standard input.
+    ///
+    /// Throws a `FormatError` that names the line, and what writing throws.
+    public func run(_ path: String) throws {
+        guard !store.isInWrite else {
+            throw StoreError(
+                .alreadyInWrite,
+                "a replay makes write transactions of its own; begin it outside of one")
+        }
+        let lines = LineReader(try FileReader(path))
+        importer.links.takeOwnNumbers()
+        var rows = 0
+        let parser = JSONParser(.values) { [self] parser in
+            rows += 1
+            guard rows == 1 else { return }
+            try take(JSONNode(parser.tape), lines.line)
+        }
+        do {
+            while try lines.next({ bytes, range in
+                guard bytes[range].contains(where: { $0 > 0x20 }) else { return }
+                rows = 0
+                try located(lines.line) {
+                    try parser.parse(bytes, range)
+                    try parser.parse([0x0A])
+                    guard rows == 1, !parser.isInsideValue else {
+                        throw FormatError("a line holds exactly one JSON object")
+                    }
+                }
+            }) {}
+            guard !isInStep else {
+                throw FormatError(
+                    line: lines.line, "the file ends inside a step, which was not replayed")
+            }
+        } catch {
+            if store.isInWrite { try store.cancelWrite() }
+            throw error
+        }
+    }
+
+    /// Gives errors their line.
+    private func located(_ line: Int, _ work: () throws -> Void) throws {
+        do {
+            try work()
+        } catch var error as FormatError {
+            error.line = line
+            throw error
+        } catch let error as StoreError where error.code != .closed && error.code != .interrupted {
+            throw StoreError(error.code, "line \(line): \(error.message)")
+        }
+    }
+
+    // MARK: - Lines
+
+    private func take(_ node: JSONNode, _ line: Int) throws {
+        let members = try Self.members(node)
+        if let format = members["$changes"] {
+            guard format.kind == .int, format.tape.int(format.index) == ChangeLines.format else {
+                throw FormatError(
+                    "the recording has format \(format.description); this version reads "
+                        + "\(ChangeLines.format)")
+            }
+            hasHeader = true
+            return try define(members["schema"])
+        }
+        guard hasHeader else {
+            throw FormatError(
+                "this is no recording of changes: the first line is not {\"$changes\":1,…}")
+        }
+        let change = try Self.text("change", members)
+        switch change {
+        case "schema":
+            guard !isInStep else { throw FormatError("the schema changes inside a step") }
+            return try define(members["schema"])
+        case "commit":
+            if isInStep { try commit() }
+            return
+        case "deleted", "inserted", "modified": break
+        default:
+            throw FormatError(
+                "\"change\" is deleted, inserted, modified, schema or commit, got \"\(change)\"")
+        }
+        if !isInStep {
+            try store.beginWrite()
+            isInStep = true
+        }
+        let classSchema = try store.view.schema.require(try Self.text("class", members))
+        importer.links.startRow()
+        try take(
+            change, classSchema, members, JSONRowDecoder(importer, RowPlace(table: nil, line: line))
+        )
+        changes += 1
+    }
+
+    private func take(
+        _ change: String, _ classSchema: ClassSchema, _ members: [String: JSONNode],
+        _ decoder: JSONRowDecoder
+    ) throws {
+        guard let key = members["key"] else { throw FormatError("the line has no \"key\"") }
+        if change == "inserted" {
+            var row = DecodedRow(classSchema)
+            try forEachValue(members, classSchema, decoder) { row.values[$0] = $1 }
+            row.number = Self.number(of: key)
+            return try importer.store(row)
+        }
+        let object = try find(key, classSchema, decoder)
+        if change == "deleted" { return try store.delete(object) }
+        var values: [String: Value] = [:]
+        try forEachValue(members, classSchema, decoder) { position, value in
+            let property = classSchema.properties[position]
+            if !property.isPrimary { values[property.name] = value }
+        }
+        try store.update(object, values)
+    }
+
+    private func forEachValue(
+        _ members: [String: JSONNode], _ classSchema: ClassSchema, _ decoder: JSONRowDecoder,
+        _ body: (Int, Value) -> Void
+    ) throws {
+        guard let values = members["values"], values.kind == .object else {
+            throw FormatError("the line has no \"values\"")
+        }
+        try values.forEachMember { name, node in
+            let property = try classSchema.requireProperty(name)
+            guard let position = classSchema.position(of: name), !property.isBacklinks else {
+                return
+            }
+            body(position, try decoder.value(node, property, classSchema))
+        }
+    }
+
+    private func find(
+        _ key: JSONNode, _ classSchema: ClassSchema, _ decoder: JSONRowDecoder
+    ) throws -> LiveObject {
+        let name = classSchema.name
+        if let primary = classSchema.primaryKey {
+            let value = try decoder.value(key, primary, classSchema)
+            if let found = try store.object(name, primaryKey: value) { return found }
+            throw FormatError("the store has no '\(name)' with the key \(key.description)")
+        }
+        guard let number = Self.number(of: key) else {
+            throw FormatError("'\(name)' has no primary key; its objects are named {\"$key\":n}")
+        }
+        guard let found = importer.links.known(number, classSchema).flatMap(store.object) else {
+            throw FormatError("the store has no '\(name)' with the number \(number)")
+        }
+        return found
+    }
+
+    private func commit() throws {
+        if let missing = importer.links.missing.first { throw FormatError(missing.reason) }
+        try store.commitWrite()
+        isInStep = false
+        steps += 1
+    }
+
+    private func define(_ schema: JSONNode?) throws {
+        guard let schema else { return }
+        try store.define(try SchemaJSON.read(schema.tape, schema.index))
+    }
+
+    private static func members(_ node: JSONNode) throws -> [String: JSONNode] {
+        guard node.kind == .object else {
+            throw FormatError("a line is an object, got \(node.description)")
+        }
+        var members: [String: JSONNode] = [:]
+        node.forEachMember { members[$0] = $1 }
+        return members
+    }
+
+    private static func text(_ name: String, _ members: [String: JSONNode]) throws -> String {
+        guard let node = members[name], node.kind == .string else {
+            throw FormatError("the line has no \"\(name)\"")
+        }
+        return node.text
+    }
+
+    private static func number(of key: JSONNode) -> Int64? {
+        guard let node = key.only("$key"), node.kind == .int else { return nil }
+        return node.tape.int(node.index)
+    }
+}

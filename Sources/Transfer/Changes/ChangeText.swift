@@ -1,0 +1,98 @@
+import DataFormats
+import ObjectStore
+
+/// Words what happens in a store for people: `+` for what came, `-` for what is gone, `~` for what changed.
+///
+///     version 12
+///       + Dog 1 {"id":1,"age":3}
+///       ~ Dog 2 age 3 → 4, owner null → "Ann"
+///       - Dog 7 {"id":7,"age":3}
+public struct ChangeText {
+    private var lines: [String] = []
+
+    private init() {}
+
+    /// The lines of one step.
+    public static func lines(for change: VersionChange) throws -> [String] {
+        var text = ChangeText()
+        if change.changesSchema { text.lines.append("  schema changed") }
+        for entry in change.classes {
+            try text.add(
+                entry.classSchema, entry.deleted, entry.inserted,
+                entry.modified.map { ($0.object, $0.properties) }, change.older, change.newer)
+        }
+        return text.finished(change.newer.version)
+    }
+
+    /// The lines of a change of observed objects; call it while the observer runs.
+    public static func lines(
+        for change: CollectionChange, _ classSchema: ClassSchema, in view: StoreView
+    ) throws -> [String] {
+        guard let older = change.versionBefore else { return [] }
+        var text = ChangeText()
+        let modified = try change.modifiedObjects.enumerated().map { index, object in
+            (object, try change.properties(ofModification: index).map(\.property))
+        }
+        try text.add(
+            classSchema, change.deletedObjects, change.insertedObjects, modified, older, view)
+        return text.finished(view.version)
+    }
+
+    private func finished(_ version: UInt64) -> [String] {
+        ["version \(version)"] + lines
+    }
+
+    private mutating func add(
+        _ classSchema: ClassSchema, _ deleted: [ObjectReference], _ inserted: [ObjectReference],
+        _ modified: [(ObjectReference, [Property])], _ older: StoreView, _ newer: StoreView
+    ) throws {
+        for object in deleted { try add("-", object, classSchema, older) }
+        for object in inserted { try add("+", object, classSchema, newer) }
+        for (object, properties) in modified {
+            let parts = try properties.map { property in
+                guard !property.isBacklinks else { return property.name }
+                let before = try Self.value(property, of: object, in: older)
+                let after = try Self.value(property, of: object, in: newer)
+                return before == after
+                    ? "\(property.name) \(after)" : "\(property.name) \(before) → \(after)"
+            }
+            lines.append(
+                "  ~ \(try Self.title(object, classSchema, newer)) "
+                    + parts.joined(separator: ", "))
+        }
+    }
+
+    private mutating func add(
+        _ sign: String, _ object: ObjectReference, _ classSchema: ClassSchema, _ view: StoreView
+    ) throws {
+        var json = JSONWriter()
+        json.beginObject()
+        try RowEncoder(view: view).members(of: object.key, in: classSchema, to: &json)
+        json.endObject()
+        lines.append(
+            "  \(sign) \(try Self.title(object, classSchema, view)) "
+                + String(decoding: json.bytes, as: UTF8.self))
+    }
+
+    /// `Dog 1`, or `Toy #12` where there is no primary key.
+    private static func title(
+        _ object: ObjectReference, _ classSchema: ClassSchema, _ view: StoreView
+    ) throws -> String {
+        guard let key = classSchema.primaryKey else {
+            return "\(classSchema.name) #\(object.key.rawValue)"
+        }
+        return "\(classSchema.name) \(try value(key, of: object, in: view))"
+    }
+
+    private static func value(
+        _ property: Property, of object: ObjectReference, in view: StoreView
+    ) throws -> String {
+        guard let classSchema = view.schema.find(table: object.table),
+            let seen = classSchema.property(in: property.column)
+        else { return "null" }
+        var json = JSONWriter()
+        try RowEncoder(view: view).write(
+            try view.value(seen, of: object.key, in: classSchema), seen, to: &json)
+        return String(decoding: json.bytes, as: UTF8.self)
+    }
+}

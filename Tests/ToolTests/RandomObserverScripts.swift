@@ -1,0 +1,266 @@
+/// The scripts of ``RandomObserverTests``: writers that change anything, and observers that check every call against what the
+/// collection was and is.
+///
+/// Both take what they need from the environment: `STORE`, `SEED`, `CHANGES` (of each writer) and `WRITERS` (in all).
+enum RandomObserverScripts {
+    static let prelude = """
+        local seed = tonumber(os.getenv "SEED")
+        local changes, writers = tonumber(os.getenv "CHANGES"), tonumber(os.getenv "WRITERS")
+        local store = moonpool.open {
+          path = os.getenv "STORE", durability = "memory",
+          schema = {
+            Obj = {
+              id = "int primary", value = "int", text = "string?", link = "Target", targets = "Target[]",
+              ints = "int[]", marks = "int<>", notes = "int{}",
+            },
+            Target = { id = "int primary", value = "int", linked = "backlinks Obj.link" },
+            Done = { name = "string primary" },
+          },
+        }
+
+        """
+
+    /// Writes until it has made its changes, in commits of random size; some are undone, some rolled back.
+    static let writer =
+        prelude + """
+            local name = "writer " .. seed
+            math.randomseed(seed)
+            local random = math.random
+            local function any(class)
+              local all = store:objects(class)
+              return all[random(math.max(#all, 1))]
+            end
+            local function change()
+              local die = random(24)
+              if die <= 3 then
+                store:create("Obj", {
+                  id = random(40), value = random(20), text = random(3) > 1 and "t" .. random(5) or nil, link = any "Target",
+                }, "all")
+              elseif die <= 5 then
+                store:create("Target", { id = random(12), value = random(20) }, "all")
+              elseif die == 6 then
+                local obj = any "Obj"
+                if obj then store:delete(obj) end
+              elseif die == 7 then
+                local target = any "Target"
+                if target and random(3) == 1 then store:delete(target) end
+              elseif die <= 10 then
+                local target = any "Target"
+                if target then target.value = random(20) end
+              else
+                local obj = any "Obj"
+                if not obj then return end
+                if die <= 14 then obj.value = random(20)
+                elseif die == 15 then obj.text = random(2) == 1 and "t" .. random(5) or nil
+                elseif die == 16 then obj.link = random(4) > 1 and any "Target" or nil
+                elseif die == 17 then
+                  local target = any "Target"
+                  if target then obj.targets:insert(random(#obj.targets + 1), target) end
+                elseif die == 18 then
+                  if #obj.targets > 0 then obj.targets:remove(random(#obj.targets)) end
+                elseif die == 19 then obj.ints:append(random(9))
+                elseif die == 20 then
+                  if #obj.ints > 0 then obj.ints:remove(random(#obj.ints)) end
+                elseif die == 21 then
+                  if #obj.ints > 1 then obj.ints:move(random(#obj.ints), random(#obj.ints)) end
+                elseif die == 22 then
+                  if random(2) == 1 then obj.marks:add(random(9)) else obj.marks:remove(random(9)) end
+                elseif die == 23 then obj.notes["k" .. random(5)] = random(3) > 1 and random(9) or nil
+                else obj.ints = { random(9), random(9) } end
+              end
+            end
+            local made = 0
+            while made < changes do
+              local count = math.min(random(6), changes - made)
+              local kind = random(30)
+              if kind == 1 then
+                pcall(random(2) == 1 and store.undo or store.redo, store)
+                made = made + 1
+              else
+                pcall(store.write, store, function()
+                  for _ = 1, count do change() end
+                  if kind == 2 then error "rolled back" end
+                end)
+                made = made + count
+              end
+              if random(20) == 1 then moonpool.sleep(0) end
+            end
+            store:write(function() store:create("Done", { name = name }) end)
+            print(name .. " is done")
+            """
+
+    /// Registers observers of every kind, each with a shadow of what it observes, and checks every call against the shadow.
+    static let observer =
+        prelude + """
+            math.randomseed(seed)
+            local calls, problems = 0, {}
+            local function problem(name, text, ...)
+              if #problems < 10 then problems[#problems + 1] = name .. ": " .. text:format(...) end
+            end
+
+            -- What a row is, as far as an observer is to hear of it.
+            local function own(obj)
+              local targets = {}
+              for i, target in ipairs(obj.targets) do targets[i] = target.id end
+              local notes = {}
+              for _, key in ipairs(obj.notes:keys()) do notes[#notes + 1] = key .. obj.notes[key] end
+              return table.concat({
+                obj.value, tostring(obj.text), obj.link and obj.link.id or "-", table.concat(targets, ","),
+                table.concat(obj.ints, ","), table.concat(obj.marks, ","), table.concat(notes, ","),
+              }, " ")
+            end
+            local function value(obj) return tostring(obj.value) end
+            local function linked(obj) return obj.link and tostring(obj.link.value) or "-" end
+            local function target(t) return tostring(t.value) end
+            local function plain(v) return tostring(v) end
+            -- Values have no identity: one that is replaced is a modification of its place.
+            local function place() return "value" end
+
+            local shadows = {}
+            -- A sequence of objects (told apart by key) or of values, with a text for each row.
+            local function sequence(name, collection, text, identity, options)
+              local shadow = { name = name, rows = {} }
+              local function row(element) return { id = identity(element), text = text(element) } end
+              local function read()
+                local rows = {}
+                for i = 1, #collection do rows[i] = row(collection[i]) end
+                return rows
+              end
+              local function check(change)
+                calls = calls + 1
+                if not change.collection:is_valid() then shadow.over = true return end
+                if change.type == "initial" then shadow.rows = read() return end
+                local rows, now = shadow.rows, read()
+                local before = #rows
+                for i = #change.deletions, 1, -1 do
+                  if change.deletions[i] > before then problem(name, "deletion at %d of %d", change.deletions[i], before) end
+                  table.remove(rows, change.deletions[i])
+                end
+                for _, i in ipairs(change.insertions) do
+                  if i > #rows + 1 then return problem(name, "insertion at %d after %d rows", i, #rows) end
+                  table.insert(rows, i, now[i])
+                end
+                if #rows ~= #now then problem(name, "%d rows, but %d are there", #rows, #now) end
+                local told = {}
+                for _, i in ipairs(change.modifications_new) do told[i] = true end
+                if #change.modifications ~= #change.modifications_new then problem(name, "modifications differ") end
+                for i, new in ipairs(now) do
+                  local old = rows[i]
+                  if not old or old.id ~= new.id then
+                    problem(name, "row %d is %s, not %s", i, new.id, old and old.id or "nothing")
+                    break
+                  elseif old.text ~= new.text and not told[i] then
+                    problem(name, "row %d (%s) changed from %s to %s unheard", i, new.id, old.text, new.text)
+                  end
+                end
+                shadow.rows = now
+              end
+              function shadow.finish()
+                if shadow.over or not collection:is_valid() then return end
+                local now = read()
+                for i = 1, math.max(#now, #shadow.rows) do
+                  local old, new = shadow.rows[i], now[i]
+                  if not old or not new or old.id ~= new.id or old.text ~= new.text then
+                    return problem(name, "at the end row %d is another one", i)
+                  end
+                end
+              end
+              shadow.token = collection:observe(check, options)
+              shadows[#shadows + 1] = shadow
+            end
+
+            local function key(obj) return obj.id end
+            local all, targets = store:objects "Obj", store:objects "Target"
+            sequence("all", all, own, key)
+            sequence("where", all:where "value > 8", value, key, { keypaths = "value" })
+            sequence("through a link", all:where "link.value > 8", linked, key, { keypaths = { "link.value" } })
+            sequence("through a list", all:where "any targets.value > 15", value, key, { keypaths = "value" })
+            sequence("sorted", all:sorted("value", "desc"), own, key)
+            sequence("sorted by link", all:sorted { { "link.value" }, { "id" } }, linked, key, { keypaths = "link.value" })
+            sequence("limit", all:sorted("value"):limit(5), value, key, { keypaths = "value" })
+            sequence("distinct", all:sorted("id"):distinct "text", value, key, { keypaths = "value" })
+            sequence("backlinks filter", targets:where "linked.@count > 1", target, key, { keypaths = "value" })
+            sequence("targets", targets, target, key)
+            sequence("debounced", all:where "value > 3", value, key, { keypaths = "value", debounce = 0.001 })
+
+            -- Objects and their collections, as they come.
+            local watched = {}
+            local function watch(obj)
+              if watched[obj.id] or obj.id > 12 then return end
+              local id = obj.id
+              local name = "object " .. id
+              local seen = { value = obj.value, text = obj.text }
+              local shadow = { name = name }
+              watched[id] = shadow
+              shadow.token = obj:observe(function(change)
+                calls = calls + 1
+                if change.type == "deleted" then
+                  if obj:is_valid() then problem(name, "deleted, but it is there") end
+                  shadow.over, watched[id] = true, nil
+                  return
+                end
+                if #change.properties == 0 then problem(name, "a call without properties") end
+                for _, p in ipairs(change.properties) do
+                  if p.name == "value" or p.name == "text" then
+                    if p.old ~= seen[p.name] then
+                      problem(name, "%s was %s, told as %s", p.name, tostring(seen[p.name]), tostring(p.old))
+                    end
+                    if p.new ~= obj[p.name] then problem(name, "%s is told wrong", p.name) end
+                    seen[p.name] = p.new
+                  end
+                end
+                if seen.value ~= obj.value or seen.text ~= obj.text then problem(name, "a change unheard") end
+              end)
+              shadow.value = obj:observe_value("value", function(new)
+                calls = calls + 1
+                if obj:is_valid() and new ~= obj.value then problem(name, "value told as %d", new) end
+              end)
+              function shadow.finish()
+                if not shadow.over and obj:is_valid() and (seen.value ~= obj.value or seen.text ~= obj.text) then
+                  problem(name, "at the end it is another")
+                end
+              end
+              shadows[#shadows + 1] = shadow
+              if id <= 4 then
+                sequence("ints of " .. id, obj.ints, plain, place)
+                sequence("marks of " .. id, obj.marks, plain, place)
+                sequence("targets of " .. id, obj.targets, target, key)
+              end
+            end
+            local watcher = all:observe(function(change)
+              if store.is_in_write then return end
+              for i = 1, #all do watch(all[i]) end
+            end, { keypaths = "id" })
+
+            local versions = store.version
+            local commits = store:observe(function(type)
+              calls = calls + 1
+              if type == "did_change" and store.version < versions then problem("store", "went back") end
+              versions = store.version
+            end)
+            -- An observer that writes.
+            local own_writes = 0
+            local writing = targets:where("value == 13"):observe(function(change)
+              if #change.collection > 0 and own_writes < 200 then
+                own_writes = own_writes + 1
+                pcall(store.write, store, function()
+                  for one in change.collection:each() do one.value = 14 end
+                end)
+              end
+            end)
+
+            io.write("ready\\n") io.flush()
+            local deadline = tonumber(os.getenv "SECONDS")
+            if not moonpool.wait_until(function() return #store:objects "Done" == writers end, deadline) then
+              problem("time", "only %d of %d writers are done", #store:objects "Done", writers)
+            end
+            store:refresh()
+            moonpool.sleep(0.3)
+            store:refresh()
+            for _, shadow in ipairs(shadows) do if shadow.finish then shadow.finish() end end
+            for _, text in ipairs(problems) do print("PROBLEM " .. text) end
+            print("checked " .. calls .. " calls, " .. #problems .. " problems")
+            moonpool.stop()
+            os.exit(#problems == 0 and 0 or 1)
+            """
+}

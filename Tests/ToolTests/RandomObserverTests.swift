@@ -1,0 +1,102 @@
+import Glibc
+import Testing
+
+/// Threads and processes that write at random, and observers of every kind that check each call.
+///
+/// `MOONPOOL_CHANGES=1000000` makes so many changes in all instead of a few.
+@Suite struct RandomObserverTests {
+    private static let wanted = getenv("MOONPOOL_CHANGES").flatMap { Int(String(cString: $0)) }
+
+    @Test func `no observer on any thread of two processes misses or invents a change`() throws {
+        let folder = try TemporaryFolder()
+        let store = folder.path + "/random.moonpool"
+        let writer = try folder.write(RandomObserverScripts.writer, to: "writer.lua")
+        let observer = try folder.write(RandomObserverScripts.observer, to: "observer.lua")
+        let total = Self.wanted ?? 3000
+        let seconds = max(240, Double(total) / 50)
+        func variables(_ seed: Int) -> [String: String] {
+            [
+                "STORE": store, "SEED": "\(seed)", "CHANGES": "\(total / 3)", "WRITERS": "3",
+                "SECONDS": "\(Int(seconds))",
+            ]
+        }
+        let seed = Int.random(in: 1...1_000_000)
+        // Two observing threads and a writing one in the first process, one of each in the second; and a writer alone.
+        let observers = try [[observer, observer], [observer]].enumerated().map { place, scripts in
+            try Subprocess(
+                Tool.path, ["run"] + scripts + [writer], environment: variables(seed + place))
+        }
+        for process in observers { try process.wait { process.output.contains("ready") } }
+        let alone = try Subprocess(Tool.path, [writer], environment: variables(seed + 7))
+        let written = try alone.finish(within: seconds)
+        #expect(written.exitCode == 0, "seed \(seed): \(written.error)")
+        for process in observers {
+            let outcome = try process.finish(within: seconds)
+            #expect(
+                outcome.exitCode == 0 && !outcome.output.contains("PROBLEM") && outcome.error == "",
+                "seed \(seed): \(outcome.output)\(outcome.error)")
+            if Self.wanted != nil { print(outcome.output) }
+        }
+        let checked = try Tool.run(["check", store])
+        #expect(checked.exitCode == 0, "seed \(seed): \(checked.output)\(checked.error)")
+    }
+
+    @Test func `killed processes leave no reader, no lock, and no observer that waits for ever`()
+        throws
+    {
+        let folder = try TemporaryFolder()
+        let store = folder.path + "/killed.moonpool"
+        let open = """
+            local store = moonpool.open {
+              path = arg[1], durability = "memory", schema = { Entry = { id = "int primary" } },
+            }
+
+            """
+        let observer = try folder.write(
+            open + """
+                local seen, last = 0, nil
+                local entries = store:objects "Entry"
+                local token
+                token = entries:observe(function(change)
+                  if change.type == "initial" then print("ready") io.flush() end
+                  assert(seen + #change.insertions == #entries, "missed one")
+                  seen = #entries
+                  if store:object("Entry", -1) then
+                    -- Whoever died holds nothing any more.
+                    for _, pin in ipairs(store:pins()) do print(pin.kind, pin.version) end
+                    print("seen all of " .. seen)
+                    token:invalidate()
+                  end
+                end)
+                """, to: "observer.lua")
+        let writer = try folder.write(
+            open + """
+                local id = #store:objects "Entry"
+                local held = store:freeze()
+                while true do
+                  id = id + 1
+                  store:write(function() store:create("Entry", { id = id }) end)
+                  io.write(id, "\\n")
+                  io.flush()
+                end
+                """, to: "writer.lua")
+        let observing = try Subprocess(Tool.path, [observer, store])
+        try observing.wait { observing.output.contains("ready") }
+        for _ in 1...5 {
+            let process = try Subprocess(Tool.path, [writer, store])
+            let enough = Int.random(in: 1...40)
+            try process.wait { process.output.utf8.count { $0 == 10 } >= enough }
+            process.send(SIGKILL)
+            _ = try process.finish()
+        }
+        let last = try folder.write(
+            open + "store:write(function() store:create(\"Entry\", { id = -1 }) end)",
+            to: "last.lua")
+        let ended = try Tool.run([last, store])
+        #expect(ended.exitCode == 0, "\(ended.error)")
+        let outcome = try observing.finish()
+        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        #expect(outcome.lines.last?.hasPrefix("seen all of") == true)
+        #expect(!outcome.output.contains("process"))
+    }
+}

@@ -1,0 +1,120 @@
+import Glibc
+import Testing
+
+/// `moonpool watch`, run as users run it.
+@Suite struct WatchCommandTests {
+    private static let open = """
+        local store = moonpool.open {
+          path = arg[1], durability = "memory",
+          schema = { Dog = { id = "int primary", name = "string", age = "int?" } },
+        }
+
+        """
+
+    private func makeStore(_ folder: TemporaryFolder) throws -> String {
+        let store = folder.path + "/zoo.moonpool"
+        _ = try change(folder, store, "")
+        return store
+    }
+
+    private func change(_ folder: TemporaryFolder, _ store: String, _ code: String) throws {
+        let script = try folder.write(Self.open + code, to: "change.lua")
+        let outcome = try Tool.run([script, store])
+        #expect(outcome.exitCode == 0, "\(outcome.error)")
+    }
+
+    private static let changes = """
+        store:write(function() store:create("Dog", { id = 1, name = "Rex", age = 3 }) end)
+        store:write(function() store:object("Dog", 1).age = 4 end)
+        store:write(function() store:delete(store:object("Dog", 1)) end)
+        """
+
+    @Test(arguments: [SIGINT, SIGTERM])
+    func `changes of other processes are printed as text until a signal`(signal: Int32) throws {
+        let folder = try TemporaryFolder()
+        let store = try makeStore(folder)
+        let watch = try Subprocess(Tool.path, ["watch", store])
+        try watch.wait { watch.output.contains("at version") }
+        // One after the other, or they may be told together.
+        for (code, sign) in zip(Self.changes.split(separator: "\n"), ["+", "~", "-"]) {
+            try change(folder, store, String(code))
+            try watch.wait { watch.output.contains("  \(sign) Dog 1") }
+        }
+        watch.send(signal)
+        let outcome = try watch.finish()
+        #expect(outcome.exitCode == 0 && outcome.error == "")
+        let shown = outcome.lines.filter { $0.hasPrefix("  ") }
+        #expect(
+            shown == [
+                "  + Dog 1 {\"id\":1,\"age\":3,\"name\":\"Rex\"}", "  ~ Dog 1 age 3 → 4",
+                "  - Dog 1 {\"id\":1,\"age\":4,\"name\":\"Rex\"}",
+            ])
+        #expect(outcome.lines[1].hasPrefix("version "))
+    }
+
+    @Test func `with a query only its objects are printed`() throws {
+        let folder = try TemporaryFolder()
+        let store = try makeStore(folder)
+        let watch = try Subprocess(Tool.path, ["watch", store, "Dog where age > 3", "--json"])
+        try watch.wait { watch.output.contains("$changes") }
+        for code in Self.changes.split(separator: "\n") {
+            try change(folder, store, String(code))
+        }
+        try watch.wait { watch.output.contains("deleted") }
+        watch.send(SIGINT)
+        let outcome = try watch.finish()
+        #expect(outcome.exitCode == 0 && outcome.error == "")
+        #expect(outcome.output.contains("\"change\":\"inserted\",\"class\":\"Dog\",\"key\":1"))
+        #expect(!outcome.output.contains("\"age\":3,"))
+    }
+
+    @Test func `what is watched as JSON Lines can be replayed`() throws {
+        let folder = try TemporaryFolder()
+        let store = try makeStore(folder)
+        let watch = try Subprocess(Tool.path, ["watch", "--json", store])
+        try watch.wait { watch.output.contains("$changes") }
+        try change(folder, store, Self.changes)
+        try change(
+            folder, store,
+            "store:write(function() store:create(\"Dog\", { id = 2, name = \"Max\" }) end)")
+        try watch.wait { watch.output.contains("Max") && watch.output.hasSuffix("}\n") }
+        watch.send(SIGTERM)
+        let outcome = try watch.finish()
+        let recorded = try folder.write(outcome.output, to: "changes.jsonl")
+        let replayed = try Tool.run([
+            "-e",
+            """
+            local store = moonpool.open { in_memory = "copy" }
+            moonpool.replay("\(recorded)", store)
+            print(#store:objects "Dog", store:object("Dog", 2).name)
+            """,
+        ])
+        #expect(replayed.output == "1\tMax\n", "\(replayed.error)")
+    }
+
+    @Test func `it ends when nobody reads the output any more`() throws {
+        let folder = try TemporaryFolder()
+        let store = try makeStore(folder)
+        let shell = try Subprocess(
+            "/bin/sh", ["-c", "\"$0\" watch \"$1\" | head -n 1; echo ended", Tool.path, store])
+        let outcome = try shell.finish()
+        #expect(outcome.lines.count == 2 && outcome.lines.last == "ended")
+        #expect(outcome.error == "" && outcome.exitCode == 0)
+    }
+
+    @Test func `what cannot be watched is said, with exit code 1`() throws {
+        let folder = try TemporaryFolder()
+        let store = try makeStore(folder)
+        let missing = try Tool.run(["watch", folder.path + "/nothing"])
+        #expect(missing.exitCode == 1 && missing.error.contains("there is no store"))
+        let text = try Tool.run(["watch", try folder.write("text", to: "a.txt")])
+        #expect(text.exitCode == 1 && text.error.hasPrefix("moonpool: "))
+        let unknown = try Tool.run(["watch", store, "Dgo"])
+        #expect(unknown.exitCode == 1 && unknown.error.contains("Dog"))
+        let predicate = try Tool.run(["watch", store, "Dog where ago > 3"])
+        #expect(predicate.exitCode == 1 && predicate.error.contains("age"))
+        let usage = try Tool.run(["watch"])
+        #expect(usage.exitCode == 64 && usage.error.contains("watch"))
+        #expect(try Tool.run(["watch", "--help"]).output.contains("Dog where age > 3"))
+    }
+}

@@ -1,0 +1,251 @@
+import DataFormats
+import ObjectStore
+import Testing
+
+@testable import Transfer
+
+/// What happens in a store as lines, and lines as what happens in a store.
+@Suite struct ChangeStreamTests {
+    static let classes = [
+        ClassSchema(
+            "Dog",
+            [
+                Property("id", .int, isPrimary: true), Property("name", .string),
+                Property("age", .int, isOptional: true),
+                Property("owner", .object, target: "Person"),
+                Property("toys", .object, collection: .list, target: "Toy"),
+                Property("home", .object, target: "Place"),
+                Property("marks", .int, collection: .list),
+                Property("tags", .string, collection: .set),
+                Property("notes", .double, isOptional: true, collection: .map),
+                Property("born", .date, isOptional: true), Property("any", .mixed),
+            ]),
+        ClassSchema(
+            "Person",
+            [
+                Property("name", .string, isPrimary: true),
+                Property("dogs", .backlinks, origin: .init(className: "Dog", property: "owner")),
+            ]),
+        ClassSchema("Toy", [Property("label", .string), Property("next", .object, target: "Toy")]),
+        ClassSchema(
+            "Place", [Property("city", .string), Property("part", .object, target: "Place")],
+            isEmbedded: true),
+    ]
+
+    private func makeStore(_ classes: [ClassSchema]? = Self.classes) throws -> Store {
+        try Store(
+            StoreConfiguration(.memory("changes-\(UUIDValue.random())"), schema: classes),
+            scheduler: TurningScheduler())
+    }
+
+    /// Everything in a store but the numbers of objects without primary key.
+    private func content(_ store: Store) throws -> String {
+        let world = try TransferWorld()
+        _ = try Exporter(.store(store), as: .jsonLines).write(to: world.path("a.jsonl"))
+        return try world.text(of: "a.jsonl")
+    }
+
+    @Test func `every line bears version, class and primary key, and the values before and after`()
+        throws
+    {
+        let store = try makeStore()
+        var lines = ChangeLines(time: { Timestamp(microseconds: 0) })
+        var text = String(decoding: lines.header(store.view), as: UTF8.self)
+        #expect(
+            text.hasPrefix("{\"$changes\":1,\"version\":\(store.version),\"schema\":{\"Dog\":{"))
+        #expect(text.hasSuffix("}\n"))
+        text = ""
+        let token = try store.observeChanges { change in
+            text += String(decoding: try lines.lines(for: change), as: UTF8.self)
+        }
+        let rex = try store.write {
+            try store.create(
+                "Dog",
+                .dictionary([
+                    "id": .int(1), "name": .string("Rex"),
+                    "owner": .dictionary(["name": .string("Ann")]),
+                    "home": .dictionary(["city": .string("Ur")]),
+                ]))
+        }
+        let first = store.version
+        #expect(
+            text == """
+                {"version":\(first),"change":"inserted","class":"Dog","key":1,"values":{"id":1,"name":"Rex",\
+                "age":null,"owner":"Ann","toys":[],"home":{"city":"Ur","part":null},"marks":[],"tags":[],"notes":{},\
+                "born":null,"any":null}}
+                {"version":\(first),"change":"inserted","class":"Person","key":"Ann","values":{"name":"Ann"}}
+                {"version":\(first),"change":"commit","since":\(first - 1),"count":2,"time":"1970-01-01T00:00:00Z"}
+
+                """)
+        text = ""
+        try store.write {
+            try rex.set("age", .int(4))
+            // What is embedded counts for its owner.
+            guard case .object(let home) = try rex.value("home") else { return }
+            try store.object(home)?.set("city", .string("Uruk"))
+        }
+        #expect(
+            text.hasPrefix(
+                """
+                {"version":\(first + 1),"change":"modified","class":"Dog","key":1,"values":{"age":4,\
+                "home":{"city":"Uruk","part":null}},"old":{"age":null,"home":{"city":"Ur","part":null}}}
+
+                """))
+        text = ""
+        let toy = try store.write {
+            try store.create("Toy", .dictionary(["label": .string("ball")]))
+        }
+        #expect(text.contains("\"class\":\"Toy\",\"key\":{\"$key\":\(toy.key.rawValue)}"))
+        text = ""
+        try store.write { try store.delete(rex) }
+        #expect(
+            text.contains(
+                "\"change\":\"deleted\",\"class\":\"Dog\",\"key\":1,\"old\":{\"id\":1,\"name\":\"Rex\""
+            ))
+        text = ""
+        try store.define([ClassSchema("New", [Property("a", .int)])])
+        #expect(text.contains("\"change\":\"schema\",\"schema\":{") && text.contains("\"New\""))
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func `a recording replayed into an empty store makes the same store, step by step`()
+        throws
+    {
+        let world = try TransferWorld()
+        let path = world.path("b.jsonl")
+        let store = try makeStore()
+        let recording = try ChangeRecording(of: store, to: path)
+        func toy(_ label: String, _ next: LiveObject? = nil) throws -> LiveObject {
+            try store.create(
+                "Toy",
+                .dictionary([
+                    "label": .string(label), "next": next.map { .object($0.reference) } ?? .null,
+                ]))
+        }
+        let dogs = try store.write {
+            let toys = [try toy("a"), try toy("b")]
+            try toys[0].set("next", .object(toys[1].reference))
+            return try (1...3).map { id in
+                try store.create(
+                    "Dog",
+                    .dictionary([
+                        "id": .int(id), "name": .string("Dog \(id)"),
+                        "owner": .dictionary(["name": .string("Ann \(id)")]),
+                        "toys": .list(toys.map { .object($0.reference) }),
+                        "home": .dictionary(["city": .string("Ur")]),
+                        "marks": .list([.int(id), .int(7)]), "tags": .list([.string("x")]),
+                        "notes": .dictionary(["k": .double(0.5), "n": .null]),
+                        "born": .date(Timestamp(microseconds: 1_000_001)),
+                        "any": .list([.int(1), .dictionary(["a": .data([1, 2])])]),
+                    ]))
+            }
+        }
+        try store.write {
+            try dogs[0].set("owner", .null)
+            try dogs[0].list("marks").append([.int(9)])
+            try dogs[1].set(
+                "home",
+                .dictionary(["city": .string("Susa"), "part": .dictionary(["city": .string("x")])]))
+            try store.delete(dogs[2])
+        }
+        try store.define([ClassSchema("Extra", [Property("id", .int, isPrimary: true)])])
+        try store.write {
+            // The same key again, in the transaction that lets the other go.
+            try store.delete(dogs[1])
+            try store.create("Dog", .dictionary(["id": .int(2), "name": .string("again")]))
+            try store.create("Extra", .dictionary(["id": .int(1)]))
+        }
+        try store.undo()
+        #expect(recording.steps == 5 && recording.isActive)
+        recording.stop()
+        try store.write { try store.deleteAll("Extra") }
+        #expect(!recording.isActive && recording.steps == 5)
+
+        let copy = try makeStore(nil)
+        var heard = 0
+        let token = try copy.observeChanges { _ in heard += 1 }
+        let replay = ChangeReplay(into: copy)
+        try replay.run(path)
+        // The change of the schema is no transaction of objects.
+        #expect(replay.steps == 4 && heard >= 4)
+        #expect(try content(copy) == content(store))
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func `objects without primary key that were there before are found by their numbers`()
+        throws
+    {
+        let world = try TransferWorld()
+        func start() throws -> (Store, LiveObject) {
+            let store = try makeStore()
+            let toy = try store.write {
+                try store.create("Toy", .dictionary(["label": .string("old")]))
+            }
+            return (store, toy)
+        }
+        let (store, toy) = try start()
+        let recording = try ChangeRecording(of: store, to: world.path("b.jsonl"))
+        try store.write {
+            try toy.set("label", .string("new"))
+            try store.create(
+                "Toy", .dictionary(["label": .string("x"), "next": .object(toy.reference)]))
+        }
+        recording.stop()
+        let (copy, other) = try start()
+        try ChangeReplay(into: copy).run(world.path("b.jsonl"))
+        #expect(try other.value("label") == .string("new"))
+        #expect(try content(copy) == content(store))
+    }
+
+    @Test func `lines that do not fit are named, and their step is rolled back`() throws {
+        let world = try TransferWorld()
+        let header =
+            "{\"$changes\":1,\"version\":1,\"schema\":{\"A\":{\"id\":\"int primary\",\"x\":\"int?\"}}}\n"
+        func error(_ text: String) throws -> String {
+            let store = try makeStore(nil)
+            let path = try world.write(text, to: "b.jsonl")
+            let message = message { try ChangeReplay(into: store).run(path) }
+            #expect(!store.isInWrite)
+            if store.schema.find("A") != nil { #expect(try store.objects("A").count() <= 1) }
+            return message
+        }
+        let one =
+            "{\"version\":2,\"change\":\"inserted\",\"class\":\"A\",\"key\":1,\"values\":{\"id\":1}}\n"
+        let end = "{\"version\":2,\"change\":\"commit\",\"since\":1,\"count\":1}\n"
+        #expect(try error(header + one + end) == "nothing was wrong")
+        #expect(try error("{\"id\":1}\n").contains("line 1: this is no recording"))
+        #expect(try error("{\"$changes\":2}\n").contains("format 2"))
+        #expect(try error(header + "nonsense\n").contains("line 2"))
+        #expect(try error(header + "[]\n").contains("line 2: a line is an object"))
+        #expect(try error(header + one).contains("line 2: the file ends inside a step"))
+        #expect(try error(header + one + end + one + end).contains("line 4"))
+        #expect(
+            try error(
+                header + one + end
+                    + "{\"change\":\"modified\",\"class\":\"A\",\"key\":7,\"values\":{\"x\":1}}\n"
+            ).contains("line 4: the store has no 'A' with the key 7"))
+        #expect(try error(header + "{\"change\":\"eaten\"}\n").contains("line 2: \"change\" is"))
+        #expect(try error(header + "{\"change\":\"deleted\"}\n").contains("no \"class\""))
+        #expect(
+            try error(header + "{\"change\":\"deleted\",\"class\":\"B\",\"key\":1}\n")
+                .contains("line 2"))
+        #expect(
+            try error(
+                header
+                    + "{\"change\":\"inserted\",\"class\":\"A\",\"key\":1,\"values\":{\"y\":1}}\n"
+            ).contains("no property 'y'"))
+        #expect(
+            try error(
+                header + "{\"change\":\"inserted\",\"class\":\"A\",\"key\":1,\"values\":3}\n"
+            ).contains("no \"values\""))
+    }
+}
+
+/// A thread whose loop is never turned.
+private struct TurningScheduler: Scheduler, @unchecked Sendable {
+    // @unchecked because it holds nothing.
+    var isOnThread: Bool { true }
+    var canDeliver: Bool { true }
+    func isSame(as other: any Scheduler) -> Bool { other is TurningScheduler }
+    func makeWakeup(_ handler: @escaping () -> Void) -> any Wakeup { StillScheduler.Never() }
+}
