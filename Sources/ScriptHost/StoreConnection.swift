@@ -49,6 +49,16 @@ final class StoreConnection: BindingHost {
         value.userdata?.object(as: Worker.type)?.script.link
     }
 
+    func inspect(_ value: LuaUserdata) -> (text: String, members: [LuaMember])? {
+        if let worker = value.object(as: Worker.type) {
+            return (worker.description, Worker.type.members)
+        }
+        if let timer = value.object(as: timerClass) {
+            return ("timer (\(timer.isActive ? "active" : "done"))", timerClass.members)
+        }
+        return nil
+    }
+
     func run(
         on script: any RemoteScript, _ job: @escaping @Sendable (StoreModule) -> Void
     ) throws {

@@ -54,7 +54,9 @@ extension StoreModule {
         if let box = userdata.object(as: DecimalBox.type) { return .text(box.number.description) }
         if let box = userdata.object(as: DataBox.type) { return .text("\(box.bytes.count) bytes") }
         if let frozen = userdata.object(as: FrozenSpace.type) { return .text(frozen.summary) }
-        return userdata.object(as: NullMarker.type) != nil ? .text("null") : nil
+        if userdata.object(as: NullMarker.type) != nil { return .text("null") }
+        if let box = userdata.object(as: ReferenceBox.type) { return .text(box.text) }
+        return host?.inspect(userdata).map { .text($0.text) }
     }
 
     /// What a script can name on a value of ours: properties first, then methods; for completion and help.
@@ -82,7 +84,8 @@ extension StoreModule {
         if userdata.object(as: NestedHandle.map) != nil { return NestedHandle.map.members }
         if userdata.object(as: DecimalBox.type) != nil { return DecimalBox.type.members }
         if userdata.object(as: ChangeHandle.type) != nil { return ChangeHandle.type.members }
-        return []
+        if userdata.object(as: ReferenceBox.type) != nil { return ReferenceBox.type.members }
+        return host?.inspect(userdata)?.members ?? []
     }
 
     /// One class of the Lua API for help.
@@ -137,6 +140,9 @@ extension StoreModule {
         Documented(
             name: DecimalBox.type.name, summary: DecimalBox.type.summary,
             members: DecimalBox.type.members),
+        Documented(
+            name: ReferenceBox.type.name, summary: ReferenceBox.type.summary,
+            members: ReferenceBox.type.members),
         Documented(
             name: "date", summary: "A moment in microseconds; its fields are those of UTC.",
             members: DateClass.methods.members),

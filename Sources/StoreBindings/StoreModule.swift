@@ -33,6 +33,8 @@ public protocol BindingHost: AnyObject {
     var link: (any RemoteScript)? { get }
     /// The script that a value of this script stands for, such as a worker.
     func remoteScript(_ value: LuaValue) -> (any RemoteScript)?
+    /// How a value of the host, such as a worker, is shown, and what a script can name on it; nil for all others.
+    func inspect(_ value: LuaUserdata) -> (text: String, members: [LuaMember])?
     /// Runs a job on another script's thread and waits until it is done.
     ///
     /// Throws `closed` if that script ends before, `interrupted` when this one is stopped.
@@ -46,6 +48,8 @@ extension BindingHost {
     public var link: (any RemoteScript)? { nil }
     /// None.
     public func remoteScript(_ value: LuaValue) -> (any RemoteScript)? { nil }
+    /// Nothing.
+    public func inspect(_ value: LuaUserdata) -> (text: String, members: [LuaMember])? { nil }
     /// There is no other script.
     public func run(
         on script: any RemoteScript, _ job: @escaping @Sendable (StoreModule) -> Void

@@ -32,6 +32,11 @@ final class Worker {
         }
     }
 
+    /// The name and whether it runs.
+    var description: String {
+        "worker \(script.name) (\(script.hasEnded ? "ended" : "running"))"
+    }
+
     /// The worker's thread has ended.
     func didEnd(status: Int32) {
         self.status = status
@@ -134,9 +139,6 @@ final class Worker {
             }
         ],
         metamethods: [
-            LuaMethod("__tostring") { worker, call in
-                let state = worker.script.hasEnded ? "ended" : "running"
-                return call.answer(.text("worker \(worker.script.name) (\(state))"))
-            }
+            LuaMethod("__tostring") { worker, call in call.answer(.text(worker.description)) }
         ])
 }

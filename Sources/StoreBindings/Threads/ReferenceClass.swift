@@ -6,6 +6,8 @@ final class ReferenceBox {
     let reference: ThreadSafeReference
     init(_ reference: ThreadSafeReference) { self.reference = reference }
 
+    var text: String { reference.isResolved ? "reference (resolved)" : "reference" }
+
     static let type: LuaClass<ReferenceBox> = LuaClass(
         name: "reference",
         summary: "Something of a store for another thread, where store:resolve gives it, once.",
@@ -16,7 +18,7 @@ final class ReferenceBox {
         ],
         metamethods: [
             LuaMethod("__tostring") { box, call in
-                call.answer(.text(box.reference.isResolved ? "reference (resolved)" : "reference"))
+                call.answer(.text(box.text))
             }
         ])
 }

@@ -1,0 +1,127 @@
+import Glibc
+import Testing
+
+/// `moonpool run a.lua b.lua`, and workers as a user of the tool sees them.
+@Suite struct RunScriptsTests {
+    /// Writes the scripts and runs them all.
+    private func run(_ options: [String] = [], _ scripts: [(name: String, code: String)]) throws
+        -> Tool.Outcome
+    {
+        let folder = try TemporaryFolder()
+        let paths = try scripts.map { try folder.write($0.code, to: $0.name + ".lua") }
+        return try Tool.run(["run"] + options + paths, in: folder.path)
+    }
+
+    @Test func `scripts meet in the stores that they share`() throws {
+        let open =
+            "local store = moonpool.open { in_memory = 'shared', schema = { Dog = { name = 'string' } } }\n"
+        let outcome = try run([
+            (
+                "writer",
+                open + """
+                    local found = moonpool.wait_until(function() return #store:objects "Dog" == 2 end, 30)
+                    print("writer", found)
+                    store:write(function() store:create("Dog", { name = "c" }) end)
+                    """
+            ),
+            (
+                "reader",
+                open + """
+                    store:write(function() store:create("Dog", { name = "a" }) store:create("Dog", { name = "b" }) end)
+                    local token
+                    token = store:objects("Dog"):observe(function(change)
+                        if #change.collection == 3 then print("reader", 3) token:invalidate() end
+                    end)
+                    """
+            ),
+        ])
+        #expect(outcome.error == "")
+        #expect(outcome.exitCode == 0)
+        #expect(outcome.lines.sorted() == ["reader\t3", "writer\ttrue"])
+    }
+
+    @Test func `the exit code is that of the first script that fails, and the others go on`() throws
+    {
+        let outcome = try run([
+            ("good", "moonpool.after(0.05, function() print 'good is done' end)"),
+            ("bad", "error 'broken'"), ("worse", "os.exit(7)"),
+        ])
+        #expect(outcome.exitCode == 1)
+        #expect(outcome.output == "good is done\n")
+        #expect(outcome.error.contains("bad.lua:1: broken"))
+        let other = try run([("worse", "os.exit(7)"), ("bad", "error 'broken'")])
+        #expect(other.exitCode == 7)
+    }
+
+    @Test func `each script knows its own name, and a missing one is told of`() throws {
+        let outcome = try run([
+            ("a", "print(arg[0]:match '[^/]*$', #arg, ...)"), ("b", "print(#arg)"),
+        ])
+        #expect(outcome.lines.sorted() == ["0", "a.lua\t0"])
+        let missing = try Tool.run(["run", "/nonexistent/x.lua"])
+        #expect(missing.exitCode == 1)
+        #expect(missing.error.contains("/nonexistent/x.lua"))
+        #expect(try Tool.run(["run"]).exitCode == 64)
+    }
+
+    @Test func `lines are labelled on demand and never mixed`() throws {
+        let code = "for i = 1, 200 do print(('x'):rep(50), i, ('y'):rep(50)) end"
+        let plain = try run([("a", code), ("b", code), ("c", code)])
+        #expect(plain.lines.count == 600)
+        #expect(
+            plain.lines.allSatisfy { $0.count == $0.filter { $0 != "x" && $0 != "y" }.count + 100 })
+        let labelled = try run(
+            ["--labels"], [("a", "print('one\\ntwo', 3)"), ("b", "print()")])
+        #expect(labelled.lines.sorted() == ["[a] one", "[a] two\t3", "[b] "])
+    }
+
+    @Test func `Ctrl-C stops all scripts and their workers`() throws {
+        let folder = try TemporaryFolder()
+        let busy = try folder.write(
+            """
+            local w = moonpool.worker("busy", function()
+                moonpool.post_to_parent(1)
+                while true do pcall(function() while true do end end) end
+            end)
+            w:on_message(function() print "busy" end)
+            """, to: "busy.lua")
+        let idle = try folder.write("moonpool.every(3600, print) print 'idle'", to: "idle.lua")
+        let process = try Subprocess(Tool.path, ["run", busy, idle])
+        try process.wait { process.output.contains("busy") && process.output.contains("idle") }
+        process.send(SIGINT)
+        let outcome = try process.finish()
+        #expect(outcome.exitCode == 130)
+        #expect(outcome.error == "")
+    }
+
+    @Test func `an error of a worker is shown with the worker's name and ends in code 1`() throws {
+        let outcome = try Tool.run(
+            script: """
+                local w = moonpool.worker("cache", function()
+                    error "broken"
+                end)
+                w:join()
+                print "goes on"
+                """)
+        #expect(outcome.exitCode == 1)
+        #expect(outcome.output == "goes on\n")
+        #expect(outcome.error.contains("error in worker 'cache': "))
+        #expect(outcome.error.contains("script.lua:2: broken"))
+        #expect(outcome.error.contains("> 2 |     error \"broken\""))
+        #expect(outcome.error.contains("stack traceback:"))
+    }
+
+    @Test func `os exit ends the process with its workers, also under a callback of luv`() throws {
+        let outcome = try Tool.run(
+            script: """
+                moonpool.worker("busy", function() while true do end end)
+                setmetatable({}, { __gc = function() print "closed" end })
+                os.exit(3, true)
+                """)
+        #expect(outcome.exitCode == 3)
+        #expect(outcome.output == "closed\n")
+        let code =
+            "local uv = require 'luv' uv.new_timer():start(0, 0, function() os.exit(4, true) end)"
+        #expect(try Tool.run(["-e", code]).exitCode == 4)
+    }
+}
