@@ -20,6 +20,14 @@ public struct SentFunction: Sendable {
     /// that uses a local of the code around it, naming the local, unless that is the module `moonpool`, and for one that is
     /// not written in Lua.
     public init(_ function: LuaFunction, of module: StoreModule, role: String) throws {
+        do throws(LuaError) {
+            code = try function.dump()
+        } catch {
+            throw StoreError(
+                .invalidArgument,
+                "\(role) is not written in Lua; wrap it in function() … end to use it on another thread"
+            )
+        }
         upvalues = try function.upvalues.map { name, value in
             if name == "_ENV" { return .environment }
             if value == .table(module.table) { return .module }
@@ -30,14 +38,6 @@ public struct SentFunction: Sendable {
                 .invalidArgument,
                 "\(role) uses \(shown), which another thread cannot see; pass it as an argument, or make it "
                     + "inside the function")
-        }
-        do throws(LuaError) {
-            code = try function.dump()
-        } catch {
-            throw StoreError(
-                .invalidArgument,
-                "\(role) is not written in Lua; wrap it in function() … end to use it on another thread"
-            )
         }
     }
 
