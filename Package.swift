@@ -117,7 +117,9 @@ let package = Package(
             swiftSettings: unsafeZone),
         .testTarget(
             name: "ReferenceTests",
-            dependencies: ["Reference", "ObjectStore", "TestSupport", "ScriptHost", "LuaHost"],
+            dependencies: [
+                "Reference", "ObjectStore", "TestSupport", "ScriptHost", "StoreBindings", "LuaHost",
+            ],
             swiftSettings: unsafeZone),
         .testTarget(name: "LuaHostTests", dependencies: ["LuaHost"], swiftSettings: unsafeZone),
         .testTarget(
@@ -131,7 +133,7 @@ let package = Package(
         .testTarget(
             name: "REPLTests", dependencies: ["REPL", "TestSupport"], swiftSettings: unsafeZone),
         .testTarget(
-            name: "ToolTests", dependencies: ["TestSupport", "moonpool"],
+            name: "ToolTests", dependencies: ["TestSupport", "Reference", "moonpool"],
             swiftSettings: unsafeZone),
     ],
     swiftLanguageModes: [.v6]

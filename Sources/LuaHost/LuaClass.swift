@@ -159,6 +159,8 @@ final class BoxDispatch<Object: AnyObject>: LuaLiveClass {
     let declaration: LuaClass<Object>
     init(_ declaration: LuaClass<Object>) { self.declaration = declaration }
 
+    override var members: [LuaMember] { declaration.members }
+
     private func object(_ payload: Int64) -> Object {
         // because a box of this class is only ever made with an Object, and an empty one never gets here
         Unmanaged<Object>.fromOpaque(UnsafeRawPointer(bitPattern: Int(payload))!)

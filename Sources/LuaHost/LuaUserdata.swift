@@ -24,6 +24,19 @@ public struct LuaUserdata: Hashable, Sendable {
         return state.liveObject(at: -1, on: L)
     }
 
+    /// What a script can name on it where it is a Swift object, sorted by name; empty for all else.
+    public var members: [LuaMember] {
+        guard let state = reference.home.state else { return [] }
+        let L = state.stack
+        state.push(reference, on: L)
+        defer { shim_settop(L, shim_top(L) - 1) }
+        var cls: OpaquePointer?
+        guard shim_to_box(L, -1, &cls) != nil, let context = shim_class_context(cls) else {
+            return []
+        }
+        return Unmanaged<LuaLiveClass>.fromOpaque(context).takeUnretainedValue().members
+    }
+
     /// Makes the userdata of a Swift object one of a live object, for everybody who holds it; the Swift object is let
     /// go of.
     ///

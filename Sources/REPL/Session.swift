@@ -60,6 +60,7 @@ public final class Session {
         observers = ObserverWatch(context, output, style)
         modules = ModuleReloader(context)
         installInspect()
+        installHelp()
     }
 
     /// Colours, where what is shown goes to the terminal.

@@ -72,20 +72,34 @@ extension StoreModule {
                 LuaMember(name: $0.name, signature: "", summary: "", isMethod: false)
             } + DateClass.methods.members
         }
-        if userdata.object(as: ResultsHandle.type) != nil { return ResultsHandle.type.members }
-        if userdata.object(as: ListHandle.type) != nil { return ListHandle.type.members }
-        if userdata.object(as: SetHandle.type) != nil { return SetHandle.type.members }
-        if userdata.object(as: MapHandle.type) != nil { return MapHandle.type.members }
-        if userdata.object(as: ValuesHandle.type) != nil { return ValuesHandle.type.members }
-        if userdata.object(as: StoreHandle.type) != nil { return StoreHandle.type.members }
-        if userdata.object(as: FrozenSpace.type) != nil { return FrozenSpace.type.members }
-        if userdata.object(as: TokenHandle.type) != nil { return TokenHandle.type.members }
-        if userdata.object(as: NestedHandle.list) != nil { return NestedHandle.list.members }
-        if userdata.object(as: NestedHandle.map) != nil { return NestedHandle.map.members }
-        if userdata.object(as: DecimalBox.type) != nil { return DecimalBox.type.members }
-        if userdata.object(as: ChangeHandle.type) != nil { return ChangeHandle.type.members }
-        if userdata.object(as: ReferenceBox.type) != nil { return ReferenceBox.type.members }
-        return host?.inspect(userdata)?.members ?? []
+        return userdata.members
+    }
+
+    /// The name of a function of the API, such as `store.create`; nil for all others.
+    public func name(of function: LuaFunction) -> String? {
+        func method<Object>(_ type: LuaClass<Object>) -> String? {
+            type.members.first { $0.isMethod && state.function($0.name, of: type) == function }
+                .map { "\(type.name).\($0.name)" }
+        }
+        func live(_ name: String, _ methods: LuaLiveMethods) -> String? {
+            methods.members.first { state.function($0.name, of: methods) == function }
+                .map { "\(name).\($0.name)" }
+        }
+        for (key, value) in table.pairs {
+            guard let key = key.text else { continue }
+            if value.function == function { return "moonpool.\(key)" }
+            for (inner, value) in value.table?.pairs ?? [] where value.function == function {
+                if let inner = inner.text { return "moonpool.\(key).\(inner)" }
+            }
+        }
+        let names: [String?] = [
+            method(StoreHandle.type), live("object", ObjectClass.methods),
+            method(ResultsHandle.type), method(ListHandle.type), method(SetHandle.type),
+            method(MapHandle.type), method(ValuesHandle.type), method(SectionsHandle.type),
+            method(TokenHandle.type), method(ChangeHandle.type), method(MigrationHandle.type),
+            method(DecimalBox.type), live("date", DateClass.methods), method(FrozenSpace.type),
+        ]
+        return names.lazy.compactMap(\.self).first
     }
 
     /// One class of the Lua API for help.

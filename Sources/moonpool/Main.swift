@@ -13,6 +13,12 @@ enum Main {
         ProcessServices.ignoreFileSizeSignal()
         let words = CommandLine.arguments
         if words.count > 1, MoonpoolCommand.takes(words[1]) {
+            if words.count == 3, words[1] == "--generate-completion-script",
+                let script = MoonpoolCommand.completionScript(for: words[2])
+            {
+                ProcessServices.writeOutput(script)
+                return
+            }
             MoonpoolCommand.main(Array(words.dropFirst()))
             return
         }

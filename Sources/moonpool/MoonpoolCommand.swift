@@ -14,8 +14,22 @@ struct MoonpoolCommand: ParsableCommand {
         subcommands: [
             RunScripts.self, ImportCommand.self, ExportCommand.self, BackupCommand.self,
             CheckCommand.self, CompactCommand.self, SchemaCommand.self, StatsCommand.self,
-            MigrateCommand.self, TranscriptCommand.self, WatchCommand.self,
+            AnnotationsCommand.self, LintCommand.self, MigrateCommand.self, TranscriptCommand.self,
+            WatchCommand.self,
         ])
+
+    /// The script for a shell that needs more than the commands: bash, which offers files where no command is meant.
+    ///
+    /// Nil for all others, whose scripts are made as they are.
+    static func completionScript(for shell: String) -> String? {
+        guard shell == "bash" else { return nil }
+        return completionScript(for: .bash).split(
+            separator: "\n", omittingEmptySubsequences: false
+        ).map {
+            $0.hasPrefix("complete -o filenames ")
+                ? "complete -o default" + $0.dropFirst("complete".count) : String($0)
+        }.joined(separator: "\n") + "\n"
+    }
 
     /// Whether a command line with this first word is one for the commands, and not for `lua`'s reading of it.
     static func takes(_ word: String) -> Bool {

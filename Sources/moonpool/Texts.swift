@@ -27,8 +27,8 @@ enum Texts {
           --log-level debug what the host does, on standard error (or MOONPOOL_LOG)
           --        stop handling options
           -         stop handling options and execute stdin
-        Commands: run, migrate, import, export, backup, check, compact, schema, stats, transcript, watch; see moonpool
-            --help
+        Commands: run, migrate, import, export, backup, check, compact, schema, stats, lint, luals,
+          transcript, watch; see moonpool --help
 
         """
 

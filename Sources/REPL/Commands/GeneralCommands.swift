@@ -45,36 +45,4 @@ extension Session {
 
             """)
     }
-
-    func writeHelp(on text: String) throws {
-        let name = String(text.drop { $0 == "." || $0 == ":" })
-        if let command = MetaCommand.find(name) {
-            return write(".\(command.name) \(command.usage)\n    \(command.summary)\n")
-        }
-        let classes = StoreModule.classes
-        if let found = classes.first(where: { $0.name.lowercased() == name.lowercased() }) {
-            write(style.paint(found.name, .strong) + ": \(found.summary)\n")
-            return writeTable(
-                found.members.filter { !$0.name.hasPrefix("__") }.map {
-                    ["  " + ($0.isMethod ? ":" : ".") + $0.name + $0.signature, $0.summary]
-                }, header: false)
-        }
-        let members = classes.flatMap { entry in
-            entry.members.filter { $0.name == name }.map { (type: entry.name, member: $0) }
-        }
-        for (type, member) in members {
-            write(
-                style.paint(type, .type) + (member.isMethod ? ":" : ".") + member.name
-                    + member.signature + "\n    \(member.summary)\n")
-        }
-        if !members.isEmpty { return }
-        let schema = store?.store.schema
-        if let found = schema?.find(name) { return writeSchema(found) }
-        let names =
-            MetaCommand.all.map(\.name) + classes.map(\.name)
-            + classes.flatMap { $0.members.map(\.name) } + (schema?.classes.map(\.name) ?? [])
-        let near = nearestName(to: name, in: names)
-        throw CommandError(
-            "nothing is known of '\(name)'" + (near.map { "; did you mean '\($0)'?" } ?? ""))
-    }
 }

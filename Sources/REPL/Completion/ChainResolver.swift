@@ -1,5 +1,6 @@
 import LuaHost
 import ObjectStore
+import Reference
 import StoreBindings
 
 /// What stands before a dot or a colon, as far as it is known without running anything.

@@ -1,6 +1,7 @@
 import LineEditing
 import LuaHost
 import ObjectStore
+import Reference
 import StoreBindings
 
 /// Finds what may stand at the cursor.
@@ -50,11 +51,7 @@ struct Completer {
         case .file: return file(argument)
         case .expression: return complete(argument)
         case .help:
-            let documentation = StoreModule.classes
-            return make(
-                argument,
-                MetaCommand.all.map(\.name) + documentation.map(\.name) + classNames
-                    + documentation.flatMap { $0.members.map(\.name) })
+            return make(argument, MetaCommand.all.map(\.name) + HelpText.names + classNames)
         case .words(let words): return make(argument, words)
         case .schema:
             let word = argument.split(separator: " ", omittingEmptySubsequences: false).last

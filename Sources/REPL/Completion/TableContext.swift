@@ -1,4 +1,5 @@
 import ObjectStore
+import Reference
 
 /// The table constructor that the cursor stands in, where its names are properties: `store:create("Dog", { na`.
 struct TableContext {

@@ -1,3 +1,5 @@
+import Reference
+
 /// Turns an entry into a chunk whose top-level locals outlive it.
 ///
 /// The entry becomes the body of a function: locals of earlier entries that it names are that function's upvalues,

@@ -1,4 +1,5 @@
 import LuaHost
+import Reference
 
 /// Guesses what a name that leads to nothing was meant to be.
 ///

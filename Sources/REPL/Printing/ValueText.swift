@@ -1,5 +1,6 @@
 import LineEditing
 import LuaHost
+import Reference
 
 /// How single values are written: as Lua would have them typed, where it can.
 enum ValueText {

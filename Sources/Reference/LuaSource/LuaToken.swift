@@ -1,25 +1,36 @@
-/// A word of Lua source: enough to find declarations and what the cursor stands in, no more.
-struct LuaToken: Equatable {
-    enum Kind: Equatable {
+/// A word of Lua source.
+public struct LuaToken: Equatable, Sendable {
+    /// What kind of word it is.
+    public enum Kind: Equatable, Sendable {
+        /// A name.
         case name
+        /// A word of the language.
         case keyword
+        /// A number.
         case number
         /// Quoted or long; `isClosed` is false when the text ends in it.
         case string(isClosed: Bool)
+        /// An operator or a bracket; anything that Lua does not know.
         case symbol
+        /// A comment; `isClosed` is false when the text ends in it.
         case comment(isClosed: Bool)
     }
 
-    var kind: Kind
+    /// What kind of word it is.
+    public var kind: Kind
     /// Where it stands in the source's UTF-8 bytes.
-    var range: Range<Int>
+    public var range: Range<Int>
     /// Its text as written.
-    var text: String
+    public var text: String
 
-    func isKeyword(_ word: String) -> Bool { kind == .keyword && text == word }
-    func isSymbol(_ symbol: String) -> Bool { kind == .symbol && text == symbol }
+    /// Whether it is this word of the language.
+    public func isKeyword(_ word: String) -> Bool { kind == .keyword && text == word }
 
-    static let keywords: Set<String> = [
+    /// Whether it is this operator or bracket.
+    public func isSymbol(_ symbol: String) -> Bool { kind == .symbol && text == symbol }
+
+    /// The words of the language.
+    public static let keywords: Set<String> = [
         "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if",
         "in", "local", "nil", "not", "or", "repeat", "return", "then", "true", "until", "while",
     ]
@@ -28,19 +39,19 @@ struct LuaToken: Equatable {
 /// Splits Lua source into tokens.
 ///
 /// Total: whatever it is given, every byte that is no blank is in one of them.
-struct LuaLexer {
+public struct LuaLexer {
     private let bytes: [UInt8]
     private var position = 0
 
     /// The tokens of a source, without comments.
-    static func tokens(of source: String) -> [LuaToken] {
+    public static func tokens(of source: String) -> [LuaToken] {
         allTokens(of: source).filter {
             if case .comment = $0.kind { false } else { true }
         }
     }
 
     /// The tokens of a source, comments too.
-    static func allTokens(of source: String) -> [LuaToken] {
+    public static func allTokens(of source: String) -> [LuaToken] {
         var lexer = LuaLexer(bytes: Array(source.utf8))
         var tokens: [LuaToken] = []
         while let token = lexer.next() { tokens.append(token) }
@@ -168,7 +179,8 @@ struct LuaLexer {
 
     private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
-    static func isNameByte(_ byte: UInt8) -> Bool {
+    /// Whether a byte may stand in a name.
+    public static func isNameByte(_ byte: UInt8) -> Bool {
         isDigit(byte) || byte == 0x5F || (0x41...0x5A).contains(byte)
             || (0x61...0x7A).contains(byte)
     }

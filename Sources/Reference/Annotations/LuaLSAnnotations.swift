@@ -1,0 +1,194 @@
+/// The Lua API as annotations for LuaLS and other language servers, made from the catalogue.
+public enum LuaLSAnnotations {
+    /// A file that declares the module and all its types.
+    public static var api: String {
+        var text = """
+            ---@meta moonpool
+            -- The Lua API of Moonpool, for LuaLS. Written by `moonpool luals`.
+
+            ---@alias moonpool.ErrorCode \(ErrorCode.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: "|"))
+
+
+            """
+        for type in Catalogue.types where type != Catalogue.moonpool {
+            text += TypeAnnotation(type).text + "\n"
+        }
+        return text + TypeAnnotation(Catalogue.moonpool).text + "\nreturn moonpool\n"
+    }
+}
+
+/// One type with its members.
+private struct TypeAnnotation {
+    let type: CatalogueType
+    let entries: [CatalogueEntry]
+
+    init(_ type: CatalogueType) {
+        self.type = type
+        entries = Catalogue.entries(of: type)
+    }
+
+    /// Whether the type is a table of functions that is made by name, and not a kind of value.
+    private var isModule: Bool { type == Catalogue.moonpool }
+    private var isGeneric: Bool { !type.element.isEmpty }
+    private var className: String { isModule ? "moonpool" : "moonpool.\(type.annotation)" }
+
+    var text: String {
+        var lines = ["---\(type.summary)"]
+        lines += Self.example(type.example)
+        lines.append("---@class \(header)")
+        for entry in entries {
+            if case .field(let fieldType, _) = entry.kind {
+                // A table that has a declaration of its own is declared there.
+                lines.append(
+                    "---@field \(entry.name) \(Self.qualified(fieldType)) \(entry.summary)")
+            }
+        }
+        if isModule {
+            for part in Catalogue.types where part.name.hasPrefix("moonpool.") {
+                lines.append("---@field \(part.annotation) moonpool.\(part.annotation)")
+            }
+        }
+        lines += Self.operators(of: type)
+        let functions = entries.filter { $0.kind == .function || $0.kind == .method }
+        if isGeneric {
+            lines += functions.map(genericField)
+            return lines.joined(separator: "\n") + "\n"
+        }
+        // The module is a global of every script as well.
+        let variable = isModule ? "moonpool" : type.annotation
+        if isModule || !functions.isEmpty {
+            lines.append("\(isModule ? "" : "local ")\(variable) = {}")
+        }
+        for entry in functions { lines += ["", declaration(entry, variable)] }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private var header: String {
+        var header = className
+        if isGeneric {
+            header += "<T>"
+            if [Catalogue.map].contains(type) {
+                header += ": { [string]: T }"
+            } else if type == Catalogue.sectionsType {
+                header += ": { [integer]: { key: any, objects: moonpool.Results<T> } }"
+            } else if type != Catalogue.change {
+                header += ": { [integer]: T }"
+            }
+        } else if let parent = type.parent.flatMap(Catalogue.type(named:)) {
+            header += ": moonpool.\(parent.annotation)"
+        }
+        return header
+    }
+
+    /// A method of a generic type: only a field of a function type knows the `T` of the class.
+    private func genericField(_ entry: CatalogueEntry) -> String {
+        let own = "\(className)<T>"
+        let types = entry.signatures.map { signature in
+            let parameters =
+                ["self: \(own)"]
+                + signature.parameters.map {
+                    "\($0.name)\($0.isOptional ? "?" : ""): \(Self.qualified($0.type))"
+                }
+            let results = signature.results.map { $0.replacing(word: "self", by: own) }
+                .map(Self.qualified)
+            let tail = results.isEmpty ? "" : ": " + results.joined(separator: ", ")
+            return "fun(\(parameters.joined(separator: ", ")))\(tail)"
+        }
+        let type = types.count == 1 ? types[0] : types.map { "(\($0))" }.joined(separator: "|")
+        return "---@field \(entry.name) \(type) \(entry.summary)"
+    }
+
+    private func declaration(_ entry: CatalogueEntry, _ variable: String) -> String {
+        var lines = ["---\(entry.summary)"]
+        if !entry.errors.isEmpty {
+            lines += ["---", "---Errors: \(entry.errors.map(\.rawValue).joined(separator: ", "))"]
+        }
+        lines += Self.example(entry.example)
+        let first = entry.signatures[0]
+        let isByClass = first.text.contains("`T`")
+        if isByClass { lines.append("---@generic T") }
+        func known(_ type: String) -> String {
+            Self.qualified(isByClass ? type : type.replacing(word: "T", by: "any"))
+        }
+        for parameter in first.parameters {
+            lines.append(
+                "---@param \(parameter.name)\(parameter.isOptional ? "?" : "") \(known(parameter.type))"
+            )
+        }
+        for result in first.results { lines.append("---@return \(known(result))") }
+        let isMethod = entry.kind == .method
+        for other in entry.signatures.dropFirst() {
+            var parameters = other.parameters.map {
+                "\($0.name)\($0.isOptional ? "?" : ""): \(known($0.type))"
+            }
+            if isMethod { parameters.insert("self: \(className)", at: 0) }
+            let results = other.results.map { $0.replacing(word: "self", by: className) }
+                .map(known)
+            let tail = results.isEmpty ? "" : ": " + results.joined(separator: ", ")
+            lines.append("---@overload fun(\(parameters.joined(separator: ", ")))\(tail)")
+        }
+        let names = first.parameters.map(\.name).joined(separator: ", ")
+        lines.append("function \(variable)\(entry.separator)\(entry.name)(\(names)) end")
+        return lines.joined(separator: "\n")
+    }
+
+    private static func example(_ text: String) -> [String] {
+        guard !text.isEmpty else { return [] }
+        return ["---", "---```lua"]
+            + text.split(separator: "\n", omittingEmptySubsequences: false).map { "---\($0)" }
+            + ["---```"]
+    }
+
+    private static func operators(of type: CatalogueType) -> [String] {
+        switch type {
+        case Catalogue.results, Catalogue.list, Catalogue.set, Catalogue.map, Catalogue.valuesType,
+            Catalogue.sectionsType, Catalogue.mixedList, Catalogue.mixedMap, Catalogue.data:
+            return ["---@operator len: integer"]
+        case Catalogue.date:
+            return [
+                "---@operator add(number): moonpool.Date",
+                "---@operator sub(number): moonpool.Date",
+                "---@operator sub(moonpool.Date): number",
+            ]
+        case Catalogue.decimal:
+            return ["add", "sub", "mul", "div", "mod", "idiv"].map {
+                "---@operator \($0)(number|moonpool.Decimal): moonpool.Decimal"
+            } + ["---@operator unm: moonpool.Decimal"]
+        default: return []
+        }
+    }
+
+    /// The names of types of the API with `moonpool.` before them.
+    private static func qualified(_ text: String) -> String {
+        Catalogue.types.reduce(text) {
+            $1 == Catalogue.moonpool
+                ? $0 : $0.replacing(word: $1.annotation, by: "moonpool.\($1.annotation)")
+        }
+    }
+}
+
+extension String {
+    /// The text with a whole word replaced wherever it stands; words of quoted text and longer names stay.
+    func replacing(word: String, by other: String) -> String {
+        var result = ""
+        var current = ""
+        var isQuoted = false
+        var previous: Character?
+        func isPart(_ character: Character) -> Bool {
+            character.isLetter || character.isNumber || character == "_"
+        }
+        for character in self + " " {
+            if isPart(character) {
+                current.append(character)
+                continue
+            }
+            result += current == word && !isQuoted && previous != "." ? other : current
+            if !current.isEmpty || character != "." { current = "" }
+            if character == "\"" { isQuoted.toggle() }
+            result.append(character)
+            previous = character
+        }
+        result.removeLast()
+        return result
+    }
+}

@@ -1,0 +1,66 @@
+// The one description of the Lua API: what help, annotations for editors, and the reference page are made from.
+//
+// Each name stands once, with its signatures, one sentence, the errors that it can raise, and an example that a test
+// runs. Other tests walk the real tables and values of a running script and compare the names, both ways. To add
+// a function to the API, add it to one of the files in `Entries`.
+
+/// Everything that a script can name.
+public enum Catalogue {
+    /// All names, grouped as a reader wants to meet them.
+    public static let entries: [CatalogueEntry] =
+        opening + module + storeLife + transactions + writing + versions + objects + queries
+        + collections + sections + observing + changes + eventLoop + workers + values
+        + migrations + migrationFiles + transfer + errors
+
+    /// What the examples begin with: a store with three classes, two dogs, their owner, and all dogs as results.
+    public static let examplePrelude = """
+        local store = moonpool.open {
+          in_memory = "zoo",
+          schema = {
+            Dog = {
+              id = "int primary", name = "string", age = "int?", owner = "Person", toys = "Toy[]",
+              breed = { type = "string", indexed = true, default = "mutt" },
+              tags = "string<>", marks = "int[]", notes = "string{}", extra = "mixed",
+            },
+            Person = { name = "string primary", dogs = "backlinks Dog.owner" },
+            Toy = { name = "string", price = "double" },
+          },
+        }
+
+        local ann, rex, max, dogs = store:write(function()
+          local ann = store:create("Person", { name = "Ann" })
+          local rex = store:create("Dog", {
+            id = 1, name = "Rex", age = 7, owner = ann, tags = { "calm", "big" }, marks = { 3, 1, 2 },
+            toys = { { name = "ball", price = 3 }, { name = "bone", price = 1.5 } }, notes = { food = "fish" },
+          })
+          local max = store:create("Dog", { id = 2, name = "Max", age = 3, breed = "boxer", owner = ann })
+          return ann, rex, max, store:objects("Dog")
+        end)
+
+        """
+
+    /// The names of a type, its parent's left out.
+    public static func entries(of type: CatalogueType) -> [CatalogueEntry] {
+        entries.filter { $0.owners.contains(type) }
+    }
+
+    /// The type of this name, whatever its letters' case.
+    public static func type(named name: String) -> CatalogueType? {
+        let wanted = name.lowercased()
+        return types.first { $0.name.lowercased() == wanted }
+            ?? types.first { $0.annotation.lowercased() == wanted }
+    }
+
+    /// What is meant by `where`, `Results.where`, `dogs:where` or `moonpool.open`.
+    ///
+    /// A name before the point counts where it is a type's; otherwise only the last name does.
+    public static func find(_ text: String) -> [CatalogueEntry] {
+        let parts = text.split(whereSeparator: { $0 == "." || $0 == ":" })
+        guard let name = parts.last.map(String.init) else { return [] }
+        let named = entries.filter { $0.name == name }
+        let before = parts.dropLast().joined(separator: ".")
+        guard let type = type(named: before) else { return named }
+        let own = named.filter { $0.owners.contains(type) }
+        return own.isEmpty ? type.parent.map { find("\($0).\(name)") } ?? [] : own
+    }
+}

@@ -1,0 +1,144 @@
+/// One name of the Lua API: a function, a method, a property or an option.
+public struct CatalogueEntry: Sendable {
+    /// How a script uses the name.
+    public enum Kind: Sendable, Hashable {
+        /// `moonpool.open(…)`.
+        case function
+        /// `store:create(…)`.
+        case method
+        /// `store.version`, or a key in a table that a script gets or gives.
+        case field(type: String, isWritable: Bool)
+    }
+
+    /// The name.
+    public let name: String
+    /// Where it is found; some methods are shared by several kinds of values.
+    public let owners: [CatalogueType]
+    /// How it is used.
+    public let kind: Kind
+    /// Parameters and results, one for each way to call it; empty for fields.
+    public let signatures: [Signature]
+    /// One sentence.
+    public let summary: String
+    /// The codes of the errors that it can raise by itself.
+    public let errors: [ErrorCode]
+    /// A script that shows it, on top of ``Catalogue/examplePrelude``; what it prints stands behind `-->`.
+    public let example: String
+
+    /// `.` or `:`.
+    public var separator: String { kind == .method ? ":" : "." }
+
+    static func function(
+        _ name: String, of owner: CatalogueType, _ signatures: [String], _ summary: String,
+        errors: [ErrorCode] = [], example: String
+    ) -> CatalogueEntry {
+        CatalogueEntry(
+            name: name, owners: [owner], kind: .function,
+            signatures: signatures.map(Signature.init),
+            summary: summary, errors: errors, example: example)
+    }
+
+    static func method(
+        _ name: String, of owners: [CatalogueType], _ signatures: [String], _ summary: String,
+        errors: [ErrorCode] = [], example: String
+    ) -> CatalogueEntry {
+        CatalogueEntry(
+            name: name, owners: owners, kind: .method, signatures: signatures.map(Signature.init),
+            summary: summary, errors: errors, example: example)
+    }
+
+    static func field(
+        _ name: String, of owners: [CatalogueType], _ type: String, _ summary: String,
+        isWritable: Bool = false, errors: [ErrorCode] = [], example: String = ""
+    ) -> CatalogueEntry {
+        CatalogueEntry(
+            name: name, owners: owners, kind: .field(type: type, isWritable: isWritable),
+            signatures: [], summary: summary, errors: errors, example: example)
+    }
+}
+
+/// A way to call a function: `(class: string, values?: table): T`.
+///
+/// Types are those of LuaLS; a type of the API is named without `moonpool.` before it. `T` is the class of a
+/// collection's objects, or of the object whose class is named by a parameter of type `` `T` ``.
+public struct Signature: Sendable, Hashable {
+    /// One parameter.
+    public struct Parameter: Sendable, Hashable {
+        /// Its name; `...` for any number of them.
+        public let name: String
+        /// Its type.
+        public let type: String
+        /// Whether it may be left out.
+        public let isOptional: Bool
+    }
+
+    /// The text as it was written.
+    public let text: String
+    /// The parameters in order.
+    public let parameters: [Parameter]
+    /// The types of the results.
+    public let results: [String]
+
+    /// Reads a signature.
+    ///
+    /// What does not look like one has no parameters; a test holds every entry of the catalogue to the form.
+    public init(_ text: String) {
+        self.text = text
+        let pieces = Self.close(of: text).map { close in
+            (text[text.index(after: text.startIndex)..<close], text[text.index(after: close)...])
+        }
+        parameters = Self.split(pieces?.0 ?? "").compactMap { part in
+            guard let colon = part.firstIndex(of: ":") else { return nil }
+            var name = part[..<colon]
+            let isOptional = name.last == "?"
+            if isOptional { name.removeLast() }
+            return Parameter(
+                name: String(name), type: Self.trimmed(part[part.index(after: colon)...]),
+                isOptional: isOptional)
+        }
+        var rest = Self.trimmed(pieces?.1 ?? "")[...]
+        if rest.first == ":" { rest = rest.dropFirst() }
+        results = Self.split(rest)
+    }
+
+    /// The parameters in brackets.
+    var parameterText: String { Self.close(of: text).map { String(text[...$0]) } ?? text }
+
+    /// Where the bracket closes with which the text opens.
+    private static func close(of text: String) -> String.Index? {
+        var depth = 0
+        for index in text.indices {
+            if text[index] == "(" { depth += 1 }
+            if text[index] == ")" {
+                depth -= 1
+                if depth == 0 { return index }
+            }
+        }
+        return nil
+    }
+
+    /// Splits at commas outside of brackets.
+    private static func split(_ text: Substring) -> [String] {
+        var parts: [Substring] = []
+        var depth = 0
+        var start = text.startIndex
+        for index in text.indices {
+            switch text[index] {
+            case "(", "<", "{": depth += 1
+            case ")", ">", "}": depth -= 1
+            case "," where depth == 0:
+                parts.append(text[start..<index])
+                start = text.index(after: index)
+            default: break
+            }
+        }
+        parts.append(text[start...])
+        return parts.map(trimmed).filter { !$0.isEmpty }
+    }
+
+    private static func trimmed(_ text: Substring) -> String {
+        var text = text.drop { $0 == " " }
+        while text.last == " " { text.removeLast() }
+        return String(text)
+    }
+}

@@ -1,0 +1,35 @@
+/// What a name of the Lua API belongs to: a table of functions, a kind of value, or a table of options.
+public struct CatalogueType: Sendable, Hashable {
+    /// What help calls it: `store`, `Results`, `open options`.
+    public let name: String
+    /// What annotations and signatures call it: `Store`, without `moonpool.` before it.
+    public let annotation: String
+    /// One sentence.
+    public let summary: String
+    /// What `T` is in the signatures of its methods, for people: `object` or `value`; empty where there is no `T`.
+    public let element: String
+    /// The type whose members it has too.
+    public let parent: String?
+    /// A script that shows it; empty where the examples of its members do.
+    public let example: String
+
+    init(
+        _ name: String, _ annotation: String, _ summary: String, element: String = "",
+        parent: String? = nil, example: String = ""
+    ) {
+        self.name = name
+        self.annotation = annotation
+        self.summary = summary
+        self.element = element
+        self.parent = parent
+        self.example = example
+    }
+
+    /// The names of types are unique.
+    public static func == (left: CatalogueType, right: CatalogueType) -> Bool {
+        left.name == right.name
+    }
+
+    /// Hashes the name.
+    public func hash(into hasher: inout Hasher) { hasher.combine(name) }
+}

@@ -1,0 +1,79 @@
+extension Catalogue {
+    /// What the `migration` function of open and define is given.
+    static let migrations: [CatalogueEntry] = [
+        .method(
+            "each", of: [migration],
+            [
+                "(class: string, body: fun(old: Object, new: Object), options?: {batch: integer, resumable: boolean})"
+            ],
+            "Calls a function with each object as it was and as it is going to be.",
+            errors: [.unknownClass, .closed],
+            example: """
+                store:define({ Toy = { name = "string", cents = "int" } }, function(m)
+                  m:each("Toy", function(old, new) new.cents = math.tointeger(old.price * 100) end)
+                end)
+                print(store:objects("Toy"):sum "cents")  --> 450
+                """),
+        .method(
+            "rename_property", of: [migration], ["(class: string, old: string, new: string)"],
+            "Gives a property another name, with its values.", errors: [.invalidSchema, .closed],
+            example: """
+                store:define({ Toy = { name = "string", cost = "double" } }, function(m)
+                  m:rename_property("Toy", "price", "cost")
+                end)
+                print(rex.toys[1].cost)  --> 3.0
+                """),
+        .method(
+            "rename_class", of: [migration], ["(old: string, new: string)"],
+            "Gives a class another name, with its objects.", errors: [.invalidSchema, .closed],
+            example: """
+                local farm = moonpool.open { in_memory = "farm", schema = { Cow = { name = "string" } } }
+                farm:write(function() farm:create("Cow", { name = "Berta" }) end)
+                farm:define({ Cattle = { name = "string" } }, function(m) m:rename_class("Cow", "Cattle") end)
+                print(farm:objects("Cattle")[1].name)  --> Berta
+                """),
+        .method(
+            "delete_class", of: [migration], ["(class: string): boolean"],
+            "Deletes all objects of a class, and the class where the new schema lacks it.",
+            errors: [.invalidSchema, .closed],
+            example: """
+                store:define({ Cat = { name = "string" } })
+                store:define({ Lion = { name = "string" } }, function(m) print(m:delete_class("Cat")) end)  --> true
+                """),
+        .method(
+            "create", of: [migration],
+            ["(class: string, values?: table, mode?: \"error\"|\"all\"|\"modified\"): Object"],
+            "Creates an object of the new schema.",
+            errors: [.unknownClass, .unknownProperty, .typeMismatch, .missingValue, .duplicateKey],
+            example: """
+                store:define({ Log = { text = "string" } }, function(m)
+                  m:create("Log", { text = "migrated" })
+                end)
+                print(store:objects("Log")[1].text)  --> migrated
+                """),
+        .method(
+            "delete", of: [migration], ["(what: Object|Results|List)"],
+            "Deletes objects of the new schema.", errors: [.invalidObject, .invalidArgument],
+            example: """
+                store:define({ Toy = { name = "string", price = "double", used = "bool?" } }, function(m)
+                  m:delete(m:objects("Toy"):where "price < 2")
+                end)
+                print(#rex.toys)  --> 1
+                """),
+        .method(
+            "objects", of: [migration], ["(class: string): Results"],
+            "Gives all objects of a class of the new schema.", errors: [.unknownClass],
+            example: """
+                store:define({ Toy = { name = "string", price = "double", used = "bool?" } }, function(m)
+                  print(#m:objects "Toy")  --> 2
+                end)
+                """),
+        .field("old_version", of: [migration], "integer", "The schema version of the file."),
+        .field(
+            "new_version", of: [migration], "integer",
+            "The schema version that it is going to have."),
+        .field("old", of: [migration], "FrozenStore", "The store as it was, for reading."),
+        .field(
+            "new", of: [migration], "Store", "The store that is migrated, in a write transaction."),
+    ]
+}

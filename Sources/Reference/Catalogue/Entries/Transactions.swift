@@ -1,0 +1,65 @@
+extension Catalogue {
+    /// Write transactions, and moving from version to version.
+    static let transactions: [CatalogueEntry] = [
+        .method(
+            "write", of: [store], ["(body: fun(): ..., options?: WriteOptions): ..."],
+            "Runs a function in a write transaction, which commits when it returns; an error rolls back.",
+            errors: [.alreadyInWrite, .readOnly, .frozen, .diskFull, .tooManyVersions, .closed],
+            example: """
+                local cleo = store:write(function()
+                  return store:create("Dog", { id = 3, name = "Cleo" })
+                end)
+                print(cleo.name, #dogs)  --> Cleo 3
+                print(pcall(store.write, store, function() cleo.name = "X" error("no", 0) end))  --> false no
+                print(cleo.name)  --> Cleo
+                """),
+        .method(
+            "begin_write", of: [store], ["()"],
+            "Opens a write transaction; waits for other writers.",
+            errors: [.alreadyInWrite, .readOnly, .frozen, .closed],
+            example: """
+                store:begin_write()
+                rex.age = 8
+                store:commit_write()
+                print(rex.age)  --> 8
+                """),
+        .method(
+            "commit_write", of: [store], ["(options?: WriteOptions)"],
+            "Commits the open write transaction.",
+            errors: [.notInWrite, .diskFull, .tooManyVersions, .closed],
+            example: """
+                store:begin_write()
+                rex.age = 8
+                store:commit_write()
+                print(store.is_in_write)  --> false
+                """),
+        .method(
+            "cancel_write", of: [store], ["()"], "Rolls the open write transaction back.",
+            errors: [.notInWrite, .closed],
+            example: """
+                store:begin_write()
+                rex.age = 8
+                store:cancel_write()
+                print(rex.age)  --> 7
+                """),
+        .method(
+            "write_async", of: [store], ["(body: fun(), failed?: fun(err: any))"],
+            "Runs a write as soon as the lock is free, and returns at once.", errors: [.closed],
+            example: """
+                store:write_async(function() rex.age = 8 end, function(err) print(err) end)
+                moonpool.wait_until(function() return rex.age == 8 end, 10)
+                print(rex.age)  --> 8
+                """),
+        .method(
+            "refresh", of: [store], ["(): boolean"],
+            "Moves to the latest version and delivers what that causes; true if it moved.",
+            errors: [.closed],
+            example: """
+                local token <close> = dogs:observe(function(change) print(change.type) end)
+                store:refresh()  --> initial
+                """),
+        .field(
+            "without_notifying", of: [writeOptions], "Token[]",
+            "The observers that are not to hear of this write."),
+    ]
+}

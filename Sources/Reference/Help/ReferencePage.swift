@@ -1,0 +1,73 @@
+/// The catalogue as a page of the documentation.
+public enum ReferencePage {
+    /// The page in DocC's Markdown: what `scripts/reference` writes and a test compares.
+    public static var text: String {
+        var lines = [
+            "# The Lua API",
+            "",
+            "Every function, method, property and option, with an example of each.",
+            "",
+            "## Overview",
+            "",
+            "This page is made from the same catalogue as `.help`, `help(f)` and `moonpool luals`. The examples begin",
+            "with the following lines; what they print stands behind `-->`.",
+            "",
+            "```lua",
+        ]
+        lines += Catalogue.examplePrelude.split(separator: "\n", omittingEmptySubsequences: false)
+            .map(String.init)
+        while lines.last == "" { lines.removeLast() }
+        lines += ["```", ""]
+        for type in Catalogue.types { lines += section(on: type) }
+        lines += ["## Errors", "", "`err.code` of what is raised:", ""]
+        for code in ErrorCode.allCases { lines.append("- `\(code.rawValue)`: \(code.summary)") }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func section(on type: CatalogueType) -> [String] {
+        var lines = ["## \(type.name)", "", type.summary, ""]
+        if let parent = type.parent { lines += ["It has all of \(parent), too.", ""] }
+        lines += block(type.example)
+        let entries = Catalogue.entries(of: type)
+        let fields = entries.filter { $0.kind != .function && $0.kind != .method }
+        for entry in fields {
+            guard case .field(let fieldType, let isWritable) = entry.kind else { continue }
+            lines.append(
+                "- `\(entry.name)`: `\(HelpText.type(fieldType, of: type))`\(isWritable ? ", can be set" : ""). "
+                    + entry.summary)
+        }
+        if !fields.isEmpty { lines.append("") }
+        for entry in fields { lines += block(entry.example) }
+        for entry in entries where entry.kind == .function || entry.kind == .method {
+            // What several types share is told where it appears first.
+            guard entry.owners[0] == type else { continue }
+            lines += ["### \(entry.name) of \(type.name)", ""]
+            for signature in entry.signatures {
+                lines.append(
+                    "`\(type.name)\(entry.separator)\(entry.name)\(HelpText.text(of: signature, for: type))`\\"
+                )
+            }
+            lines += [entry.summary, ""]
+            if entry.owners.count > 1 {
+                let others = entry.owners.dropFirst().map(\.name)
+                lines += ["Also of \(others.joined(separator: ", ")).", ""]
+            }
+            if !entry.errors.isEmpty {
+                lines += [
+                    "Errors: " + entry.errors.map { "`\($0.rawValue)`" }.joined(separator: ", ")
+                        + ".", "",
+                ]
+            }
+            lines += block(entry.example)
+        }
+        let shared = entries.filter { $0.kind == .method && $0.owners[0] != type }.map(\.name)
+        if !shared.isEmpty {
+            lines += ["Shared with others, told above: `\(shared.joined(separator: "`, `"))`.", ""]
+        }
+        return lines
+    }
+
+    private static func block(_ example: String) -> [String] {
+        example.isEmpty ? [] : ["```lua", example, "```", ""]
+    }
+}

@@ -1,0 +1,201 @@
+import ObjectStore
+
+/// A call of a function or method of the API: what it gives, and what is wrong in its arguments.
+struct CallCheck {
+    private let run: LintRun
+    private let entry: CatalogueEntry
+    private let receiver: KnownType
+    private let arguments: [SourceExpression]
+    private let isJudging: Bool
+    /// What the call certainly gives.
+    private(set) var result: KnownType?
+
+    init(
+        _ run: LintRun, _ entry: CatalogueEntry, _ receiver: KnownType,
+        _ arguments: [SourceExpression], isJudging: Bool
+    ) {
+        self.run = run
+        self.entry = entry
+        self.receiver = receiver
+        self.arguments = arguments
+        self.isJudging = isJudging
+        let named = namedClass()
+        if entry.name == "open", receiver.type == Catalogue.moonpool {
+            result = KnownType(
+                type: Catalogue.store,
+                schema: run.schema(ofOpening: arguments.first, isJudging: isJudging))
+        } else {
+            result = commonResult(named)
+        }
+        guard isJudging else { return }
+        judgeTexts(named)
+        judgeTables(named)
+        bindFunctions(named)
+        run.check(arguments)
+    }
+
+    // MARK: - What it gives
+
+    /// The class that an argument names.
+    private func namedClass() -> ClassSchema? {
+        guard let place = classPosition, let text = literal(at: place) else { return nil }
+        return receiver.schema?.find(text.text)
+    }
+
+    /// Which argument names a class.
+    private var classPosition: Int? {
+        entry.signatures.lazy.compactMap { signature in
+            signature.parameters.firstIndex { $0.type == "`T`" || $0.name == "class" }
+        }.first
+    }
+
+    /// What all ways to call it give.
+    private func commonResult(_ named: ClassSchema?) -> KnownType? {
+        let results = Set(entry.signatures.map { $0.results.first ?? "" })
+        guard results.count == 1, let annotation = results.first else { return nil }
+        // Of a collection of values, `where` and the like give no objects.
+        let isOfObjects =
+            ![Catalogue.list, Catalogue.set, Catalogue.map].contains(receiver.type)
+            || receiver.element != nil
+        guard isOfObjects || !annotation.hasPrefix("Results") else { return nil }
+        // A class that is not known for certain leaves the object unknown, but not the collection.
+        if ["T", "T?"].contains(annotation), named == nil, receiver.element == nil,
+            receiver.type == Catalogue.store
+        {
+            return KnownType(type: Catalogue.object, schema: receiver.schema)
+        }
+        return receiver.meaning(of: annotation, named: named)
+    }
+
+    private func literal(at position: Int) -> (text: String, start: Int)? {
+        arguments.indices.contains(position) ? SourceText.content(of: arguments[position]) : nil
+    }
+
+    // MARK: - Texts
+
+    private static let pathMethods: Set = [
+        "sorted", "distinct", "group_by", "sum", "min", "max", "average", "count", "observe_value",
+    ]
+
+    private func judgeTexts(_ named: ClassSchema?) {
+        if let position = classPosition, let text = literal(at: position), named == nil,
+            let schema = receiver.schema
+        {
+            let names = schema.classes.map(\.name)
+            run.report(
+                .unknownClass,
+                "there is no class '\(text.text)'" + NearestName.hint(for: text.text, among: names),
+                at: text.start)
+        }
+        guard let element = receiver.element, let schema = receiver.schema else { return }
+        if entry.name == "where", let text = literal(at: 0),
+            let fault = PredicateCheck.fault(in: text.text, class: element, schema: schema)
+        {
+            run.report(.invalidQuery, fault.message, at: text.start + fault.range.lowerBound)
+        }
+        guard Self.pathMethods.contains(entry.name) else { return }
+        let last = entry.name == "distinct" ? arguments.count : min(1, arguments.count)
+        for position in 0..<last {
+            if let text = literal(at: position) { judgePath(text, element, schema) }
+        }
+    }
+
+    private func judgePath(
+        _ text: (text: String, start: Int), _ element: ClassSchema, _ schema: Schema
+    ) {
+        // Places, operations and quantifiers are left to the store.
+        let isPlain = text.text.utf8.allSatisfy {
+            LuaLexer.isNameByte($0) || $0 == UInt8(ascii: ".") || $0 >= 0x80
+        }
+        guard isPlain, !text.text.isEmpty,
+            let fault = PredicateCheck.fault(inPath: text.text, class: element, schema: schema)
+        else { return }
+        // An index or a count of elements says more than what a path alone may.
+        guard fault.message.contains("does not have") else { return }
+        run.report(.unknownProperty, fault.message, at: text.start)
+    }
+
+    // MARK: - Tables
+
+    private func judgeTables(_ named: ClassSchema?) {
+        for (position, argument) in arguments.enumerated() {
+            guard case .table(let fields, _) = argument else { continue }
+            let types = Set(
+                entry.signatures.compactMap { signature in
+                    signature.parameters.indices.contains(position)
+                        ? signature.parameters[position].type : nil
+                })
+            if let type = types.lazy.compactMap(Self.optionType).first {
+                judgeOptions(fields, type)
+            }
+            let values = ["create": 1, "update": 0, "where": 0][entry.name]
+            if values == position, let classSchema = named ?? receiver.element {
+                judgeValues(fields, classSchema)
+            }
+        }
+    }
+
+    private static func optionType(_ annotation: String) -> KnownType? {
+        guard annotation.hasSuffix("Options") else { return nil }
+        return Catalogue.type(named: annotation).map { KnownType(type: $0) }
+    }
+
+    private func judgeOptions(_ fields: [SourceField], _ options: KnownType) {
+        for field in fields {
+            guard let name = field.name else { continue }
+            guard options.entry(name.text) != nil else {
+                run.report(
+                    .unknownOption,
+                    "\(entry.name) has no option '\(name.text)'"
+                        + NearestName.hint(for: name.text, among: options.names),
+                    at: name.range.lowerBound)
+                continue
+            }
+            if name.text == "keypaths", let element = receiver.element,
+                let schema = receiver.schema
+            {
+                let paths = run.fields(of: field.value)?.map(\.value) ?? [field.value]
+                for path in paths {
+                    if let text = SourceText.content(of: path) {
+                        judgePath(text, element, schema)
+                    }
+                }
+            }
+        }
+    }
+
+    private func judgeValues(_ fields: [SourceField], _ classSchema: ClassSchema) {
+        for field in fields {
+            guard let name = field.name, classSchema.property(named: name.text) == nil else {
+                continue
+            }
+            run.report(
+                .unknownProperty,
+                "'\(classSchema.name)' has no property '\(name.text)'"
+                    + NearestName.hint(
+                        for: name.text, among: classSchema.properties.map(\.name)),
+                at: name.range.lowerBound)
+        }
+    }
+
+    // MARK: - Functions
+
+    /// `function(change) … end`: what its parameters are follows from the signature.
+    private func bindFunctions(_ named: ClassSchema?) {
+        for (position, argument) in arguments.enumerated() {
+            guard case .function(let function) = argument else { continue }
+            let type = entry.signatures.lazy.compactMap { signature -> String? in
+                guard signature.parameters.indices.contains(position) else { return nil }
+                let type = signature.parameters[position].type
+                return type.hasPrefix("fun(") ? type : nil
+            }.first
+            guard let type else { continue }
+            let parameters = Signature(String(type.dropFirst(3))).parameters
+            for (variable, parameter) in zip(function.parameters, parameters) {
+                // What a migration sees has another schema than the one that is opened.
+                guard receiver.type != Catalogue.migration else { continue }
+                run.bind(variable, receiver.meaning(of: parameter.type, named: named))
+            }
+        }
+    }
+}

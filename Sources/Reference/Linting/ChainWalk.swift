@@ -1,0 +1,226 @@
+import ObjectStore
+
+/// Follows a chain such as `store:objects("Dog"):where("age > 3")[1].name` from what its root is.
+struct ChainWalk {
+    private let run: LintRun
+    /// Whether what is wrong is reported, and what stands inside is checked as well.
+    private let isJudging: Bool
+
+    init(_ run: LintRun, isJudging: Bool) {
+        self.run = run
+        self.isJudging = isJudging
+    }
+
+    /// What a step has reached.
+    private enum Place {
+        case unknown
+        case value(KnownType)
+        /// A function of the API that is not called yet; `hasPoint` where a method was named with a point.
+        case function(CatalogueEntry, of: KnownType, name: LuaToken, hasPoint: Bool)
+        /// A table of a library of Lua.
+        case library(String)
+        /// The function `require`.
+        case require
+    }
+
+    func walk(
+        _ root: SourceExpression, _ suffixes: [SourceSuffix], isTarget: Bool
+    ) -> KnownType? {
+        if isJudging { run.check(root) }
+        var place = start(root)
+        for (index, suffix) in suffixes.enumerated() {
+            let isSet = isTarget && index == suffixes.count - 1
+            place = step(place, suffix, isSet: isSet)
+        }
+        if case .value(let type) = place { return type }
+        return nil
+    }
+
+    private func start(_ root: SourceExpression) -> Place {
+        if let type = run.kind(of: root) { return .value(type) }
+        guard case .name(let name) = root, name.variable == nil, !run.survey.hidesGlobals,
+            !run.survey.assignedGlobals.contains(name.token.text)
+        else { return .unknown }
+        if name.token.text == "require" { return .require }
+        return Linter.known[name.token.text]?.isEmpty == false
+            ? .library(name.token.text) : .unknown
+    }
+
+    // MARK: - Steps
+
+    private func step(_ place: Place, _ suffix: SourceSuffix, isSet: Bool) -> Place {
+        switch suffix {
+        case .field(let name): return field(name, of: place, isSet: isSet)
+        case .element(let key):
+            if isJudging { run.check(key) }
+            guard case .value(let type) = place else { return .unknown }
+            if let text = SourceText.content(of: key) {
+                guard type.type == Catalogue.object || type.type == Catalogue.map else {
+                    return .unknown
+                }
+                let token = LuaToken(
+                    kind: .name, range: text.start..<text.start + text.text.utf8.count,
+                    text: text.text)
+                return field(token, of: place, isSet: isSet)
+            }
+            return run.element(of: type).map(Place.value) ?? .unknown
+        case .call(let arguments, let token): return call(place, arguments, token)
+        case .method(let name, let arguments):
+            return method(name, arguments, of: place)
+        }
+    }
+
+    private func field(_ name: LuaToken, of place: Place, isSet: Bool) -> Place {
+        switch place {
+        case .library(let library):
+            judgeLibrary(library, name, isSet: isSet)
+            return .unknown
+        case .value(let type): return field(name, of: type, isSet: isSet)
+        case .unknown, .function, .require: return .unknown
+        }
+    }
+
+    private func field(_ name: LuaToken, of type: KnownType, isSet: Bool) -> Place {
+        if type.type == Catalogue.object, let property = type.element?.property(named: name.text) {
+            return type.value(of: property).map(Place.value) ?? .unknown
+        }
+        if type.type == Catalogue.moonpool,
+            let part = Catalogue.type(named: "moonpool.\(name.text)")
+        {
+            return .value(KnownType(type: part))
+        }
+        // A method's name used as a key of a map is the method.
+        guard let entry = type.entry(name.text) ?? moduleEntry(name.text, of: type) else {
+            if type.type == Catalogue.map {
+                return run.element(of: type).map(Place.value) ?? .unknown
+            }
+            judgeMissing(name, of: type, isSet: isSet)
+            return .unknown
+        }
+        switch entry.kind {
+        case .field(let annotation, _):
+            return type.meaning(of: annotation).map(Place.value) ?? .unknown
+        case .function: return .function(entry, of: type, name: name, hasPoint: false)
+        case .method:
+            // `moonpool.observe(dog, …)`: the receiver is an argument.
+            if type.type == Catalogue.moonpool { return .unknown }
+            return .function(entry, of: type, name: name, hasPoint: true)
+        }
+    }
+
+    /// Every method is a function of the module as well.
+    private func moduleEntry(_ name: String, of type: KnownType) -> CatalogueEntry? {
+        guard type.type == Catalogue.moonpool else { return nil }
+        return Catalogue.find(name).first { $0.kind == .method }
+    }
+
+    private func method(
+        _ name: LuaToken, _ arguments: [SourceExpression], of place: Place
+    ) -> Place {
+        guard case .value(let type) = place else {
+            if isJudging { run.check(arguments) }
+            return .unknown
+        }
+        guard let entry = type.entry(name.text), entry.kind == .method else {
+            if isJudging { run.check(arguments) }
+            // A property of that name wins over a method, and may be anything in a mixed value.
+            if type.type == Catalogue.object,
+                type.element == nil || type.element?.property(named: name.text) != nil
+            {
+                return .unknown
+            }
+            judgeMissing(name, of: type, isMethod: true)
+            return .unknown
+        }
+        return CallCheck(run, entry, type, arguments, isJudging: isJudging).result
+            .map(Place.value) ?? .unknown
+    }
+
+    private func call(
+        _ place: Place, _ arguments: [SourceExpression], _ token: LuaToken
+    ) -> Place {
+        switch place {
+        case .require:
+            if isJudging { run.check(arguments) }
+            guard arguments.first.flatMap(SourceText.content)?.text == "moonpool" else {
+                return .unknown
+            }
+            return .value(KnownType(type: Catalogue.moonpool))
+        case .function(let entry, let type, let name, let hasPoint):
+            guard hasPoint else {
+                return CallCheck(run, entry, type, arguments, isJudging: isJudging).result
+                    .map(Place.value) ?? .unknown
+            }
+            if isJudging {
+                run.check(arguments)
+                judgePoint(entry, type, name, arguments)
+            }
+            return .unknown
+        case .unknown, .value, .library:
+            if isJudging { run.check(arguments) }
+            return .unknown
+        }
+    }
+
+    // MARK: - Judgements
+
+    private func judgeLibrary(_ library: String, _ name: LuaToken, isSet: Bool) {
+        guard isJudging, !isSet, let fields = Linter.known[library], !fields.contains(name.text),
+            !run.survey.assignedFields.contains("\(library).\(name.text)")
+        else { return }
+        let near = NearestName.find(name.text, among: Array(fields))
+        // Other modules may add to the tables of the libraries.
+        if near == nil, run.survey.loadsModules || run.survey.runsOtherCode { return }
+        run.report(
+            .unknownName,
+            "'\(library)' has no '\(name.text)'" + (near.map { "; did you mean '\($0)'?" } ?? ""),
+            at: name.range.lowerBound)
+    }
+
+    private func judgeMissing(
+        _ name: LuaToken, of type: KnownType, isSet: Bool = false, isMethod: Bool = false
+    ) {
+        guard isJudging, isMethod || type.isClosed else { return }
+        let offset = name.range.lowerBound
+        if type.type == Catalogue.object, let classSchema = type.element {
+            let names = classSchema.properties.map(\.name)
+            let hint =
+                NearestName.find(name.text, among: names + (isSet ? [] : type.names)).map {
+                    "; did you mean '\($0)'?"
+                } ?? NearestName.hint(for: name.text, among: names)
+            return run.report(
+                isMethod ? .unknownName : .unknownProperty,
+                "'\(classSchema.name)' has no \(isMethod ? "method" : "property") '\(name.text)'"
+                    + hint, at: offset)
+        }
+        let isModule = type.type.name.hasPrefix("moonpool")
+        if isModule,
+            isSet || run.survey.assignedFields.contains("moonpool.\(name.text)")
+                || ["help", "inspect"].contains(name.text)
+        {
+            return
+        }
+        let what = isModule ? "function" : isMethod ? "method" : "member"
+        let parts = type.type == Catalogue.moonpool ? ["json", "csv", "migrate"] : []
+        let near = NearestName.find(name.text, among: type.names + parts)
+        run.report(
+            .unknownName,
+            "\(type.type.name) has no \(what) '\(name.text)'"
+                + (near.map { "; did you mean '\($0)'?" } ?? ""), at: offset)
+    }
+
+    /// `store.create("Dog", …)`: the first argument shows that a colon was meant.
+    private func judgePoint(
+        _ entry: CatalogueEntry, _ type: KnownType, _ name: LuaToken,
+        _ arguments: [SourceExpression]
+    ) {
+        switch arguments.first {
+        case nil, .string?, .constant?, .function?, .table?: break
+        default: return
+        }
+        run.report(
+            .missingColon,
+            "'\(name.text)' is a method of \(type.type.name): write :\(name.text)(…) with a colon",
+            at: name.range.lowerBound)
+    }
+}

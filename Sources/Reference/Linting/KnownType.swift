@@ -1,0 +1,82 @@
+import ObjectStore
+
+/// What an expression certainly is, as far as its text tells.
+struct KnownType {
+    let type: CatalogueType
+    /// The schema of the store that it comes from; nil where that is not known for certain.
+    var schema: Schema?
+    /// The class of an object, or of the objects of a collection.
+    var element: ClassSchema?
+
+    private static let byAnnotation = Dictionary(
+        Catalogue.types.map { ($0.annotation, $0) }, uniquingKeysWith: { first, _ in first })
+
+    /// The entry of a name: the type's own, or its parent's.
+    func entry(_ name: String) -> CatalogueEntry? {
+        Self.entries[type.name]?[name]
+            ?? type.parent.flatMap { Self.entries[$0]?[name] }
+    }
+
+    /// All names of the type.
+    var names: [String] {
+        (Self.entries[type.name].map { Array($0.keys) } ?? [])
+            + (type.parent.flatMap { Self.entries[$0].map { Array($0.keys) } } ?? [])
+    }
+
+    private static let entries: [String: [String: CatalogueEntry]] = {
+        var entries: [String: [String: CatalogueEntry]] = [:]
+        for entry in Catalogue.entries {
+            for owner in entry.owners { entries[owner.name, default: [:]][entry.name] = entry }
+        }
+        return entries
+    }()
+
+    /// What a type in a signature means for this receiver; `named` is the class that an argument has named.
+    func meaning(of annotation: String, named: ClassSchema? = nil) -> KnownType? {
+        var text = annotation[...]
+        if text.last == "?" { text = text.dropLast() }
+        if text == "self" { return self }
+        let element = named ?? element
+        if text == "T" {
+            guard element != nil || type == Catalogue.results else { return nil }
+            return KnownType(type: Catalogue.object, schema: schema, element: element)
+        }
+        let isOfElement = text.hasSuffix("<T>")
+        if isOfElement { text = text.dropLast(3) }
+        guard let found = Self.byAnnotation[String(text)] else { return nil }
+        return KnownType(type: found, schema: schema, element: isOfElement ? element : nil)
+    }
+
+    /// What a property of an object with this type holds.
+    func value(of property: Property) -> KnownType? {
+        if property.isBacklinks {
+            return KnownType(
+                type: Catalogue.results, schema: schema,
+                element: property.target.flatMap { schema?.find($0) })
+        }
+        let target = schema?.target(of: property)
+        switch property.collection {
+        case .list: return KnownType(type: Catalogue.list, schema: schema, element: target)
+        case .set: return KnownType(type: Catalogue.set, schema: schema, element: target)
+        case .map: return KnownType(type: Catalogue.map, schema: schema, element: target)
+        case nil: break
+        }
+        switch property.type {
+        case .object:
+            return target.map { KnownType(type: Catalogue.object, schema: schema, element: $0) }
+        case .date: return KnownType(type: Catalogue.date)
+        case .decimal: return KnownType(type: Catalogue.decimal)
+        default: return nil
+        }
+    }
+
+    /// Whether a table's keys, or a value's fields, are only those of the catalogue.
+    var isClosed: Bool {
+        switch type {
+        case Catalogue.object: element != nil
+        // Their keys are data.
+        case Catalogue.map, Catalogue.mixedMap, Catalogue.unmanaged: false
+        default: true
+        }
+    }
+}

@@ -1,0 +1,64 @@
+/// Something in a script that is wrong, or most probably so.
+public struct LintFinding: Sendable, Hashable {
+    /// What kind of thing it is.
+    public enum Rule: String, Sendable, Hashable, CaseIterable {
+        /// The compiler does not take the script.
+        case syntaxError = "syntax_error"
+        /// A global that nothing has set.
+        case unknownGlobal = "unknown_global"
+        /// A function, a method or a member that its receiver does not have.
+        case unknownName = "unknown_name"
+        /// A method that is called with a point.
+        case missingColon = "missing_colon"
+        /// A key in a table of options that means nothing.
+        case unknownOption = "unknown_option"
+        /// A class that the schema does not have.
+        case unknownClass = "unknown_class"
+        /// A property that the class does not have.
+        case unknownProperty = "unknown_property"
+        /// A predicate or a key path that makes no sense.
+        case invalidQuery = "invalid_query"
+        /// A schema that contradicts itself.
+        case invalidSchema = "invalid_schema"
+    }
+
+    /// The line, counted from 1.
+    public let line: Int
+    /// The column in characters, counted from 1.
+    public let column: Int
+    /// What kind of thing it is.
+    public let rule: Rule
+    /// One sentence, with the nearest name where one is unknown.
+    public let message: String
+}
+
+/// Lines and columns of places in a source.
+struct SourceLines {
+    private let bytes: [UInt8]
+    private let starts: [Int]
+
+    init(_ source: String) {
+        let bytes = Array(source.utf8)
+        self.bytes = bytes
+        starts = [0] + bytes.indices.filter { bytes[$0] == 0x0A }.map { $0 + 1 }
+    }
+
+    /// The line and the column of a UTF-8 offset.
+    func place(of offset: Int) -> (line: Int, column: Int) {
+        let offset = min(max(offset, 0), bytes.count)
+        var (low, high) = (0, starts.count - 1)
+        while low < high {
+            let middle = (low + high + 1) / 2
+            if starts[middle] <= offset { low = middle } else { high = middle - 1 }
+        }
+        let characters = bytes[starts[low]..<offset].count { $0 & 0xC0 != 0x80 }
+        return (low + 1, characters + 1)
+    }
+
+    /// The bytes of a line counted from 1.
+    func range(ofLine line: Int) -> Range<Int>? {
+        guard starts.indices.contains(line - 1) else { return nil }
+        let end = starts.indices.contains(line) ? starts[line] : bytes.count
+        return starts[line - 1]..<end
+    }
+}

@@ -1,0 +1,101 @@
+import LuaHost
+import ObjectStore
+
+// Finds what is wrong in a script without running it.
+//
+// It judges only what is certain: a receiver whose kind follows from the text (`moonpool.open …`, a local that is given
+// one value), a class that a literal names, a schema that is written out or comes from a file. What the catalogue, a
+// schema and the compiler of predicates say, it repeats with a place; it knows no rule of its own about style.
+
+/// Finds mistakes in scripts.
+public struct Linter {
+    /// The schema of the store that scripts are checked against; nil for none.
+    public var schema: Schema?
+    /// The path of that store: a script that opens another file is not checked against it.
+    public var storePath: String?
+    /// Globals that the caller knows of.
+    public var globals: Set<String>
+
+    /// A linter, which may be used for many scripts.
+    public init(schema: Schema? = nil, storePath: String? = nil, globals: Set<String> = []) {
+        self.schema = schema
+        self.storePath = storePath
+        self.globals = globals
+    }
+
+    /// What is wrong in a script, by place.
+    ///
+    /// Takes about as long as compiling it some times.
+    public func findings(in source: String) -> [LintFinding] {
+        let source = Self.withoutFirstLine(source)
+        let lines = SourceLines(source)
+        if let fault = Self.syntaxFault(in: source, lines) { return [fault] }
+        let statements = SourceParser.parse(source)
+        let run = LintRun(self, SourceSurvey(statements), lines)
+        run.check(statements)
+        return Array(Set(run.findings)).sorted {
+            ($0.line, $0.column, $0.message) < ($1.line, $1.column, $1.message)
+        }
+    }
+
+    /// The source with a first line that is the system's (`#!/usr/bin/env moonpool`) as blanks.
+    private static func withoutFirstLine(_ source: String) -> String {
+        guard source.utf8.first == UInt8(ascii: "#") else { return source }
+        let rest = source.utf8.drop { $0 != 0x0A }
+        let blanks = source.utf8.count - rest.count
+        return String(repeating: " ", count: blanks) + String(decoding: rest, as: UTF8.self)
+    }
+
+    private static func syntaxFault(in source: String, _ lines: SourceLines) -> LintFinding? {
+        let state = LuaState(libraries: [])
+        defer { state.close() }
+        do throws(LuaError) {
+            _ = try state.load(source, name: "=lint")
+            return nil
+        } catch {
+            // `lint:12: unexpected symbol near 'x'`
+            let parts = error.message.split(
+                separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+            guard parts.count == 3, let line = Int(parts[1]) else {
+                return LintFinding(line: 1, column: 1, rule: .syntaxError, message: error.message)
+            }
+            var message = String(parts[2])
+            while message.first == " " { message.removeFirst() }
+            let place = column(of: message, in: source, line, lines)
+            return LintFinding(line: line, column: place, rule: .syntaxError, message: message)
+        }
+    }
+
+    /// The column of the word that a message of the compiler ends with.
+    private static func column(
+        of message: String, in source: String, _ line: Int, _ lines: SourceLines
+    ) -> Int {
+        guard let range = lines.range(ofLine: line) else { return 1 }
+        if message.hasSuffix("near <eof>") { return lines.place(of: range.upperBound).column }
+        var word = ""
+        if message.last == "'", let quote = message.dropLast().lastIndex(of: "'") {
+            word = String(message[message.index(after: quote)...].dropLast())
+        }
+        let token = LuaLexer.tokens(of: source).last { token in
+            range.contains(token.range.lowerBound)
+                && (token.text == word || !word.isEmpty && token.text.hasPrefix(word))
+        }
+        return token.map { lines.place(of: $0.range.lowerBound).column } ?? 1
+    }
+
+    /// The globals of Lua with what is in their tables, and those of Moonpool.
+    static let known: [String: Set<String>] = {
+        let state = LuaState()
+        defer { state.close() }
+        var known: [String: Set<String>] = [
+            "moonpool": [], "arg": [], "_ENV": [], "_PROMPT": [], "_PROMPT2": [],
+        ]
+        for (name, value) in state.globals.pairs {
+            guard let name = name.text else { continue }
+            // What is in `_G` and in `package.loaded` is anybody's guess.
+            let isTable = value.table != nil && name != "_G" && name != "package"
+            known[name] = isTable ? Set(value.table?.pairs.compactMap(\.key.text) ?? []) : []
+        }
+        return known
+    }()
+}

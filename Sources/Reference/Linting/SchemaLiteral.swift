@@ -1,0 +1,114 @@
+import ObjectStore
+
+/// A schema that a script writes out: `{ Dog = { id = "int primary" } }`.
+struct SchemaLiteral {
+    /// Something that is wrong in it, and where.
+    struct Fault {
+        let message: String
+        let offset: Int
+    }
+
+    /// The classes; nil where a part is computed, so that nobody knows them all.
+    private(set) var classes: [ClassSchema]?
+    private(set) var faults: [Fault] = []
+
+    /// Reads the fields of a table; `follow` finds the table that a variable certainly is.
+    init(_ fields: [SourceField], follow: (SourceExpression) -> [SourceField]?) {
+        var classes: [ClassSchema] = []
+        var isWhole = true
+        for field in fields {
+            guard let name = Self.key(of: field), let properties = follow(field.value),
+                let found = read(name, properties, follow)
+            else {
+                isWhole = false
+                continue
+            }
+            classes.append(found)
+        }
+        self.classes = isWhole ? classes : nil
+    }
+
+    private static func key(of field: SourceField) -> String? {
+        field.name?.text ?? field.key.flatMap(SourceText.content)?.text
+    }
+
+    /// One class; nil where a part is computed.
+    private mutating func read(
+        _ className: String, _ fields: [SourceField], _ follow: (SourceExpression) -> [SourceField]?
+    ) -> ClassSchema? {
+        var properties: [Property] = []
+        var isEmbedded = false
+        var isWhole = true
+        for field in fields {
+            let name = Self.key(of: field)
+            if name == "embedded", case .constant(let token) = field.value {
+                isEmbedded = token.text == "true"
+            } else if name == "indexes", case .table = field.value, follow(field.value) != nil {
+                continue
+            } else if let name {
+                isWhole = add(name, field.value, className, &properties, follow) && isWhole
+            } else if let pair = follow(field.value) {
+                isWhole = addPair(pair, className, &properties, follow) && isWhole
+            } else {
+                isWhole = false
+            }
+        }
+        return isWhole ? ClassSchema(className, properties, isEmbedded: isEmbedded) : nil
+    }
+
+    /// `{ "name", "type" }`, or `{ "name", type = … }`.
+    private mutating func addPair(
+        _ pair: [SourceField], _ className: String, _ properties: inout [Property],
+        _ follow: (SourceExpression) -> [SourceField]?
+    ) -> Bool {
+        let values = pair.filter { $0.name == nil && $0.key == nil }.map(\.value)
+        guard let name = values.first.flatMap(SourceText.content)?.text else { return false }
+        if values.count > 1 { return add(name, values[1], className, &properties, follow) }
+        return addLong(name, pair, className, &properties)
+    }
+
+    private mutating func add(
+        _ name: String, _ value: SourceExpression, _ className: String,
+        _ properties: inout [Property], _ follow: (SourceExpression) -> [SourceField]?
+    ) -> Bool {
+        if let text = SourceText.content(of: value) {
+            return parse(name, text, className, &properties)
+        }
+        guard let long = follow(value) else { return false }
+        return addLong(name, long, className, &properties)
+    }
+
+    private mutating func addLong(
+        _ name: String, _ fields: [SourceField], _ className: String,
+        _ properties: inout [Property]
+    ) -> Bool {
+        guard let type = fields.first(where: { $0.name?.text == "type" }),
+            let text = SourceText.content(of: type.value)
+        else { return false }
+        guard parse(name, text, className, &properties) else { return false }
+        for field in fields {
+            guard case .constant(let token) = field.value, token.text == "true" else { continue }
+            let last = properties.count - 1
+            switch field.name?.text {
+            case "primary": properties[last].isPrimary = true
+            case "indexed": properties[last].isIndexed = true
+            case "fulltext": properties[last].isFullText = true
+            default: break
+            }
+        }
+        return true
+    }
+
+    private mutating func parse(
+        _ name: String, _ text: (text: String, start: Int), _ className: String,
+        _ properties: inout [Property]
+    ) -> Bool {
+        do {
+            properties.append(try PropertySyntax.parse(name: name, in: className, text.text))
+            return true
+        } catch let error as StoreError {
+            faults.append(Fault(message: error.message, offset: text.start))
+        } catch {}
+        return false
+    }
+}

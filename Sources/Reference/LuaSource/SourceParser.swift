@@ -1,0 +1,236 @@
+/// Reads Lua source that the compiler has accepted into a tree, with each name's variable.
+///
+/// Total: for other sources the tree makes little sense, but there is one.
+struct SourceParser {
+    let tokens: [LuaToken]
+    var position = 0
+    var depth = 0
+    var scopes: [[String: SourceVariable]] = [[:]]
+
+    /// More than the compiler lets a source nest.
+    static let mostNested = 400
+
+    /// The statements of a source.
+    static func parse(_ source: String) -> [SourceStatement] {
+        var parser = SourceParser(tokens: LuaLexer.tokens(of: source))
+        var statements = parser.parseBlock()
+        // A stray word ends a block; what comes after it is read as well.
+        while parser.position < parser.tokens.count {
+            parser.position += 1
+            statements += parser.parseBlock()
+        }
+        return statements
+    }
+
+    init(tokens: [LuaToken]) { self.tokens = tokens }
+
+    // MARK: - Words
+
+    static let end = LuaToken(kind: .symbol, range: 0..<0, text: "")
+    var current: LuaToken { position < tokens.count ? tokens[position] : Self.end }
+    var isAtEnd: Bool { position >= tokens.count }
+
+    mutating func take() -> LuaToken {
+        let token = current
+        position += 1
+        return token
+    }
+
+    mutating func takeSymbol(_ symbol: String) -> Bool {
+        guard current.isSymbol(symbol) else { return false }
+        position += 1
+        return true
+    }
+
+    mutating func takeKeyword(_ word: String) -> Bool {
+        guard current.isKeyword(word) else { return false }
+        position += 1
+        return true
+    }
+
+    // MARK: - Variables
+
+    func find(_ name: String) -> SourceVariable? {
+        for scope in scopes.reversed() { if let found = scope[name] { return found } }
+        return nil
+    }
+
+    mutating func declare(_ variable: SourceVariable) {
+        scopes[scopes.count - 1][variable.name.text] = variable
+    }
+
+    mutating func inScope<Result>(_ body: (inout SourceParser) -> Result) -> Result {
+        scopes.append([:])
+        defer { scopes.removeLast() }
+        return body(&self)
+    }
+
+    // MARK: - Statements
+
+    static let blockEnds: Set = ["end", "else", "elseif", "until"]
+
+    mutating func parseBlock() -> [SourceStatement] {
+        var statements: [SourceStatement] = []
+        depth += 1
+        defer { depth -= 1 }
+        while !isAtEnd, depth < Self.mostNested {
+            if current.kind == .keyword, Self.blockEnds.contains(current.text) { break }
+            let start = position
+            if let statement = parseStatement() { statements.append(statement) }
+            if position == start { position += 1 }
+        }
+        return statements
+    }
+
+    mutating func parseScopedBlock() -> [SourceStatement] {
+        inScope { $0.parseBlock() }
+    }
+
+    mutating func parseStatement() -> SourceStatement? {
+        if takeSymbol(";") { return nil }
+        if takeSymbol("::") {
+            _ = take()
+            _ = takeSymbol("::")
+            return nil
+        }
+        if current.kind == .keyword {
+            switch current.text {
+            case "break":
+                position += 1
+                return nil
+            case "goto":
+                position += 2
+                return nil
+            case "do":
+                position += 1
+                let body = parseScopedBlock()
+                _ = takeKeyword("end")
+                return .block(body)
+            case "while":
+                position += 1
+                let condition = parseExpression()
+                _ = takeKeyword("do")
+                let body = parseScopedBlock()
+                _ = takeKeyword("end")
+                return .loop(condition, body)
+            case "repeat":
+                position += 1
+                // The condition sees the body's variables.
+                return inScope { parser in
+                    let body = parser.parseBlock()
+                    _ = parser.takeKeyword("until")
+                    return .loop(parser.parseExpression(), body)
+                }
+            case "if": return parseIf()
+            case "for": return parseFor()
+            case "function": return parseFunctionStatement()
+            case "local": return parseLocal()
+            case "return":
+                position += 1
+                var values: [SourceExpression] = []
+                let isDone =
+                    isAtEnd || current.isSymbol(";")
+                    || current.kind == .keyword && Self.blockEnds.contains(current.text)
+                if !isDone { values = parseExpressions() }
+                return .results(values)
+            default: break
+            }
+        }
+        return parseExpressionStatement()
+    }
+
+    mutating func parseIf() -> SourceStatement {
+        var branches: [(SourceExpression?, [SourceStatement])] = []
+        while takeKeyword("if") || takeKeyword("elseif") {
+            let condition = parseExpression()
+            _ = takeKeyword("then")
+            branches.append((condition, parseScopedBlock()))
+        }
+        if takeKeyword("else") { branches.append((nil, parseScopedBlock())) }
+        _ = takeKeyword("end")
+        return .branches(branches.map { (condition: $0.0, body: $0.1) })
+    }
+
+    mutating func parseFor() -> SourceStatement {
+        position += 1
+        var variables = [SourceVariable(take())]
+        if takeSymbol("=") {
+            let bounds = parseExpressions()
+            let body = parseLoopBody(variables)
+            return .counting(variables[0], bounds, body)
+        }
+        while takeSymbol(",") { variables.append(SourceVariable(take())) }
+        _ = takeKeyword("in")
+        let values = parseExpressions()
+        return .iteration(variables, values, parseLoopBody(variables))
+    }
+
+    mutating func parseLoopBody(_ variables: [SourceVariable]) -> [SourceStatement] {
+        _ = takeKeyword("do")
+        let body = inScope { parser in
+            for variable in variables { parser.declare(variable) }
+            return parser.parseBlock()
+        }
+        _ = takeKeyword("end")
+        return body
+    }
+
+    mutating func parseFunctionStatement() -> SourceStatement {
+        position += 1
+        let name = take()
+        let root = SourceName(token: name, variable: find(name.text))
+        var suffixes: [SourceSuffix] = []
+        var isMethod = false
+        while current.isSymbol(".") || current.isSymbol(":") {
+            isMethod = take().text == ":"
+            suffixes.append(.field(take()))
+        }
+        root.variable?.changes += 1
+        let target = SourceExpression.name(root)
+        let function = parseFunction(isMethod ? name : nil)
+        return .function(suffixes.isEmpty ? target : .chain(target, suffixes), function)
+    }
+
+    mutating func parseLocal() -> SourceStatement {
+        position += 1
+        if takeKeyword("function") {
+            let variable = SourceVariable(take())
+            declare(variable)
+            return .localFunction(variable, parseFunction(nil))
+        }
+        var variables: [SourceVariable] = []
+        repeat {
+            variables.append(SourceVariable(take()))
+            if takeSymbol("<") {
+                _ = take()
+                _ = takeSymbol(">")
+            }
+        } while takeSymbol(",")
+        let values = takeSymbol("=") ? parseExpressions() : []
+        for (variable, value) in zip(variables, values) { variable.value = value }
+        // A declaration without a value is made for a later assignment.
+        for variable in variables { declare(variable) }
+        return .local(variables, values)
+    }
+
+    mutating func parseExpressionStatement() -> SourceStatement {
+        var targets = [parseOperand()]
+        while takeSymbol(",") { targets.append(parseOperand()) }
+        guard takeSymbol("=") else { return .call(targets[0]) }
+        let values = parseExpressions()
+        for target in targets { noteChange(of: target) }
+        return .assignment(targets, values)
+    }
+
+    func noteChange(of target: SourceExpression) {
+        switch target {
+        case .name(let name): name.variable?.changes += 1
+        case .chain(.name(let name), let suffixes):
+            // `schema.Dog = …` changes the table that the variable was given; `dog.age = …` is no change of what it is.
+            if case .table? = name.variable?.value, suffixes.count >= 1 {
+                name.variable?.changes += 1
+            }
+        default: break
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import ArgumentParser
+import DataFormats
+import EventLoops
+import ObjectStore
+import Reference
+
+/// `moonpool lint script.lua …`.
+struct LintCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "lint",
+        abstract: "Find mistakes in scripts without running them.",
+        discussion: """
+            Syntax errors, unknown globals, misspelt functions and methods where the receiver is certain, and with a \
+            schema (one that the script writes out, or that of --store) unknown classes and properties and predicates \
+            that make no sense. The exit code is 0 if nothing was found, 1 if something was, and 2 if a file cannot be \
+            read.
+            """)
+
+    @Argument(help: "The scripts.", completion: .file(extensions: ["lua"]))
+    var scripts: [String]
+
+    @Option(
+        help: "Check against the schema of this store.",
+        completion: .file(extensions: ["moonpool"]))
+    var store: String?
+
+    @Option(
+        name: .customLong("global"), help: "A global that something else sets. Repeatable.")
+    var globals: [String] = []
+
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
+    func run() throws {
+        var linter = Linter(globals: Set(globals))
+        var found: [(script: String, findings: [LintFinding])] = []
+        do {
+            if let store {
+                let opened = try CommandStore.open(store, isReadOnly: true)
+                linter.schema = opened.schema
+                linter.storePath = store
+                opened.close()
+            }
+            for script in scripts {
+                guard let bytes = ProcessServices.read(script, limit: 64 << 20) else {
+                    throw StoreError(.invalidArgument, "cannot read '\(script)'")
+                }
+                let source = String(decoding: bytes, as: UTF8.self)
+                found.append((script, linter.findings(in: source)))
+            }
+        } catch let error as StoreError {
+            ProcessServices.writeError("moonpool: \(error.message)\n")
+            throw ExitCode(2)
+        }
+        ProcessServices.writeOutput(json ? Self.json(found) : Self.text(found))
+        if found.contains(where: { !$0.findings.isEmpty }) { throw ExitCode(1) }
+    }
+
+    /// `script.lua:12:8: message`, a line each.
+    private static func text(_ found: [(script: String, findings: [LintFinding])]) -> String {
+        found.flatMap { script, findings in
+            findings.map { "\(script):\($0.line):\($0.column): \($0.message)\n" }
+        }.joined()
+    }
+
+    private static func json(_ found: [(script: String, findings: [LintFinding])]) -> String {
+        var json = JSONWriter()
+        json.beginObject()
+        json.key("scripts")
+        json.int(Int64(found.count))
+        json.key("findings")
+        json.beginArray()
+        for (script, findings) in found {
+            for finding in findings {
+                json.beginObject()
+                json.key("script")
+                json.string(script)
+                json.key("line")
+                json.int(Int64(finding.line))
+                json.key("column")
+                json.int(Int64(finding.column))
+                json.key("rule")
+                json.string(finding.rule.rawValue)
+                json.key("message")
+                json.string(finding.message)
+                json.endObject()
+            }
+        }
+        json.endArray()
+        json.endObject()
+        return String(decoding: json.bytes, as: UTF8.self) + "\n"
+    }
+}

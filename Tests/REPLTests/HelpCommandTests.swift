@@ -1,0 +1,51 @@
+import Reference
+import Testing
+
+@testable import REPL
+
+/// `.help` and `help`.
+@Suite struct HelpCommandTests {
+    @Test func `names, functions and values have help with examples`() throws {
+        let session = try TestSession()
+        let page = try session.run(".help store.create")
+        #expect(page.hasPrefix("store:create(class: string"))
+        #expect(page.contains("Errors: not_in_write"))
+        #expect(page.contains("store:create(\"Dog\""))
+        #expect(try session.run("help 'store.create'") == page)
+        #expect(try session.run("help(store.create)") == page)
+        #expect(
+            try session.run("help(moonpool.json.encode)").contains(
+                "moonpool.json.encode(value: any)"))
+        #expect(try session.run("help(store)").contains("store: A live object store"))
+        #expect(try session.run("help(moonpool.null)").contains("null: Sets nil"))
+        #expect(try session.run("help 'not_in_write'").contains("use store:write"))
+        #expect(try session.run("help()").contains(".observers"))
+        #expect(try session.run("help(print)").hasPrefix("a function of Lua or of a script; "))
+        #expect(try session.run("help(1)").hasPrefix("a number; "))
+        #expect(try session.run("help({})").hasPrefix("a table; "))
+    }
+
+    @Test func `an object shows its class as well, and near names are offered`() throws {
+        let session = try TestSession()
+        _ = try session.run("store:define { Dog = { name = 'string' } }")
+        _ = try session.run(
+            "rex = store:write(function() return store:create('Dog', { name = 'Rex' }) end)")
+        let page = try session.run("help(rex)")
+        #expect(page.contains("Dog = {") && page.contains("observe_value"))
+        #expect(
+            try session.run(".help wher") == "nothing is known of 'wher'; did you mean 'where'?")
+        #expect(try session.run(".help Dgo").contains("did you mean 'Dog'?"))
+        #expect(try session.run(".help .schema").hasPrefix(".schema"))
+        #expect(try session.run(".help qqqqqqqq") == "nothing is known of 'qqqqqqqq'")
+        #expect(try session.run("help('xyz' .. ('y'):rep(5000))").contains("nothing is known"))
+        #expect(try session.run("help('\\255')").isEmpty == false)
+    }
+
+    @Test func `every name of the API completes behind .help`() throws {
+        let session = try TestSession()
+        let found = try session.with {
+            Completer(session: $0).complete(".help observe_v")?.candidates ?? []
+        }
+        #expect(found == ["observe_value"])
+    }
+}

@@ -1,0 +1,52 @@
+import LuaHost
+import Reference
+import Testing
+
+/// Annotations for language servers.
+@Suite struct AnnotationTests {
+    let text = LuaLSAnnotations.api
+
+    @Test func `the file is Lua that compiles, and declares every type and function`() throws {
+        let state = LuaState()
+        defer { state.close() }
+        _ = try state.load(text, name: "=moonpool.lua")
+        #expect(text.hasPrefix("---@meta moonpool\n"))
+        #expect(text.hasSuffix("\nreturn moonpool\n"))
+        for type in Catalogue.types where type.name != "moonpool" {
+            #expect(text.contains("---@class moonpool.\(type.annotation)"), "\(type.name)")
+        }
+        #expect(text.contains("---@class moonpool\n"))
+        for entry in Catalogue.entries(of: Catalogue.type(named: "moonpool")!)
+        where entry.kind == .function {
+            #expect(text.contains("\nfunction moonpool.\(entry.name)("), "\(entry.name)")
+        }
+    }
+
+    @Test(arguments: [
+        "---@overload fun(options: moonpool.OpenOptions): moonpool.Store\nfunction moonpool.open(path) end",
+        "---@generic T\n---@param class `T`\n---@param values? table\n---@param mode? \"error\"|\"all\"|\"modified\"\n---@return T\nfunction Store:create(class, values, mode) end",
+        "---@class moonpool.Results<T>: { [integer]: T }",
+        "---@class moonpool.Map<T>: { [string]: T }",
+        "---@field first fun(self: moonpool.Results<T>): T?",
+        "---@field where (fun(self: moonpool.Results<T>, predicate: string, ...: any): moonpool.Results<T>)|(fun(self: moonpool.Results<T>, values: table): moonpool.Results<T>)",
+        "---@class moonpool.FrozenStore: moonpool.Store", "---@operator len: integer",
+        "---@field durability (\"full\"|\"async\"|\"memory\")? ",
+        "---@field json moonpool.json", "---@operator sub(moonpool.Date): number",
+        "---@return self\nfunction Object:freeze() end",
+        "---@param ... any\nfunction MixedList:append(...) end",
+    ])
+    func `types are those of the language server`(line: String) {
+        #expect(text.contains(line), "\(line)")
+    }
+
+    @Test func `no type of the API is left without its full name`() {
+        for line in text.split(separator: "\n")
+        where line.hasPrefix("---@param") || line.hasPrefix("---@return") {
+            for type in Catalogue.types
+            where !["json", "csv", "moonpool"].contains(type.annotation) {
+                let words = line.split { !$0.isLetter && $0 != "." && $0 != "_" }
+                #expect(!words.contains(Substring(type.annotation)), "\(line)")
+            }
+        }
+    }
+}

@@ -1,0 +1,182 @@
+import LuaHost
+import ObjectStore
+import Reference
+import ScriptHost
+import Synchronization
+import Testing
+
+/// The catalogue's form, and that it names what a script finds.
+@Suite struct CatalogueTests {
+    @Test
+    func
+        `every entry has a sentence, signatures that can be read, and an example where it is called`()
+    {
+        for entry in Catalogue.entries {
+            let name = "\(entry.owners[0].name).\(entry.name)"
+            #expect(
+                entry.summary.last == "." && entry.summary.first?.isUppercase == true, "\(name)")
+            switch entry.kind {
+            case .field(let type, _):
+                #expect(!type.isEmpty, "\(name)")
+            case .function, .method:
+                #expect(!entry.signatures.isEmpty, "\(name)")
+                #expect(!entry.example.isEmpty, "\(name)")
+            }
+            for signature in entry.signatures {
+                #expect(signature.text.hasPrefix("("), "\(name)")
+                // Put together again, it is what was written.
+                let parameters = signature.parameters.map {
+                    "\($0.name)\($0.isOptional ? "?" : ""): \($0.type)"
+                }.joined(separator: ", ")
+                let results = signature.results.joined(separator: ", ")
+                #expect(
+                    signature.text == "(\(parameters))" + (results.isEmpty ? "" : ": \(results)"),
+                    "\(name)")
+            }
+        }
+        for type in Catalogue.types {
+            #expect(type.summary.last == ".", "\(type.name)")
+            #expect(
+                !Catalogue.entries(of: type).isEmpty || Self.plain.contains(type.name),
+                "\(type.name)")
+        }
+    }
+
+    /// Types without names of their own.
+    static let plain: Set = [
+        "frozen store", "unmanaged object", "uuid", "object_id", "data", "null",
+    ]
+
+    @Test func `a name stands once in each type`() {
+        var seen: Set<String> = []
+        for entry in Catalogue.entries {
+            for owner in entry.owners {
+                #expect(
+                    seen.insert("\(owner.name).\(entry.name)").inserted,
+                    "\(owner.name).\(entry.name)")
+                let isListed = Catalogue.types.contains(owner)
+                #expect(isListed, "\(owner.name)")
+            }
+        }
+    }
+
+    @Test func `the codes of errors are those of the store and of scripts`() {
+        let codes: [StoreError.Code] = [
+            .notInWrite, .duplicateKey, .unknownClass, .invalidQuery, .fileCorrupt,
+            .tooManyVersions,
+        ]
+        for code in codes { #expect(ErrorCode(rawValue: code.rawValue) != nil, "\(code.rawValue)") }
+        for code in ErrorCode.allCases { #expect(code.summary.last == ".") }
+    }
+
+    /// One value of each type, or nil for tables that scripts give and get.
+    static let specimens =
+        Catalogue.examplePrelude + """
+            store:write(function() rex.extra = { 1, { a = 2 } } end)
+            local change, object_change, m
+            local token = dogs:observe(function(c) change = c end)
+            local other = rex:observe(function(c) object_change = c end)
+            store:refresh()
+            store:write(function() rex.age = 8 end)
+            store:refresh()
+            store:define({ Cat = { name = "string" } }, function(given) m = given end)
+            local _, err = pcall(function() rex.age = 1 end)
+            return {
+              ["moonpool.json"] = moonpool.json, ["moonpool.migrate"] = moonpool.migrate, ["moonpool.csv"] = moonpool.csv, store = store,
+              ["frozen store"] = store:freeze(), object = rex, ["unmanaged object"] = moonpool.new("Dog"),
+              Results = dogs, list = rex.marks, set = rex.tags, map = rex.notes, Values = rex.marks:sorted(),
+              Sections = dogs:group_by("breed"), ["mixed list"] = rex.extra, ["mixed map"] = rex.extra[2],
+              token = token, change = change, timer = moonpool.after(60, function() end),
+              date = moonpool.date(0), uuid = moonpool.uuid(), object_id = moonpool.object_id(),
+              decimal = moonpool.decimal(1), data = moonpool.data "", null = moonpool.null, migration = m,
+              error = err, moonpool = moonpool, reference = moonpool.reference(rex),
+              worker = moonpool.worker("idle", function() end),
+            }, object_change
+            """
+
+    /// What a running script lacks of the catalogue, and what the catalogue lacks of it.
+    static func differences(_ context: ScriptContext) throws -> [String] {
+        let values = try context.state.run(specimens, name: "=specimens")
+        guard let table = values.first?.table else { return ["no specimens"] }
+        var problems: [String] = []
+        for type in Catalogue.types {
+            let value = table[type.name]
+            if value.isNil { continue }
+            var wanted = Set(Catalogue.entries(of: type).map(\.name))
+            if let parent = type.parent.flatMap(Catalogue.type(named:)) {
+                wanted.formUnion(Catalogue.entries(of: parent).map(\.name))
+            }
+            let found: Set<String>
+            if let module = value.table {
+                found = Set(module.pairs.compactMap(\.key.text))
+            } else {
+                let members = Set(context.storeModule.members(of: value).map(\.name))
+                found = type.name == "object" ? members.subtracting(properties) : members
+            }
+            let isModule = type == Catalogue.type(named: "moonpool")
+            for name in found.subtracting(wanted) {
+                // Every method is a function of the module too.
+                if isModule,
+                    ["json", "csv", "migrate"].contains(name) || !Catalogue.find(name).isEmpty
+                {
+                    continue
+                }
+                problems.append("the catalogue has no \(type.name).\(name)")
+            }
+            for name in wanted.subtracting(found) where !computed.contains("\(type.name).\(name)") {
+                problems.append("a script has no \(type.name).\(name)")
+            }
+        }
+        return problems
+    }
+
+    /// The properties of the specimen object's class.
+    static let properties: Set = [
+        "id", "name", "age", "owner", "toys", "breed", "tags", "marks", "notes", "extra",
+    ]
+
+    /// What is answered without a declared member, has a default of nil, or stands in errors.
+    static let computed: Set = [
+        "object.store", "object.class", "unmanaged object.store", "unmanaged object.class",
+        "unmanaged object.is_frozen", "unmanaged object.thaw", "unmanaged object.observe_value",
+        "moonpool.on_error",
+        // What a frozen store cannot do although a live one can.
+        "frozen store.backup", "frozen store.export", "frozen store.import", "frozen store.pins",
+        "frozen store.resolve", "frozen store.at", "frozen store.versions", "frozen store.diff",
+        "frozen store.undo", "frozen store.redo", "frozen store.record",
+    ]
+
+    @Test
+    func `the catalogue and a running script name the same functions, methods and properties`()
+        throws
+    {
+        let found = Mutex<[String]>(["the script did not run"])
+        let script = try Script(ScriptConfiguration(name: "reference")) { context in
+            let problems = try Self.differences(context)
+            found.withLock { $0 = problems }
+            return 0
+        }
+        script.whenEnded { _ in }
+        script.interruptWhenDone(found)
+        #expect(found.withLock { $0 } == [])
+    }
+
+    @Test(arguments: [
+        ("where", 2), ("Results.where", 1), ("dogs:where", 2), ("moonpool.open", 1), ("open", 1),
+        ("observe", 4), ("store.observe", 1), ("STORE:observe", 1), ("frozen store.objects", 1),
+        ("set.union", 1), ("json.encode", 1), ("moonpool.json.encode", 1), ("nothing", 0), ("", 0),
+        (".", 0), (":::", 0), ("store", 1),
+    ])
+    func `names are found with and without what they belong to`(text: String, count: Int) {
+        let found = Catalogue.find(text).count
+        #expect(found == count, "\(text)")
+    }
+}
+
+extension Script {
+    /// Waits until the main chunk has filled in its findings, then ends what its timers would keep going.
+    fileprivate func interruptWhenDone(_ found: borrowing Mutex<[String]>) {
+        _ = post { $0.exit(status: 0) }
+        _ = wait()
+    }
+}

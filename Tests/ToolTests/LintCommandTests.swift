@@ -1,0 +1,107 @@
+import Glibc
+import Testing
+
+/// `moonpool lint` and `moonpool luals`.
+@Suite struct LintCommandTests {
+    let folder = try! TemporaryFolder()
+
+    func makeStore() throws -> String {
+        let store = folder.path + "/zoo.moonpool"
+        let outcome = try Tool.run([
+            "-e",
+            "moonpool.open { path = arg[1], schema = { Dog = { id = 'int primary', name = 'string', "
+                + "friends = 'Dog[]' } } }", "-", store,
+        ])
+        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        return store
+    }
+
+    @Test func `findings are lines with a place, and exit code 1`() throws {
+        let bad = try folder.write("local x = 1\nprnt(x)\n", to: "bad.lua")
+        let good = try folder.write("print(1)\n", to: "good.lua")
+        let outcome = try Tool.run(["lint", good, bad])
+        #expect(outcome.exitCode == 1)
+        #expect(outcome.output == "\(bad):2:1: unknown global 'prnt'; did you mean 'print'?\n")
+        #expect(outcome.error == "")
+        let clean = try Tool.run(["lint", good])
+        #expect(clean.exitCode == 0 && clean.output == "" && clean.error == "")
+        let json = try Tool.run(["lint", "--json", bad])
+        #expect(json.exitCode == 1)
+        #expect(
+            json.output
+                == "{\"scripts\":1,\"findings\":[{\"script\":\"\(bad)\",\"line\":2,\"column\":1,\"rule\":\"unknown_global\",\"message\":\"unknown global 'prnt'; did you mean 'print'?\"}]}\n"
+        )
+        #expect(try Tool.run(["lint", bad, "--global", "prnt"]).exitCode == 0)
+    }
+
+    @Test func `a store's classes and properties are known with --store`() throws {
+        let store = try makeStore()
+        let script = try folder.write(
+            "local s = moonpool.open 'zoo.moonpool'\nprint(#s:objects('Dog'):where 'nmae == 1')\n",
+            to: "script.lua")
+        #expect(try Tool.run(["lint", script]).exitCode == 0)
+        let outcome = try Tool.run(["lint", script, "--store", store])
+        #expect(outcome.exitCode == 1)
+        #expect(
+            outcome.output == "\(script):2:32: 'Dog' has no property 'nmae'; did you mean 'name'?\n"
+        )
+    }
+
+    @Test func `what cannot be read is exit code 2, and unknown options are 64`() throws {
+        let missing = try Tool.run(["lint", folder.path + "/none.lua"])
+        #expect(missing.exitCode == 2)
+        #expect(missing.error == "moonpool: cannot read '\(folder.path)/none.lua'\n")
+        let good = try folder.write("print(1)\n", to: "good.lua")
+        let store = try Tool.run(["lint", good, "--store", folder.path + "/none.moonpool"])
+        #expect(store.exitCode == 2)
+        #expect(store.error.contains("there is no store"))
+        #expect(try Tool.run(["lint", good, "--store", good]).exitCode == 2)
+        #expect(try Tool.run(["lint", folder.path]).exitCode == 2)
+        #expect(try Tool.run(["lint"]).exitCode == 64)
+        #expect(try Tool.run(["lint", good, "--jsn"]).exitCode == 64)
+    }
+
+    @Test func `nothing is wrong with the project's own scripts`() throws {
+        let examples = TemporaryFolder.names(in: Tool.root + "/examples").filter {
+            $0.hasSuffix(".lua")
+        }
+        let outcome = try Tool.run(["lint"] + examples.map { "\(Tool.root)/examples/\($0)" })
+        // One shows what a misspelt name gives.
+        let found = outcome.lines.filter {
+            !$0.hasSuffix("has no property 'poeple'; did you mean 'people'?")
+        }
+        #expect(found == [])
+        #expect(outcome.error == "")
+    }
+
+    // MARK: - luals
+
+    @Test func `annotations go to standard output or into a folder`() throws {
+        let store = try makeStore()
+        let all = try Tool.run(["luals", store])
+        #expect(all.output.hasPrefix("---@meta moonpool\n"))
+        #expect(all.output.contains("---@class Dog: moonpool.Object\n"))
+        #expect(all.output.contains("---@field friends moonpool.List<Dog> Dog[]\n"))
+        let outcome = try Tool.run(["luals", store, "--output", folder.path])
+        #expect(outcome.output == "\(folder.path)/moonpool.lua\n\(folder.path)/zoo-classes.lua\n")
+        let api = try contents(of: folder.path + "/moonpool.lua")
+        let classes = try contents(of: folder.path + "/zoo-classes.lua")
+        #expect(api + "\n" + classes == all.output)
+        // Both are Lua.
+        for file in ["moonpool.lua", "zoo-classes.lua"] {
+            let path = "\(folder.path)/\(file)"
+            #expect(try Tool.run(["-e", "assert(loadfile(arg[1]))", "-", path]).exitCode == 0)
+        }
+    }
+
+    @Test func `a folder or a store that is not there is one line and exit code 1`() throws {
+        let folder = try Tool.run(["luals", "--output", "/no/such/folder"])
+        #expect(folder.exitCode == 1)
+        #expect(folder.error.contains("/no/such/folder/moonpool.lua"), "\(folder.error)")
+        let store = try Tool.run(["luals", "/no/such/zoo.moonpool"])
+        #expect(store.exitCode == 1)
+        #expect(store.error == "moonpool: there is no store '/no/such/zoo.moonpool'\n")
+        #expect(store.output == "")
+        #expect(try Tool.run(["luals", "--outptu", "/tmp"]).exitCode == 64)
+    }
+}

@@ -1,0 +1,81 @@
+import Reference
+import Testing
+
+/// Every example of the catalogue runs, and prints what it says.
+@Suite struct ReferenceExampleTests {
+    /// The examples with where they are from; the one that ends the event loop comes last.
+    static let examples: [(name: String, text: String)] =
+        Catalogue.types.filter { !$0.example.isEmpty }.map { ($0.name, $0.example) }
+        + Catalogue.entries.filter { !$0.example.isEmpty }.map {
+            ("\($0.owners[0].name).\($0.name)", $0.example)
+        }.sorted { $1.0 == "moonpool.stop" && $0.0 != "moonpool.stop" }
+
+    /// What an example says that it prints.
+    static func expected(_ text: String) -> [String] {
+        text.split(separator: "\n").compactMap { line in
+            var rest = line
+            while !rest.isEmpty {
+                if rest.hasPrefix("--> ") { return String(rest.dropFirst(4)) }
+                rest = rest.dropFirst()
+            }
+            return nil
+        }
+    }
+
+    /// A string of Lua that may hold any text.
+    static func quoted(_ text: String) -> String { "[====[\n\(text)]====]" }
+
+    /// A script keeps the address space of its stores until it ends, so the examples are run in several.
+    static let rounds = stride(from: 0, to: examples.count, by: 50).map {
+        $0..<min($0 + 50, examples.count)
+    }
+
+    @Test(arguments: rounds) func `every example runs, and prints what it says`(
+        round: Range<Int>
+    ) throws {
+        let folder = try TemporaryFolder()
+        var script = """
+            local names, sources, wanted = {}, {}, {}
+            local prelude = \(Self.quoted(Catalogue.examplePrelude))
+
+            """
+        for (index, example) in Self.examples[round].enumerated() {
+            let expected = Self.expected(example.text).joined(separator: "\n")
+            script += """
+                names[\(index + 1)] = \(Self.quoted(example.name))
+                sources[\(index + 1)] = \(Self.quoted(example.text))
+                wanted[\(index + 1)] = \(Self.quoted(expected))
+
+                """
+        }
+        script += """
+            for i, source in ipairs(sources) do
+              local lines = {}
+              local function record(...)
+                local words = table.pack(...)
+                for n = 1, words.n do words[n] = tostring(words[n]) end
+                lines[#lines + 1] = table.concat(words, " ")
+              end
+              local environment = setmetatable({ print = record }, { __index = _G })
+              os.remove "zoo.moonpool"
+              -- Each with stores of its own, which end with it.
+              local text = prelude .. source
+              text = text:gsub('in_memory = "(%w+)"', 'in_memory = "%1 ' .. i .. '"')
+              text = text:gsub("local store =", "local store <close> =")
+              local chunk = assert(load(text, "=" .. names[i], "t", environment))
+              local ok, err = xpcall(chunk, debug.traceback)
+              if not ok then
+                print(names[i] .. ": " .. tostring(err))
+              elseif table.concat(lines, "\\n") ~= wanted[i] then
+                print(names[i] .. " prints:\\n" .. table.concat(lines, "\\n") .. "\\ninstead of:\\n" .. wanted[i])
+              end
+            end
+            print("examples: " .. #sources)
+            os.exit(0, true)
+            """
+        let path = try folder.write(script, to: "examples.lua")
+        let outcome = try Tool.run([path], in: folder.path)
+        #expect(outcome.error == "")
+        #expect(outcome.output == "examples: \(round.count)\n")
+    }
+}
