@@ -35,6 +35,8 @@ final class TextSource: RowSource {
 
     func classes(besides known: Schema) throws -> [ClassSchema] {
         if let name = options.className, known.find(name) != nil { return [] }
+        // What comes through a pipe cannot be read twice.
+        guard file.size != nil else { return [] }
         return try ClassInference.classes(in: path, format, options)
     }
 

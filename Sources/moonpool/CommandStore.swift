@@ -30,9 +30,10 @@ enum CommandInterruption {
     /// From here on; before the first thread is started.
     static func begin() {
         ProcessServices.onTermination { signal in
+            // The message first: once files are removed, the process must not find the time to make more.
+            ProcessServices.writeError("moonpool: interrupted\n")
             UnfinishedFiles.remove()
             StoreFiles.removeUnfinishedCopies()
-            ProcessServices.writeError("moonpool: interrupted\n")
             ProcessServices.exitNow(128 + signal)
         }
     }

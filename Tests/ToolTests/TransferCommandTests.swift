@@ -102,4 +102,84 @@ import Testing
 
                 """, "\(outcome.error)")
     }
+
+    @Test func `a dry run shows the types that were found, and makes nothing`() throws {
+        let folder = try TemporaryFolder()
+        let rows = try folder.write(
+            "id,name,since\n1,Rex,2026-11-20T10:00:00Z\n2,,\n", to: "dogs.csv")
+        let store = folder.path + "/zoo.moonpool"
+        let outcome = try Tool.run(["import", store, rows, "--class", "Dog", "--dry-run"])
+        #expect(
+            outcome.output == """
+                new class Dog
+                  id     int primary
+                  name   string?
+                  since  date?
+                2 created, 0 updated (dry run: nothing kept)
+
+                """, "\(outcome.error)")
+        #expect(TemporaryFolder.names(in: folder.path) == ["dogs.csv"])
+    }
+
+    @Test func `a store goes through SQLite and Lua source and is the same`() throws {
+        let folder = try TemporaryFolder()
+        let script = try folder.write(
+            """
+            local store = moonpool.open { path = arg[1], schema = {
+              Dog = { id = "int primary", name = "string", friends = "Dog[]", owner = "Person" },
+              Person = { name = "string primary", born = "date?" },
+            } }
+            store:write(function()
+              local ann = store:create("Person", { name = "Ann", born = moonpool.date "2000-01-02" })
+              local rex = store:create("Dog", { id = 1, name = "Rex", owner = ann })
+              store:create("Dog", { id = 2, name = "Max \\" \\n", friends = { rex, rex } })
+            end)
+            print(store:objects("Dog"):export("dogs.db", { format = "sqlite", dates = "seconds" }))
+            local copy = moonpool.open { in_memory = "copy" }
+            local report = copy:import("dogs.db", { class = { Dog = "Hound" } })
+            print(report.created, report.new_classes[1], report.schema.Hound.id)
+            print(pcall(copy.import, copy, "dogs.db", { class = { "Cat" } }))
+            """, to: "zoo.lua")
+        let store = folder.path + "/zoo.moonpool"
+        let made = try Tool.run([script, store], in: folder.path)
+        #expect(
+            made.output
+                == "2\n2\tHound\tint primary\nfalse\tthere is no table 'Cat'; it has 'Dog'\n",
+            "\(made.error)")
+        let lines = try Tool.run(["export", store, "-", "--format", "jsonl"]).output
+        #expect(lines.split(separator: "\n").count == 4)
+        for name in ["zoo.sqlite", "data.lua"] {
+            let file = folder.path + "/" + name
+            let out = try Tool.run(["export", store, file])
+            #expect(out.output == "3 objects → \(file)\n", "\(out.error)")
+            let copy = file + ".moonpool"
+            let back = try Tool.run(["import", copy, file])
+            #expect(
+                back.output == "new class Dog\nnew class Person\n3 created, 0 updated\n",
+                "\(back.error)")
+            #expect(try Tool.run(["export", copy, "-", "--format", "jsonl"]).output == lines)
+        }
+        // Any Lua reads it, too.
+        let read = try Tool.run([
+            "-e",
+            "local d = dofile(arg[1]) print(#d.Dog, d.Dog[2].friends[1], d.schema.Person.name)",
+            "-",
+            folder.path + "/data.lua",
+        ])
+        #expect(read.output == "2\t1\tstring primary\n", "\(read.error)")
+    }
+
+    @Test func `the nightly job tells by its exit code how it went`() throws {
+        let folder = try TemporaryFolder()
+        let good = try folder.write("id,station,day,celsius\na,Bern,2026-11-20,1\n", to: "good.csv")
+        let bad = try folder.write("id,station,day,celsius\nb,Bern,soon,1\n", to: "bad.csv")
+        let cases = [(good, Int32(0)), (bad, 1), (folder.path + "/none.csv", 2), (good, 0)]
+        for (inbox, code) in cases {
+            let outcome = try Tool.run(
+                [Tool.root + "/examples/nightly.lua", "weather.moonpool", inbox, folder.path],
+                in: folder.path)
+            #expect(outcome.exitCode == code, "\(outcome.output)\(outcome.error)")
+        }
+        #expect(try contents(of: folder.path + "/report.csv").contains("Bern,1,1"))
+    }
 }

@@ -36,6 +36,15 @@ public final class FileReader {
 
     deinit { if descriptor > 0 { close(descriptor) } }
 
+    /// Throws, as opening it would, for a file that cannot be read; without opening it, which whoever writes to a pipe
+    /// would notice.
+    public static func check(_ path: String) throws {
+        var status = stat()
+        guard path == "-" || stat(path, &status) == 0 && access(path, R_OK) == 0 else {
+            throw FormatError("cannot read \(path): \(systemMessage())")
+        }
+    }
+
     /// The next bytes, at most 256 KiB; empty at the end.
     public func read() throws -> [UInt8] {
         var result: Int = 0
