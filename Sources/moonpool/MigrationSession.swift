@@ -54,8 +54,10 @@ enum MigrationSession {
     private static func show(_ error: any Error, json: Bool, _ failure: Int32) -> Int32 {
         let (code, message) = MigrationFailure.describe(error)
         if json {
+            let applied = (error as? MigrationFailure)?.applied ?? []
             let report = ReportValue.members([
-                "error": .members(["code": .text(code), "message": .text(message)])
+                "error": .members(["code": .text(code), "message": .text(message)]),
+                "applied": .array(applied),
             ])
             ProcessServices.writeOutput(report.json + "\n")
         } else {

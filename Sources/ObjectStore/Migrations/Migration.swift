@@ -77,7 +77,12 @@ public final class Migration {
     ) throws {
         guard let walk = try walk(className) else { return }
         while let key = try walk.next() {
-            try body(walk.oldObject(key), walk.newObject(key))
+            do {
+                try body(walk.oldObject(key), walk.newObject(key))
+            } catch {
+                guard let failureHandler else { throw error }
+                failureHandler("\(error)", walk.currentName ?? className)
+            }
         }
     }
 

@@ -12,6 +12,8 @@ public struct MigrationFailure: ScriptError {
     public let object: String?
     /// Whether whole batches of it are in the store, and the next run goes on there.
     public let isResumable: Bool
+    /// The reports of the migrations before it, which were applied.
+    public internal(set) var applied: [ReportValue] = []
 
     /// The code of the cause.
     public var scriptCode: String { MigrationFailure.code(of: cause) }

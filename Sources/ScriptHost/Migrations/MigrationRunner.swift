@@ -77,9 +77,14 @@ public final class MigrationRunner {
                 .map { try $0.load(module) }
             for script in due {
                 let first = reports.isEmpty ? due : []
-                guard let report = try apply(script, to: handle, copying: (first, backup)) else {
-                    continue
+                let applied: ReportValue?
+                do {
+                    applied = try apply(script, to: handle, copying: (first, backup))
+                } catch var failure as MigrationFailure {
+                    failure.applied = reports
+                    throw failure
                 }
+                guard let report = applied else { continue }
                 reports.append(report)
                 didApply?(report)
                 if isTrial, report["failed"] != .int(0) { break }
