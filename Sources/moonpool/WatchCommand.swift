@@ -71,7 +71,12 @@ private final class WatchSession {
         let words = text.drop { $0.isWhitespace }
         let name = words.prefix { !$0.isWhitespace }
         var rest = words.dropFirst(name.count).drop { $0.isWhitespace }
-        if rest.prefix(6).lowercased() == "where " { rest = rest.dropFirst(6) }
+        if rest.prefix(while: { !$0.isWhitespace }).lowercased() == "where" {
+            rest = rest.dropFirst(5)
+            guard !rest.allSatisfy(\.isWhitespace) else {
+                throw StoreError(.invalidQuery, "a predicate is missing after 'where'")
+            }
+        }
         let all = try store.objects(String(name))
         return rest.allSatisfy(\.isWhitespace) ? all : try all.filtered(String(rest))
     }

@@ -113,6 +113,23 @@ import Testing
         #expect(try session.run("rex") == "Dog (deleted)")
     }
 
+    @Test func `transactions are undone and redone`() throws {
+        let session = try TestSession()
+        _ = try session.run(Self.dogs)
+        let version = try #require(UInt64(try session.run("store.version")))
+        _ = try session.run("store:write(function() store:delete_all() end)")
+        #expect(
+            try session.run(".undo")
+                == "undid version \(version + 1); the store is at version \(version + 2)")
+        #expect(try session.run("#store:objects 'Dog' > 0") == "true")
+        #expect(try session.run(".redo") == "redone; the store is at version \(version + 3)")
+        #expect(try session.run("#store:objects 'Dog'") == "0")
+        #expect(try session.run(".redo").contains("nothing to redo"))
+        _ = try session.run(".begin")
+        #expect(try session.run(".undo").contains("open already"))
+        _ = try session.run(".rollback")
+    }
+
     @Test func `the prompt tells name, version, write and observers`() throws {
         let session = try TestSession()
         _ = try session.run(Self.dogs)
