@@ -154,9 +154,9 @@ public final class Environment: Sendable {
             var stat = MDB_stat()
             mdb_env_stat(environment, &stat)
             if readOnly || stat.ms_entries != 0 {
-                // Another process may have made them between the two looks.
+                // Another process may be making them: whoever waits for the write lock sees them.
                 let tables = try? openTables(
-                    environment, names, path, flags: 0, transaction: MDB_RDONLY)
+                    environment, names, path, flags: 0, transaction: readOnly ? MDB_RDONLY : 0)
                 if let tables { return tables }
                 throw StorageError(.notAStore, call: "mdb_dbi_open", file: path)
             }

@@ -23,10 +23,11 @@ import Testing
         let seed = Int.random(in: 1...1_000_000)
         // Two observing threads and a writing one in the first process, one of each in the second; and a writer alone.
         let observers = try [[observer, observer], [observer]].enumerated().map { place, scripts in
-            try Subprocess(
+            let process = try Subprocess(
                 Tool.path, ["run"] + scripts + [writer], environment: variables(seed + place))
+            try process.wait { process.output.contains("ready") }
+            return process
         }
-        for process in observers { try process.wait { process.output.contains("ready") } }
         let alone = try Subprocess(Tool.path, [writer], environment: variables(seed + 7))
         let written = try alone.finish(within: seconds)
         #expect(written.exitCode == 0, "seed \(seed): \(written.error)")
