@@ -251,7 +251,9 @@ public final class ScriptContext {
         if let error = error as? LuaError, error.kind == .interrupted {
             // Inside an entry (that sleeps, say) the entry is stopped as well, and knows what it has begun.
             if entries == 0 { stores.cancelWrites(except: standingWrites) }
-            if configuration.isInteractive { return report(error, in: source) }
+            if configuration.isInteractive || signals.takeSpared() {
+                return report(error, in: source)
+            }
             if error.limit != nil { tell(error, in: source) }
             return exit(status: exitStatus(ofStopped: error))
         }
