@@ -292,6 +292,8 @@ public final class ScriptContext {
         configuration.report(
             ScriptReport(
                 program: configuration.programName, source: source, message: message,
-                traceback: lua?.traceback, excerpt: SourceExcerpt.of(message)))
+                traceback: lua?.traceback,
+                // A message may name any file, and a confined script words its own.
+                excerpt: configuration.rights.isConfined ? nil : SourceExcerpt.of(message)))
     }
 }

@@ -104,6 +104,14 @@ private final class AttachConnection: Sendable {
             let output = SessionOutput { [socket] text in
                 socket.write(AttachFrame(.output, text).bytes)
             }
+            // A prompt at this script's own terminal goes on naming who prints.
+            let (calls, callbacks) = (context.storeModule.aroundCalls, context.aroundCallbacks)
+            defer {
+                if context.configuration.isInteractive {
+                    context.storeModule.aroundCalls = calls
+                    context.aroundCallbacks = callbacks
+                }
+            }
             let session = Session(
                 context, style: Style(isColored: false),
                 window: (columns: min(max(columns, 20), 1000), rows: 24), output: output)
