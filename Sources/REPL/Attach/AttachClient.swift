@@ -108,7 +108,8 @@ public final class AttachClient {
                     editor?.remember(entry)
                     return entry
                 }
-            case .interrupted: unfinished = ""
+            // A line is taken back only where that was asked for.
+            case .interrupted, .takenBack: unfinished = ""
             case .endOfInput:
                 if unfinished.isEmpty || editor == nil { return nil }
                 unfinished = ""
