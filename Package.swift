@@ -133,7 +133,8 @@ let package = Package(
         .testTarget(
             name: "REPLTests", dependencies: ["REPL", "TestSupport"], swiftSettings: unsafeZone),
         .testTarget(
-            name: "ToolTests", dependencies: ["TestSupport", "Reference", "moonpool"],
+            name: "ToolTests",
+            dependencies: ["TestSupport", "Reference", "EventLoops", "moonpool"],
             swiftSettings: unsafeZone),
     ],
     swiftLanguageModes: [.v6]

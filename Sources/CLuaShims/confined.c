@@ -1,6 +1,12 @@
 // What a confined script gets instead of the parts of Lua's libraries with which it could leave its state, trick the
 // virtual machine (binary chunks), or run where no stop reaches it (finalizers).
-#include "host.h"
+#include "confined.h"
+
+void confined_look(lua_State *L, unsigned steps) {
+    host *h = host_of(L);
+    limits_charge(h, steps);
+    if (stop_asked(h)) stop_hook(L, NULL);
+}
 
 static int call_original(lua_State *L) { return lua_tocfunction(L, lua_upvalueindex(1))(L); }
 
@@ -70,6 +76,19 @@ static int confine(lua_State *L) {
         static const char *const binary[] = { "dump", NULL };
         drop(L, binary);
         replace(L, "rep", bounded_rep);
+        static const luaL_Reg stoppable[] = {
+            { "find", confined_find },     { "match", confined_match },
+            { "gmatch", confined_gmatch }, { "gsub", confined_gsub },   { NULL, NULL },
+        };
+        luaL_setfuncs(L, stoppable, 0);
+    }
+    lua_pop(L, 1);
+    if (lua_getfield(L, -1, LUA_TABLIBNAME) == LUA_TTABLE) {
+        static const luaL_Reg stoppable[] = {
+            { "insert", confined_insert }, { "remove", confined_remove }, { "move", confined_move },
+            { "concat", confined_concat }, { "unpack", confined_unpack }, { "sort", confined_sort }, { NULL, NULL },
+        };
+        luaL_setfuncs(L, stoppable, 0);
     }
     lua_settop(L, 0);
     // All strings share their metatable, with those that the host's functions see.

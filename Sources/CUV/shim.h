@@ -1,3 +1,4 @@
+#include "localsocket.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <uv.h>

@@ -1,5 +1,11 @@
 import CUV
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// What the system refused to an event loop.
 public struct LoopError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The system's error number (`errno`).
@@ -14,6 +20,13 @@ public struct LoopError: Error, Hashable, Sendable, CustomStringConvertible {
         let reason = String(cString: uv_strerror(-number))
         return "\(call)\(path.map { " '\($0)'" } ?? ""): \(reason)"
     }
+
+    /// `number` of: nobody listens at a socket.
+    public static let refused = ECONNREFUSED
+    /// `number` of: there is no such file.
+    public static let missing = ENOENT
+    /// `number` of: that is another user's.
+    public static let notPermitted = EPERM
 
     static func check(_ status: Int32, _ call: String, path: String? = nil) throws(LoopError) {
         if status < 0 { throw LoopError(number: -status, call: call, path: path) }

@@ -71,7 +71,7 @@ extension LuaState {
         let message: String
         if let box {
             message = box.position + box.message
-            if box.error is LuaInterrupted { kind = .interrupted }
+            if box.error is LuaInterrupted || box.error is LuaLimitExceeded { kind = .interrupted }
         } else {
             shim_push_copy(L, -1)
             message = popMessage(on: L)
@@ -124,7 +124,8 @@ extension LuaState {
     }
 
     /// What a stop for this reason raises; made beforehand, because a hook cannot make it.
-    func setStopError(_ error: any Error, _ reason: Int) {
+    func setStopError(_ error: any ScriptError, _ reason: Int) {
+        stopErrors[reason] = error
         let L = stack
         push(LuaErrorBox(error, position: ""), LuaErrorBox.declaration, on: L)
         shim_set_stop_value(L, Int32(reason))

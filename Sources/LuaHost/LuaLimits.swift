@@ -35,6 +35,13 @@ public struct LuaLimitExceeded: ScriptError, Equatable, CustomStringConvertible 
 }
 
 extension LuaState {
+    /// The error of the stop that has been asked for; that of an interrupt when there is none.
+    public var stopReason: any ScriptError {
+        isStopping ? stopErrors[Int(shim_stop_reason(main))] ?? LuaInterrupted() : LuaInterrupted()
+    }
+}
+
+extension LuaState {
     /// Limits how long each outermost run may take: a chunk, a function called from Swift, with all that they call.
     ///
     /// A run that is over its time ends with ``LuaLimitExceeded``, within some ten milliseconds. What a run spends inside of

@@ -25,6 +25,7 @@ public final class LuaState {
     let home: LuaHome
     var classes: [ObjectIdentifier: OpaquePointer] = [:]
     var methodSets: [ObjectIdentifier: [LuaReference]] = [:]
+    var stopErrors: [Int: any ScriptError] = [:]
     /// Receives the warnings of `warn` and of failing finalizers, when they are switched on.
     public var onWarning: ((String) -> Void)?
     /// What runs the state: declarations of classes, which belong to no state, find their host by it.

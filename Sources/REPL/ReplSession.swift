@@ -61,6 +61,9 @@ public enum ReplSession {
             report: { report in write(mailbox.session?.value.text(of: report) ?? report.text) })
         options.host.apply(to: &configuration, store: options.storePath)
         do {
+            let server =
+                options.host.isAttachable
+                ? try AttachServer(at: options.host.attachSocket) : nil
             let script = try Script(configuration) { context in
                 let session = Session(context, style: style, output: shown)
                 mailbox.begin(LoopBound(session, on: context.loop))
@@ -70,6 +73,8 @@ public enum ReplSession {
                 return 0
             }
             script.whenEnded { mailbox.ended(status: $0) }
+            try server?.serve(script)
+            defer { server?.end() }
             // What is recorded is written when nobody can add to it any more.
             defer { output.setTap(nil) }
             return PromptLoop(script, mailbox, output, options).run()

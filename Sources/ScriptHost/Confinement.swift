@@ -58,14 +58,29 @@ extension ScriptContext {
         return try state.load(LuaString(bytes: bytes), name: name)
     }
 
-    private func installPrint(_ output: @escaping @Sendable (String) -> Void) {
-        let function = state.makeFunction("print") { call in
+    private func installPrint(_ output: @escaping (String) -> Void) {
+        state.globals["print"] = .function(makePrint(output))
+    }
+
+    private func makePrint(_ output: @escaping (String) -> Void) -> LuaFunction {
+        state.makeFunction("print") { call in
             let words = try call.rest(from: 1).map { try call.state.describe($0).description }
             output(words.joined(separator: "\t") + "\n")
             return .none
         }
-        state.globals["print"] = .function(function)
     }
+
+    /// Does something while the global `print` writes elsewhere, unless it is replaced by the script meanwhile.
+    public func whilePrinting(_ output: @escaping (String) -> Void, _ body: () -> Void) {
+        let before = state.globals["print"]
+        let function = LuaValue.function(makePrint(output))
+        state.globals["print"] = function
+        body()
+        if state.globals["print"] == function { state.globals["print"] = before }
+    }
+
+    /// A stop that was asked for during an entry of somebody who is attached has served.
+    public func attachedEntryHasEnded() { _ = signals.takeSpared() }
 
     /// A `require` without a search path that scripts could change, and without modules in C.
     private func installConfinedRequire() {

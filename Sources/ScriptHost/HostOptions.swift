@@ -12,6 +12,10 @@ public struct HostOptions: Equatable, Sendable {
     public var memory: Int?
     /// `--time-limit 5s`: for the main part, and for each later call of an observer or a timer.
     public var time: Duration?
+    /// `--attachable`, or `--attachable=SOCKET`: whether others of the same user may look into the script.
+    public var isAttachable = false
+    /// The path of the socket for that, if it is not the usual one.
+    public var attachSocket: String?
     /// `--log-level debug`.
     public var logLevel: ScriptLog.Level?
 
@@ -31,6 +35,13 @@ public struct HostOptions: Equatable, Sendable {
         switch word {
         case "--sandbox": isSandboxed = true
         case "--read-only": isReadOnly = true
+        case "--attachable": isAttachable = true
+        case _ where word.hasPrefix("--attachable="):
+            isAttachable = true
+            attachSocket = String(word.dropFirst("--attachable=".count))
+            if attachSocket == "" {
+                throw LuaCommandLine.UsageError(option: "--attachable", needsArgument: true)
+            }
         default:
             let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let option = String(parts[0])

@@ -78,6 +78,14 @@ public final class Script: Sendable {
         post { _ in }  // for code that waits for its loop
     }
 
+    /// Stops the observer, timer or entry that is running; it is reported, and the script goes on.
+    ///
+    /// Any thread. The main part of a script is stopped as well, and with it the script.
+    public func stopHandler() {
+        shared.spareScript()
+        stopRunning()
+    }
+
     /// Ends the script as `os.exit` does.
     ///
     /// Any thread.
@@ -131,6 +139,7 @@ final class ScriptSignals: Sendable {
         var status: Int32?
         var isKilled = false
         var handlers: [@Sendable (Int32) -> Void] = []
+        var isSpared = false
     }
 
     private let state = Mutex(State())
@@ -185,6 +194,17 @@ final class ScriptSignals: Sendable {
         }
         body()
         state.withLock { $0.interrupt = interrupt }
+    }
+
+    /// The next stop is meant for what runs, not for the script.
+    func spareScript() { state.withLock { $0.isSpared = true } }
+
+    /// Whether the stop that has come was not meant for the script; once.
+    func takeSpared() -> Bool {
+        state.withLock { state in
+            defer { state.isSpared = false }
+            return state.isSpared
+        }
     }
 
     @discardableResult  // because who stops for certain need not know whether something ran

@@ -251,7 +251,9 @@ public final class ScriptContext {
         if let error = error as? LuaError, error.kind == .interrupted {
             // Inside an entry (that sleeps, say) the entry is stopped as well, and knows what it has begun.
             if entries == 0 { stores.cancelWrites(except: standingWrites) }
-            if configuration.isInteractive { return report(error, in: source) }
+            if configuration.isInteractive || signals.takeSpared() {
+                return report(error, in: source)
+            }
             if error.limit != nil { tell(error, in: source) }
             return exit(status: exitStatus(ofStopped: error))
         }
@@ -290,6 +292,8 @@ public final class ScriptContext {
         configuration.report(
             ScriptReport(
                 program: configuration.programName, source: source, message: message,
-                traceback: lua?.traceback, excerpt: SourceExcerpt.of(message)))
+                traceback: lua?.traceback,
+                // A message may name any file, and a confined script words its own.
+                excerpt: configuration.rights.isConfined ? nil : SourceExcerpt.of(message)))
     }
 }

@@ -8,7 +8,7 @@ public struct ScriptRights: Sendable, Equatable {
     ///
     /// Then `require` finds `moonpool`, the libraries that it has, and `.lua` files in the folders of `files`; there is no
     /// `io`, no `debug`, no `dofile`, `loadfile`, `string.dump` or `__gc`; `load` takes text only, and `os` tells the time.
-    /// Its stores in memory are its own.
+    /// Its stores in memory are its own. A hostile pattern or a huge `table.move` is stopped as any other code is.
     public var isConfined: Bool
     /// Which files its stores, imports and exports may be.
     ///

@@ -15,7 +15,7 @@ struct MoonpoolCommand: ParsableCommand {
             RunScripts.self, ImportCommand.self, ExportCommand.self, BackupCommand.self,
             CheckCommand.self, CompactCommand.self, SchemaCommand.self, StatsCommand.self,
             AnnotationsCommand.self, LintCommand.self, MigrateCommand.self, TranscriptCommand.self,
-            WatchCommand.self,
+            WatchCommand.self, AttachCommand.self,
         ])
 
     /// The script for a shell that needs more than the commands: bash, which offers files where no command is meant.

@@ -26,19 +26,21 @@ enum RunCommand {
         line.host.apply(to: &configuration, store: store)
         let final = line
         let path = store
-        return ScriptRunner.run([
-            (
-                configuration,
-                { @Sendable context in
-                    if let path { try openStore(path, in: context) }
-                    let status = try runProgram(final, in: context)
-                    if status != 0 { return status }
-                    if final.isInteractive { return try LuaPlainPrompt(context).run() ? 0 : 1 }
-                    guard hasNothingElse else { return 0 }
-                    return try LuaProgram(final, in: context).runStandardInput() ? 0 : 1
-                }
-            )
-        ])
+        return ScriptRunner.run(
+            host: line.host,
+            [
+                (
+                    configuration,
+                    { @Sendable context in
+                        if let path { try openStore(path, in: context) }
+                        let status = try runProgram(final, in: context)
+                        if status != 0 { return status }
+                        if final.isInteractive { return try LuaPlainPrompt(context).run() ? 0 : 1 }
+                        guard hasNothingElse else { return 0 }
+                        return try LuaProgram(final, in: context).runStandardInput() ? 0 : 1
+                    }
+                )
+            ])
     }
 
     /// The part that is `lua`'s: `LUA_INIT`, `-e`, `-l`, the script.

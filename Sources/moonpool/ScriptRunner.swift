@@ -1,4 +1,5 @@
 import EventLoops
+import REPL
 import ScriptHost
 
 /// Runs scripts on their threads while the main thread waits for their ends and for Ctrl-C.
@@ -10,11 +11,17 @@ enum ScriptRunner {
     /// Runs them all to their ends; the first exit code that is not 0, in the order given.
     ///
     /// What `watch` returns lives as long as the main thread's loop, such as a timer that must not keep it alive.
-    static func run(_ jobs: [Job], watch: (EventLoop) -> AnyObject? = { _ in nil }) -> Int32 {
+    ///
+    /// With one script, others may be let look into it.
+    static func run(
+        host: HostOptions = HostOptions(), _ jobs: [Job],
+        watch: (EventLoop) -> AnyObject? = { _ in nil }
+    ) -> Int32 {
         do throws(LoopError) {
             let loop = try EventLoop()
             loop.attach()
             let interrupts = try InterruptPolicy(on: loop)
+            let server = host.isAttachable ? try AttachServer(at: host.attachSocket) : nil
             var scripts: [Script] = []
             for job in jobs {
                 let hold = loop.hold()
@@ -23,8 +30,10 @@ enum ScriptRunner {
                 scripts.append(script)
                 interrupts.add(script)
             }
+            if let script = scripts.first { try server?.serve(script) }
             let watch = watch(loop)
             withExtendedLifetime(watch) { loop.run() }
+            server?.end()
             let statuses = scripts.map { $0.wait() }
             interrupts.end()
             return statuses.first { $0 != 0 } ?? 0

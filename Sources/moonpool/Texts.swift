@@ -25,9 +25,10 @@ enum Texts {
           --memory 64M      the most memory that Lua values may take
           --time-limit 5s   the longest that the script, an observer or a timer may run
           --log-level debug what the host does, on standard error (or MOONPOOL_LOG)
+          --attachable      let moonpool attach look into the script (=socket: not at the usual place)
           --        stop handling options
           -         stop handling options and execute stdin
-        Commands: run, migrate, import, export, backup, check, compact, schema, stats, lint, luals,
+        Commands: run, attach, migrate, import, export, backup, check, compact, schema, stats, lint, luals,
           transcript, watch; see moonpool --help
 
         """
@@ -48,5 +49,7 @@ enum Texts {
                                     long; who goes on is stopped, and the exit code is 124
           --log-level LEVEL         what the host does, on standard error: debug, info, warning, error;
                                     or the variable MOONPOOL_LOG
+          --attachable              moonpool attach PID can look into it; --attachable=SOCKET for a path
+                                    of your own
         """
 }

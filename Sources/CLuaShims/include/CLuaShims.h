@@ -180,6 +180,7 @@ bool shim_interrupt_request(shim_interrupt *i, bool catchable, int32_t reason);
 bool shim_interrupt_pending(shim_interrupt *i);  // a request for the run now going on
 bool shim_is_running(lua_State *L);
 bool shim_stop_asked(lua_State *L);              // the current run has been asked to stop
+int32_t shim_stop_reason(lua_State *L);          // why the run has been asked to stop, if it has
 void shim_set_stop_value(lua_State *L, int32_t reason);  // [-1, +0] what a stop raises
 
 // ---- limits of each outermost run, which no code of it can outlast; 0 = none

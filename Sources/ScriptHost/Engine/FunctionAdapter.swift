@@ -64,7 +64,7 @@ extension ScriptContext {
         _ = loop.wait(recheck: stopCheck) { outcome.value != nil || mustNotWait }
         guard let value = outcome.value else {
             task.cancel()
-            throw LuaInterrupted()
+            throw state.stopReason
         }
         return try value.get()
     }

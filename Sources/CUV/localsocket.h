@@ -1,0 +1,83 @@
+/* Unix sockets for processes of one user. Each function answers a descriptor or 0, or a negative errno. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static inline int shim_local_socket(const char *path, struct sockaddr_un *address) {
+    memset(address, 0, sizeof *address);
+    address->sun_family = AF_UNIX;
+    if (strlen(path) >= sizeof address->sun_path) return -ENAMETOOLONG;
+    strcpy(address->sun_path, path);
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (fd < 0) return -errno;
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return fd;
+}
+
+static inline int shim_local_close(int fd, int result) {
+    close(fd);
+    return result;
+}
+
+static inline int shim_local_connect(const char *path) {
+    struct sockaddr_un address;
+    int fd = shim_local_socket(path, &address);
+    if (fd < 0) return fd;
+    if (connect(fd, (struct sockaddr *)&address, sizeof address) != 0) return shim_local_close(fd, -errno);
+    return fd;
+}
+
+/* The file is made for its owner alone: nobody else can connect, not even before the permissions are looked at. */
+static inline int shim_local_listen(const char *path) {
+    struct sockaddr_un address;
+    int fd = shim_local_socket(path, &address);
+    if (fd < 0) return fd;
+    fchmod(fd, 0600);
+    if (bind(fd, (struct sockaddr *)&address, sizeof address) != 0) return shim_local_close(fd, -errno);
+    if (chmod(path, 0600) != 0 || listen(fd, 8) != 0) return shim_local_close(fd, -errno);
+    return fd;
+}
+
+static inline int shim_local_accept(int fd) {
+    int client = accept(fd, NULL, NULL);
+    if (client < 0) return -errno;
+    fcntl(client, F_SETFD, FD_CLOEXEC);
+    return client;
+}
+
+static inline int shim_local_peer(int fd, uint32_t *user) {
+#ifdef SO_PEERCRED
+    struct { pid_t process; uid_t user; gid_t group; } peer;
+    socklen_t size = sizeof peer;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return -errno;
+    *user = peer.user;
+#else
+    uid_t id;
+    gid_t group;
+    if (getpeereid(fd, &id, &group) != 0) return -errno;
+    *user = id;
+#endif
+    return 0;
+}
+
+static inline long shim_local_send(int fd, const void *bytes, size_t count) {
+#ifdef MSG_NOSIGNAL
+    return send(fd, bytes, count, MSG_NOSIGNAL);
+#else
+    return send(fd, bytes, count, 0);
+#endif
+}
+
+/* What a path is: 1 a socket of this user, 2 a folder of this user that nobody else can enter, 0 anything else. */
+static inline int shim_local_kind(const char *path) {
+    struct stat info;
+    if (lstat(path, &info) != 0) return -errno;
+    if (info.st_uid != geteuid()) return 0;
+    if (S_ISSOCK(info.st_mode)) return 1;
+    return S_ISDIR(info.st_mode) && !(info.st_mode & 077) ? 2 : 0;
+}

@@ -1,0 +1,138 @@
+import CUV
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A connection between two processes of one user on this machine.
+///
+/// Reading and writing block. One thread may read while others write; writes are whole.
+public final class LocalSocket: Sendable {
+    private let descriptor: Int32
+    private let writing = Mutex(())
+
+    init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+    deinit { close(descriptor) }
+
+    /// Connects to a socket; fails when nobody listens there or it belongs to another user.
+    public static func connect(to path: String) throws(LoopError) -> LocalSocket {
+        let descriptor = shim_local_connect(path)
+        try LoopError.check(descriptor, "connect", path: path)
+        let socket = LocalSocket(descriptor)
+        guard socket.isOfThisUser else {
+            throw LoopError(number: EPERM, call: "connect", path: path)
+        }
+        return socket
+    }
+
+    /// Whether the process at the other end runs for the same user.
+    public var isOfThisUser: Bool {
+        var user: UInt32 = 0
+        return shim_local_peer(descriptor, &user) == 0 && user == geteuid()
+    }
+
+    /// The next bytes; none at the end.
+    public func read() -> [UInt8] {
+        var buffer = [UInt8](repeating: 0, count: 16 << 10)
+        while true {
+            let count = systemRead(descriptor, &buffer, buffer.count)
+            if count >= 0 { return Array(buffer[..<count]) }
+            if errno != EINTR { return [] }
+        }
+    }
+
+    /// Writes all of it; false when the other end is gone.
+    @discardableResult  // because who reads notices the end as well
+    public func write(_ bytes: [UInt8]) -> Bool {
+        writing.withLock { _ in
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let count = rest.withUnsafeBytes {
+                    shim_local_send(descriptor, $0.baseAddress, $0.count)
+                }
+                if count > 0 {
+                    rest = rest.dropFirst(count)
+                } else if errno != EINTR {
+                    return false
+                }
+            }
+            return true
+        }
+    }
+
+    /// Ends the connection for both sides; who is reading sees its end.
+    public func end() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+}
+
+/// A socket at which processes of the same user can connect.
+public final class LocalListener: Sendable {
+    /// Where the socket is.
+    public let path: String
+    private let descriptor: Int32
+
+    /// Makes the socket, for its owner alone.
+    ///
+    /// A file that a process left behind which has ended is replaced; anything else that is there is an error.
+    public init(path: String) throws(LoopError) {
+        var descriptor = shim_local_listen(path)
+        if descriptor == -EADDRINUSE, Self.isLeftBehind(path) {
+            unlink(path)
+            descriptor = shim_local_listen(path)
+        }
+        try LoopError.check(descriptor, "listen", path: path)
+        self.path = path
+        self.descriptor = descriptor
+    }
+
+    deinit { close(descriptor) }
+
+    private static func isLeftBehind(_ path: String) -> Bool {
+        guard shim_local_kind(path) == 1 else { return false }
+        let answer = shim_local_connect(path)
+        if answer >= 0 { close(answer) }
+        return answer == -ECONNREFUSED
+    }
+
+    /// Waits for the next connection, of whatever user; nil when the listener has ended.
+    public func accept() -> LocalSocket? {
+        while true {
+            let client = shim_local_accept(descriptor)
+            if client >= 0 { return LocalSocket(client) }
+            if client == -EMFILE || client == -ENFILE {
+                usleep(100_000)  // until somebody gives descriptors back
+            } else if client != -EINTR, client != -ECONNABORTED {
+                return nil
+            }
+        }
+    }
+
+    /// Removes the socket; who waits for a connection sees the end.
+    public func end() {
+        unlink(path)
+        shutdown(descriptor, Int32(SHUT_RDWR))
+    }
+}
+
+extension ProcessServices {
+    /// The number of this process.
+    public static var identifier: Int32 { getpid() }
+
+    /// A folder for sockets that nobody else can enter: `$XDG_RUNTIME_DIR/moonpool`, else one in `/tmp`.
+    ///
+    /// Made when it is missing. Fails when there is something else of that name, or it is open to others.
+    public static func socketFolder() throws(LoopError) -> String {
+        let runtime = environment("XDG_RUNTIME_DIR").flatMap { $0.hasPrefix("/") ? $0 : nil }
+        let folder = runtime.map { $0 + "/moonpool" } ?? "/tmp/moonpool-\(geteuid())"
+        if mkdir(folder, 0o700) != 0, errno != EEXIST {
+            throw LoopError(number: errno, call: "mkdir", path: folder)
+        }
+        guard shim_local_kind(folder) == 2 else {
+            throw LoopError(number: EPERM, call: "mkdir", path: folder)
+        }
+        return folder
+    }
+}

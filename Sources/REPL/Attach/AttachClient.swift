@@ -1,0 +1,176 @@
+import EventLoops
+import LineEditing
+import ScriptHost
+import Synchronization
+
+/// The other end: a prompt in this terminal, for a script that runs elsewhere.
+public final class AttachClient {
+    private let socket: LocalSocket
+    private let output: AsyncOutput
+    private let state = Reply()
+    private let compiler = EntryCompiler()
+
+    /// Connects to the socket, runs one entry or a prompt, and disconnects; the exit code.
+    ///
+    /// On the main thread, once per process. Messages go to standard error.
+    public static func run(socket path: String, entry: String?) -> Int32 {
+        do throws(LoopError) {
+            let socket = try LocalSocket.connect(to: path)
+            guard let client = AttachClient(socket) else {
+                ProcessServices.writeError("moonpool: too many open files\n")
+                return 1
+            }
+            // Some parents start their children with SIGINT blocked.
+            return try LoopThread.allowingInterrupts { () throws(LoopError) in
+                try client.run(entry)
+            }
+        } catch {
+            ProcessServices.writeError("moonpool: \(Self.explanation(of: error, path))\n")
+            return 1
+        }
+    }
+
+    private static func explanation(of error: LoopError, _ path: String) -> String {
+        switch error.number {
+        case LoopError.refused: "nobody listens at '\(path)' any more: that moonpool has ended"
+        case LoopError.missing:
+            "there is no '\(path)'; a moonpool can be attached to when it was started with --attachable"
+        case LoopError.notPermitted: "'\(path)' belongs to another user"
+        default: "\(error)"
+        }
+    }
+
+    private init?(_ socket: LocalSocket) {
+        guard let output = AsyncOutput() else { return nil }
+        self.socket = socket
+        self.output = output
+    }
+
+    private func run(_ entry: String?) throws(LoopError) -> Int32 {
+        TerminalSignals.watch(wake: output.pipe)
+        let (state, output, socket) = (state, output, socket)
+        _ = try LoopThread(name: "attached") { _ in
+            var reader = AttachFrameReader()
+            while !state.hasEnded {
+                let bytes = socket.read()
+                let frames = bytes.isEmpty ? nil : try? reader.take(bytes)
+                for frame in frames ?? [AttachFrame(.end, "the connection has ended")] {
+                    switch frame.kind {
+                    case .output: output.write(frame.text)
+                    case .prompt: state.idle(frame.text)
+                    default: state.end(frame.text)
+                    }
+                }
+                output.pipe.wake()
+            }
+        }
+        let editor = LineEditor(output: output, history: EditHistory(file: nil))
+        editor?.mustStop = { state.hasEnded }
+        socket.write(AttachFrame(.hello, "\(editor?.window.columns ?? 80)").bytes)
+        if let entry {
+            if waitUntilIdle() { run(entry: entry) }
+        } else {
+            while waitUntilIdle(), let entry = readEntry(editor) { run(entry: entry) }
+        }
+        socket.end()
+        if let reason = state.reason, !reason.isEmpty {
+            output.finishLine()
+            ProcessServices.writeError("moonpool: \(reason)\n")
+        }
+        return state.isBroken ? 1 : 0
+    }
+
+    private func run(entry: String) {
+        state.busy()
+        socket.write(AttachFrame(.entry, entry).bytes)
+        _ = waitUntilIdle()
+    }
+
+    private lazy var plainReader = PlainLineReader()
+
+    private func readEntry(_ editor: LineEditor?) -> String? {
+        var unfinished = ""
+        while !state.hasEnded {
+            let input: LineInput
+            if let editor {
+                input = editor.readLine(prompt: unfinished.isEmpty ? state.prompt : ">> ")
+            } else {
+                input =
+                    plainReader.readLine().map { .line(String(decoding: $0, as: UTF8.self)) }
+                    ?? .endOfInput
+            }
+            switch input {
+            case .line(let text):
+                let entry = unfinished.isEmpty ? text : unfinished + "\n" + text
+                if compiler.status(of: entry) == .incomplete {
+                    unfinished = entry
+                } else {
+                    editor?.remember(entry)
+                    return entry
+                }
+            // A line is taken back only where that was asked for.
+            case .interrupted, .takenBack: unfinished = ""
+            case .endOfInput:
+                if unfinished.isEmpty || editor == nil { return nil }
+                unfinished = ""
+            }
+        }
+        return nil
+    }
+
+    /// Waits until the script has answered; Ctrl-C stops what it runs.
+    ///
+    /// False when it has ended.
+    private func waitUntilIdle() -> Bool {
+        var hasTold = false
+        var interrupts = 0
+        while true {
+            if state.hasEnded { return false }
+            if state.isIdle { return true }
+            switch output.waitForEvent(milliseconds: hasTold ? nil : 1_000) {
+            case .woken: break
+            case .interrupted:
+                interrupts += 1
+                if interrupts > 2 { return false }
+                output.write("\n")
+                socket.write(AttachFrame(.stop).bytes)
+            case .timeout:
+                hasTold = true
+                ProcessServices.writeError(
+                    "moonpool: the script is busy; Ctrl-C stops what it runs, the third one leaves\n"
+                )
+            }
+        }
+    }
+}
+
+/// What the script has answered so far.
+private final class Reply: Sendable {
+    private struct State {
+        var isIdle = false
+        var prompt = "> "
+        var reason: String?
+    }
+    private let state = Mutex(State())
+
+    var isIdle: Bool { state.withLock { $0.isIdle } }
+    var prompt: String { state.withLock { $0.prompt } }
+    var reason: String? { state.withLock { $0.reason } }
+    var hasEnded: Bool { reason != nil }
+    /// Whether the end was none that was asked for.
+    var isBroken: Bool { !(reason ?? "").isEmpty }
+
+    func busy() { state.withLock { $0.isIdle = false } }
+    func idle(_ prompt: String) {
+        state.withLock { state in
+            state.prompt = prompt
+            state.isIdle = true
+        }
+    }
+    /// The first reason counts.
+    func end(_ reason: String) {
+        state.withLock { state in
+            if state.reason == nil { state.reason = reason }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import EventLoops
+import LuaHost
+import ScriptHost
+import Synchronization
+
+// Lets others of the same user look into a running script: `moonpool --attachable`, `moonpool attach`.
+//
+// Threads: one waits for connections, one reads from each; entries are run on the script's own thread, between its
+// callbacks, so that whoever is attached sees what an observer would see. A stop goes to the script at once.
+
+/// A prompt inside of a running script, for who connects to its socket.
+public final class AttachServer: Sendable {
+    private let listener: LocalListener
+    private let connections = Atomic<Int>(0)
+    private static let mostConnections = 8
+
+    /// Where a process's socket is, unless it was given another.
+    public static func path(of process: Int32) throws(LoopError) -> String {
+        try ProcessServices.socketFolder() + "/\(process).sock"
+    }
+
+    /// Makes the socket, at this path or at the usual one of this process.
+    public init(at path: String?) throws(LoopError) {
+        var own = path ?? ""
+        if path == nil { own = try Self.path(of: ProcessServices.identifier) }
+        listener = try LocalListener(path: own)
+    }
+
+    /// Lets those who connect look into this script from now on.
+    public func serve(_ script: Script) throws(LoopError) {
+        _ = try LoopThread(name: "attach") { [self] _ in
+            while let socket = listener.accept() { serve(socket, script) }
+        }
+    }
+
+    /// Removes the socket.
+    public func end() { listener.end() }
+
+    private func serve(_ socket: LocalSocket, _ script: Script) {
+        func refuse(_ reason: String) {
+            socket.write(AttachFrame(.end, reason).bytes)
+            socket.end()
+        }
+        guard socket.isOfThisUser else { return refuse("this script belongs to another user") }
+        let number = connections.add(1, ordering: .relaxed).newValue
+        guard number <= Self.mostConnections else {
+            connections.subtract(1, ordering: .relaxed)
+            return refuse("too many are attached already")
+        }
+        do throws(LoopError) {
+            _ = try LoopThread(name: "attached") { _ in
+                AttachConnection(socket, script).run()
+                self.connections.subtract(1, ordering: .relaxed)
+            }
+        } catch {
+            connections.subtract(1, ordering: .relaxed)
+            refuse("\(error)")
+        }
+    }
+}
+
+/// One who is attached.
+private final class AttachConnection: Sendable {
+    private let socket: LocalSocket
+    private let script: Script
+    private let session = Mutex<LoopBound<Session>?>(nil)
+
+    init(_ socket: LocalSocket, _ script: Script) {
+        self.socket = socket
+        self.script = script
+    }
+
+    /// Reads until either side ends.
+    func run() {
+        script.whenEnded { [weak socket] _ in socket.map { Self.end($0, "the script has ended") } }
+        var reader = AttachFrameReader()
+        var isWelcome = false
+        while true {
+            let bytes = socket.read()
+            if bytes.isEmpty { return }
+            guard let frames = try? reader.take(bytes) else {
+                return Self.end(socket, "that was not understood")
+            }
+            for frame in frames {
+                switch (frame.kind, isWelcome) {
+                case (.hello, false):
+                    isWelcome = true
+                    begin(columns: Int(frame.text) ?? 80)
+                case (.entry, true): run(frame.text)
+                case (.stop, true): script.stopHandler()
+                default: return Self.end(socket, "that was not understood")
+                }
+            }
+        }
+    }
+
+    private static func end(_ socket: LocalSocket, _ reason: String) {
+        socket.write(AttachFrame(.end, reason).bytes)
+        socket.end()
+    }
+
+    private func begin(columns: Int) {
+        script.post { [self] context in
+            let output = SessionOutput { [socket] text in
+                socket.write(AttachFrame(.output, text).bytes)
+            }
+            // A prompt at this script's own terminal goes on naming who prints.
+            let (calls, callbacks) = (context.storeModule.aroundCalls, context.aroundCallbacks)
+            defer {
+                if context.configuration.isInteractive {
+                    context.storeModule.aroundCalls = calls
+                    context.aroundCallbacks = callbacks
+                }
+            }
+            let session = Session(
+                context, style: Style(isColored: false),
+                window: (columns: min(max(columns, 20), 1000), rows: 24), output: output)
+            let bound = LoopBound(session, on: context.loop)
+            self.session.withLock { $0 = bound }
+            socket.write(AttachFrame(.prompt, session.prompt).bytes)
+        }
+    }
+
+    private func run(_ entry: String) {
+        script.post { [self] context in
+            guard let session = session.withLock({ $0 })?.value else { return }
+            context.whilePrinting({ [socket] text in
+                socket.write(AttachFrame(.output, text).bytes)
+            }) {
+                session.run(entry)
+            }
+            context.attachedEntryHasEnded()
+            if session.wantsToEnd { return Self.end(socket, "") }
+            socket.write(AttachFrame(.prompt, session.prompt).bytes)
+        }
+    }
+}

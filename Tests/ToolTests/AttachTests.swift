@@ -1,0 +1,147 @@
+import EventLoops
+import Glibc
+import Testing
+
+@Suite struct AttachTests {
+    /// A script that runs until it is killed, and its socket.
+    private struct Running {
+        let folder: TemporaryFolder
+        let process: Subprocess
+        let socket: String
+
+        init(_ code: String, options: [String] = []) throws {
+            folder = try TemporaryFolder()
+            socket = folder.path + "/s"
+            let script = try folder.write(
+                code + "\nio.stdout:write 'ready\\n' io.stdout:flush()", to: "script.lua")
+            process = try Subprocess(
+                Tool.path, options + ["--attachable=" + socket, script], in: folder.path)
+            let process = process
+            try process.wait { process.output.contains("ready") }
+        }
+
+        func attach(_ entry: String) throws -> Tool.Outcome {
+            try Tool.run(["attach", socket, "-e", entry])
+        }
+    }
+
+    private static let observing = """
+        local store = moonpool.open { in_memory = 'zoo', schema = { Dog = { name = 'string' } } }
+        token = store:objects 'Dog':observe(function() end, { name = 'totals' })
+        zoo = store
+        """
+
+    @Test func `shows what a running script has, and changes nothing by leaving`() throws {
+        let script = try Running(Self.observing)
+        #expect(try script.attach("1 + 1").output == "2\n")
+        #expect(try script.attach(".observers").output.contains("totals"))
+        #expect(try script.attach("print('here')").output == "here\n")
+        #expect(
+            try script.attach("zoo:write(function() zoo:create('Dog', { name = 'Rex' }) end)")
+                .exitCode == 0)
+        #expect(try script.attach("zoo:objects('Dog')[1].name").output == "\"Rex\"\n")
+        #expect(try script.attach("error 'oh'").output.contains("oh"))
+        #expect(try script.attach(".quit").error == "")
+        let piped = try Tool.run(
+            ["attach", script.socket], input: "x = 5\nfor i = 1, 2 do\nprint(i)\nend\nx\n")
+        #expect(piped.output == "1\n2\n5\n")
+        #expect(!script.process.output.contains("here"))
+        _ = try script.attach("os.exit(3)")
+        #expect(try script.process.finish().exitCode == 3)
+        #expect(access(script.socket, F_OK) != 0, "the socket is gone with the script")
+    }
+
+    @Test func `stops a handler that does not end, and the script goes on`() throws {
+        let script = try Running(
+            """
+            ticks = 0
+            moonpool.every(0.001, function() ticks = ticks + 1 end)
+            moonpool.after(0, function() io.stdout:write 'stuck\\n' io.stdout:flush() while true do pcall(error) end end)
+            """)
+        try script.process.wait { script.process.output.contains("stuck") }
+        let client = try Subprocess(Tool.path, ["attach", script.socket, "-e", "ticks >= 0"])
+        try client.wait { client.error.contains("the script is busy; Ctrl-C stops what it runs") }
+        client.send(SIGINT)
+        let outcome = try client.finish()
+        #expect(outcome.output.hasSuffix("true\n"))
+        try script.process.wait { script.process.error.contains("interrupted") }
+        #expect(script.process.error.contains("error in timer"))
+        #expect(try script.attach("ticks >= 0").output == "true\n")
+    }
+
+    @Test(arguments: [
+        "GET / HTTP/1.1\r\n\r\n", "h", "h\u{0}\u{0}\u{0}\u{0}", "hh", "x\u{0}\u{0}\u{0}\u{1}1",
+        "h\u{7f}\u{7f}\u{7f}\u{7f}", "\u{0}\u{0}\u{0}", "",
+        "h\u{0}\u{0}\u{0}\u{2}-1x\u{0}\u{0}\u{0}\u{5}))((.o",
+    ])
+    func `survives nonsense on its socket`(_ bytes: String) throws {
+        let script = try Running(Self.observing)
+        for _ in 0..<12 {
+            let socket = try LocalSocket.connect(to: script.socket)
+            socket.write(Array(bytes.utf8))
+            socket.end()
+        }
+        #expect(try script.attach("1 + 1").output == "2\n")
+    }
+
+    @Test func `a socket that was left behind is taken over, one in use is not`() throws {
+        let script = try Running(Self.observing)
+        let second = try Tool.run(["--attachable=" + script.socket, "-e", "print 'ran'"])
+        #expect(second.exitCode == 1)
+        #expect(second.output == "")
+        #expect(second.error.contains("address already in use"))
+        script.process.send(SIGKILL)
+        _ = try script.process.finish()
+        let outcome = try script.attach("1")
+        #expect(outcome.exitCode == 1)
+        #expect(
+            outcome.error
+                == "moonpool: nobody listens at '\(script.socket)' any more: that moonpool has ended\n"
+        )
+        let third = try Tool.run(["--attachable=" + script.socket, "-e", "print 'ran'"])
+        #expect(third.output == "ran\n", "\(third.error)")
+    }
+
+    @Test func `a file that is no socket is left alone`() throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("precious", to: "s")
+        #expect(try Tool.run(["--attachable=" + file, "-e", "print 'ran'"]).exitCode == 1)
+        #expect(try contents(of: file) == "precious")
+        #expect(try Tool.run(["attach", file, "-e", "1"]).exitCode == 1)
+    }
+
+    @Test func `the usual place is a folder of the user's own`() throws {
+        let folder = try TemporaryFolder()
+        let code = "print(io.open('/proc/self/stat'):read 'n') io.stdout:flush() moonpool.sleep(60)"
+        let process = try Subprocess(
+            Tool.path, ["--attachable", "-e", code], environment: ["XDG_RUNTIME_DIR": folder.path])
+        try process.wait { process.output.contains("\n") }
+        let number = process.output.prefix { $0 != "\n" }
+        let outcome = try Tool.run(
+            ["attach", String(number), "-e", "1 + 1"], environment: ["XDG_RUNTIME_DIR": folder.path]
+        )
+        #expect(outcome.output == "2\n", "\(outcome.error)")
+        var info = stat()
+        #expect(stat(folder.path + "/moonpool", &info) == 0)
+        #expect(info.st_mode & 0o777 == 0o700)
+        #expect(stat(folder.path + "/moonpool/\(number).sock", &info) == 0)
+        #expect(info.st_mode & 0o777 == 0o600)
+        chmod(folder.path + "/moonpool", 0o777)
+        let open = try Tool.run(
+            ["--attachable", "-e", "print 'ran'"], environment: ["XDG_RUNTIME_DIR": folder.path])
+        #expect(open.exitCode == 1)
+        #expect(open.output == "")
+        let none = try Tool.run(["attach", "999999999", "-e", "1"])
+        #expect(none.exitCode == 1)
+        #expect(none.error.contains("--attachable"))
+    }
+
+    @Test func `nobody can attach unless it is asked for`() throws {
+        let folder = try TemporaryFolder()
+        let outcome = try Tool.run(
+            ["-e", "print(1)"], environment: ["XDG_RUNTIME_DIR": folder.path])
+        #expect(outcome.output == "1\n")
+        #expect(TemporaryFolder.names(in: folder.path).isEmpty)
+        #expect(try Tool.run(["--attachable="]).exitCode == 1)
+    }
+}
