@@ -47,7 +47,7 @@ import Testing
         #expect(try session.run("add()") == "one update")
         try write(kennel("'the second'"))
         #expect(
-            try session.run(".reload").hasPrefix("reloaded kennel; 1 observer in place of 1"))
+            try session.run(".reload").contains("reloaded kennel; 1 observer in place of 1"))
         #expect(try session.run(".reload").contains("no module has changed"))
         // Whoever holds the module's table has the new functions, and they have the table.
         #expect(try session.run("m.ask(), m == require 'kennel'") == "\"the second\"\ntrue")
@@ -73,7 +73,7 @@ import Testing
         #expect(try session.run("m.ask()") == "\"one\"")
         try write(kennel("'three'"))
         #expect(
-            try session.run(".reload").hasPrefix("reloaded kennel; 1 observer in place of 1"))
+            try session.run(".reload").contains("reloaded kennel; 1 observer in place of 1"))
         _ = try session.run("store:refresh()")
         #expect(try session.run("add()") == "three update")
     }
@@ -84,8 +84,9 @@ import Testing
         try write("token = dogs:observe(function(c) print('a', c.type) end)", to: "script.lua")
         _ = try session.run(".load \(path)")
         try write("token = dogs:observe(function(c) print('bb', c.type) end)", to: "script.lua")
+        // What the observers say of their start may come before.
         #expect(
-            try session.run(".reload").hasPrefix("reloaded \(path); 1 observer in place of 1"))
+            try session.run(".reload").contains("reloaded \(path); 1 observer in place of 1"))
         _ = try session.run("store:refresh()")
         #expect(try session.run("add()") == "bb\tupdate")
     }
