@@ -54,7 +54,7 @@ private struct Refused: Error, Equatable { let what: String }
     }
 
     @Test func `an engine in ten lines`() async throws {
-        let engine = try ScriptEngine(.sandboxed)
+        let engine = try ScriptEngine(.sandboxed(limits: .none))
         try engine.register("add(a, b)") { (a: Int, b: Int) in a + b }
         let sum = try await engine.run("return add(1, 2)", as: Int.self)
         #expect(sum == 3)
@@ -62,7 +62,7 @@ private struct Refused: Error, Equatable { let what: String }
     }
 
     @Test func `results are Swift values`() async throws {
-        let engine = try ScriptEngine(.sandboxed)
+        let engine = try ScriptEngine(.sandboxed(limits: .none))
         #expect(try await engine.run("return 3.0") == 3)
         #expect(try await engine.run("return 'héllo'") == "héllo")
         #expect(try await engine.run("return nil") == Int?.none)
@@ -84,7 +84,7 @@ private struct Refused: Error, Equatable { let what: String }
         ("return print", "the result: integer expected, got function"),
     ])
     func `a result of another type is an error`(_ code: String, message: String) async throws {
-        let engine = try ScriptEngine(.sandboxed)
+        let engine = try ScriptEngine(.sandboxed(limits: .none))
         do {
             _ = try await engine.run(code, as: Int.self)
             Issue.record("no error")
@@ -95,7 +95,7 @@ private struct Refused: Error, Equatable { let what: String }
     }
 
     @Test func `a mismatch inside of a table is named with its place`() async throws {
-        let engine = try ScriptEngine(.sandboxed)
+        let engine = try ScriptEngine(.sandboxed(limits: .none))
         await #expect {
             _ = try await engine.run("return { a = { 1, 'x' } }", as: [String: [Int]].self)
         } throws: {
@@ -128,7 +128,7 @@ private struct Refused: Error, Equatable { let what: String }
     func `an argument of another type is an error that names it`(
         _ call: String, message: String
     ) async throws {
-        let engine = try ScriptEngine(.sandboxed)
+        let engine = try ScriptEngine(.sandboxed(limits: .none))
         try engine.register("app.add(a, b)") { (a: Int, b: Int) in a + b }
         try engine.register("app.unnamed") { (text: String) in text }
         let error = await failure(engine, "app.\(call)")
@@ -138,14 +138,14 @@ private struct Refused: Error, Equatable { let what: String }
 
     @Test(arguments: ["", "a b", "a.", "1a", "end", "a(", "a(1)", "a(b", "ä", "a..b"])
     func `a bad signature is an error`(_ signature: String) throws {
-        let engine = try ScriptEngine(.sandboxed)
+        let engine = try ScriptEngine(.sandboxed(limits: .none))
         #expect(throws: LuaArgumentError.self) {
             try engine.register(signature) { (a: Int) in a }
         }
     }
 
     @Test func `errors go through Lua and come out as they were`() async throws {
-        let engine = try ScriptEngine(.sandboxed)
+        let engine = try ScriptEngine(.sandboxed(limits: .none))
         try engine.register("refuse(what)") { (what: String) -> Int in throw Refused(what: what) }
         try engine.register("fail") { () -> Int in
             throw ScriptFunctionError("no_money", "too little")
@@ -165,7 +165,7 @@ private struct Refused: Error, Equatable { let what: String }
     }
 
     @Test func `an async function is awaited while timers go on`() async throws {
-        let engine = try ScriptEngine(.sandboxed)
+        let engine = try ScriptEngine(.sandboxed(limits: .none))
         let open = Flag()
         try engine.register("fetch(name)") { (name: String) async throws -> String in
             while !open.isSet { await pause() }
@@ -178,7 +178,7 @@ private struct Refused: Error, Equatable { let what: String }
     }
 
     @Test func `an error of an async function is raised where it was called`() async throws {
-        let engine = try ScriptEngine(.sandboxed)
+        let engine = try ScriptEngine(.sandboxed(limits: .none))
         try engine.register("fetch") { () async throws -> Int in
             await Task.yield()
             throw Refused(what: "net")
@@ -194,7 +194,7 @@ private struct Refused: Error, Equatable { let what: String }
         "pcall(wait)", "begin() while true do pcall(error) end", "pcall(wait) while true do end",
     ])
     func `a stop ends what runs and cancels what it waits for`(_ code: String) async throws {
-        let engine = try ScriptEngine(.sandboxed)
+        let engine = try ScriptEngine(.sandboxed(limits: .none))
         let began = Flag()
         let cancelled = Flag()
         try engine.register("wait") { () async throws in
@@ -246,7 +246,7 @@ private struct Refused: Error, Equatable { let what: String }
     }
 
     @Test func `classes of Swift are classes of Lua`() async throws {
-        let engine = try ScriptEngine(.sandboxed)
+        let engine = try ScriptEngine(.sandboxed(limits: .none))
         try engine.register(Counter.self)
         let counter = Counter(5)
         try engine.set("app.counter", to: counter)
@@ -283,7 +283,7 @@ private struct Refused: Error, Equatable { let what: String }
     }
 
     @Test func `functions of Lua can be kept and called by Swift`() async throws {
-        let engine = try ScriptEngine(.sandboxed)
+        let engine = try ScriptEngine(.sandboxed(limits: .none))
         let kept = Mutex<ScriptFunction?>(nil)
         try engine.register("on_event(handler)") { (handler: ScriptFunction) in
             kept.withLock { $0 = handler }
@@ -303,7 +303,7 @@ private struct Refused: Error, Equatable { let what: String }
         let folder = try Folder()
         try folder.write("#!/usr/bin/env moonpool\nreturn (...) .. '!'", to: "a.lua")
         try folder.write("\n\nerror 'x'", to: "b.lua")
-        let engine = try ScriptEngine(.sandboxed)
+        let engine = try ScriptEngine(.sandboxed(limits: .none))
         #expect(try await engine.run(file: folder.path + "/a.lua", arguments: ["hi"]) == "hi!")
         await #expect {
             try await engine.run(file: folder.path + "/b.lua")
@@ -315,7 +315,7 @@ private struct Refused: Error, Equatable { let what: String }
 
     @Test func `the host opens a store for its scripts, who open no files`() async throws {
         let folder = try Folder()
-        let engine = try ScriptEngine(.sandboxed)
+        let engine = try ScriptEngine(.sandboxed(limits: .none))
         try await engine.open(StoreConfiguration(.file(folder.path + "/zoo.moonpool")))
         let count: Int = try await engine.run(
             """
@@ -338,7 +338,7 @@ private struct Refused: Error, Equatable { let what: String }
     }
 
     @Test func `runs of many tasks all end, and those after the end are told`() async throws {
-        let engine = try ScriptEngine(.sandboxed)
+        let engine = try ScriptEngine(.sandboxed(limits: .none))
         let sum = try await withThrowingTaskGroup(of: Int.self) { group in
             for number in 1...200 {
                 group.addTask { try await engine.run("return \(number)") }
