@@ -46,6 +46,7 @@ extension ScriptContext {
         add("sleep") { context, call in
             let duration = try call.duration(1)
             _ = context.loop.wait(for: duration, recheck: context.stopCheck) { context.mustNotWait }
+            try context.takeStop()
             return .none
         }
         add("wait_until") { context, call in
@@ -58,6 +59,7 @@ extension ScriptContext {
                 isTrue = try condition.call([]).first?.isTruthy ?? false
                 return isTrue
             }
+            try context.takeStop()
             return call.answer(.boolean(isTrue))
         }
         add("stop") { context, _ in
@@ -80,6 +82,12 @@ extension ScriptContext {
 
     /// How often a function that waits looks whether it must not any more; nil where whoever stops the script wakes it.
     var stopCheck: Duration? { configuration.limits.time == nil ? nil : .milliseconds(20) }
+
+    /// Lets a stop that ended a wait take effect here: its signal may come only after the code has gone on a little.
+    private func takeStop() throws {
+        // Any run of Lua code notices the stop, and raises it.
+        if !isExiting, state.isStopping { _ = try state.run("") }
+    }
 
     /// Whether a function that waits has to return at once: the code that called it is to be stopped.
     var mustNotWait: Bool { isExiting || state.isStopping }
