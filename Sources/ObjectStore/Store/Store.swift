@@ -101,6 +101,8 @@ public final class Store {
         let wakeup = scheduler.makeWakeup { [weak self] in self?.takeTurn() }
         self.wakeup = wakeup
         membership = coordinator.join(wakeup)
+        // What others committed since the file was looked at woke nobody here.
+        if view.snapshot.file.latestVersion() > view.version { requestTurn() }
     }
 
     deinit {
