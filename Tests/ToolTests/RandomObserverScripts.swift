@@ -85,7 +85,17 @@ enum RandomObserverScripts {
               end
               if random(20) == 1 then moonpool.sleep(0) end
             end
-            store:write(function() store:create("Done", { name = name }) end)
+            -- Another writer's undo can take "Done" back, so it is written until all are there: then nobody undoes any more.
+            local deadline = tonumber(os.getenv "SECONDS")
+            local done = store:objects "Done"
+            repeat
+              store:write(function()
+                if not store:object("Done", name) then store:create("Done", { name = name }) end
+              end)
+              local heard = moonpool.wait_until(function()
+                return #done == writers or not store:object("Done", name)
+              end, deadline)
+            until not heard or #done == writers
             print(name .. " is done")
             """
 
