@@ -93,7 +93,9 @@ let package = Package(
             swiftSettings: safe),
         .executableTarget(
             name: "benchmarks",
-            dependencies: ["ObjectStore", "ScriptHost", "Transfer", "CSQLite", "CLMDB"],
+            dependencies: [
+                "ObjectStore", "ScriptHost", "EventLoops", "Transfer", "CSQLite", "CLMDB",
+            ],
             swiftSettings: unsafeZone),
 
         .target(

@@ -34,3 +34,10 @@ func median(_ samples: [Double]) -> Double? {
     let middle = sorted.count / 2
     return sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
 }
+
+/// The smallest sample that at least this part of the samples do not exceed; nil without any.
+func percentile(_ part: Double, of samples: [Double]) -> Double? {
+    guard !samples.isEmpty else { return nil }
+    let place = Int((part * Double(samples.count)).rounded(.up)) - 1
+    return samples.sorted()[min(max(place, 0), samples.count - 1)]
+}

@@ -2,7 +2,7 @@
 ///
 /// A method is one timed step as a whole, so that the protocol costs nothing inside the loops.
 /// Returned numbers are compared between the contestants.
-protocol Contestant: AnyObject {
+protocol Contestant: Committer {
     /// The column's title.
     var name: String { get }
 
@@ -43,19 +43,23 @@ protocol Contestant: AnyObject {
     /// Deletes by a query, in one transaction; returns how many.
     func deleteYounger(than age: Int64) throws -> Int
 
-    /// Observes the people older than `age` from another thread; nil where the store has no such thing.
-    /// `called` runs on that thread when the changes of a commit are known there.
-    func observeOlder(
-        than age: Int64, called: @escaping @Sendable (_ changedRows: Int) -> Void
+    /// Adds a pet for each person there is, which links to it.
+    func insertPets() throws
+    /// Adds a club whose list holds each person there is.
+    func insertClub() throws
+    /// Observes from another thread; nil where the store has no such thing.
+    ///
+    /// `called` runs on that thread when the changes of a commit are known there, with the number of
+    /// rows that entered, left, moved or were modified. `isRemote`: another process commits.
+    func observe(
+        _ observed: Observed, isRemote: Bool,
+        called: @escaping @Sendable (_ changedRows: Int) -> Void
     ) throws -> (any Observation)?
-    /// Sets one property in a transaction of its own; returns the moment when that began.
-    func setAge(_ age: Int64, of key: Int64) throws -> UInt64
-    func setScore(_ score: Double, of key: Int64) throws -> UInt64
-}
-
-/// A running observer; `end` returns when its thread is gone.
-protocol Observation: AnyObject {
-    func end() throws
+    /// Observes as many things as there are keys from the thread that writes: by turns one of these
+    /// people, and the people of one age. Then sets the score of the first person in one transaction
+    /// each, and lets its observer be called after each; returns the seconds of that. Nil where the
+    /// store has no observers.
+    func updateObserved(_ keys: [Int64], commits: Int) throws -> Double?
 }
 
 /// When a commit counts as done.

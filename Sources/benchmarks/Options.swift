@@ -9,8 +9,12 @@ struct Options {
     /// Part of the titles of the rows that are measured; empty for all.
     var row = ""
     var folder = "/var/tmp"
+    /// How long the long run lasts; nil for the table.
+    var soakSeconds: Int?
     /// Set in the child process whose peak memory is measured.
     var insertsAs: String?
+    /// Set in the child process that commits what another one observes.
+    var commitsAs: String?
 
     static let help = """
         Measures Moonpool beside SQLite and plain LMDB, in one run and one table.
@@ -19,12 +23,14 @@ struct Options {
 
         --size N        objects, 1,000,000 unless told
         --repeat N      repetitions of each step, 5 unless told; medians are shown
-        --quick         100,000 objects and 3 repetitions: under a minute
+        --quick         100,000 objects and 3 repetitions: a minute or two
         --only W1,W4    only these workloads
         --row TEXT      only rows whose title contains TEXT, such as "no flush"
         --among A,B     only these contestants: Swift, Lua, SQLite, LMDB
         --cpu           processor time instead of the clock's, on a busy machine; says nothing
                         about durable commits, and W8 goes by the clock all the same
+        --soak SECONDS  no table: 1,000 commits a second with 100 observers; prints memory, file and
+                        deliveries each minute; fails if something grows or is missed
         --folder PATH   where the files go, /var/tmp unless told; must be on a real disk for W2
 
         "Swift ×" and "Lua ×" after a peer: how many times better Moonpool is than that peer.
@@ -59,7 +65,9 @@ struct Options {
                 among = Set(try value(option).split(separator: ",").map { $0.lowercased() })
             case "--row": row = try value(option)
             case "--folder": folder = try value(option)
+            case "--soak": soakSeconds = try number(option)
             case "--insert-as": insertsAs = try value(option)
+            case "--commit-as": commitsAs = try value(option)
             default: throw BenchmarkError("unknown option \(option)\n\n\(Self.help)")
             }
         }

@@ -12,12 +12,20 @@ do {
         exit(0)
     }
     let options = try Options(Array(arguments))
-    if let name = options.insertsAs {
+    if let name = options.insertsAs ?? options.commitsAs {
         guard let contestant = makeContestants().first(where: { $0.name == name }) else {
             throw BenchmarkError("no contestant is called \(name)")
         }
-        try InsertWorkload.insertAlone(contestant, options)
+        if options.insertsAs != nil {
+            try InsertWorkload.insertAlone(contestant, options)
+        } else {
+            try ChildCommitter.serve(contestant, folder: options.folder)
+        }
         exit(0)
+    }
+
+    if let seconds = options.soakSeconds {
+        exit(try Soak.run(options, seconds: seconds) ? 0 : 1)
     }
 
     countsProcessorTime.store(options.countsProcessorTime, ordering: .relaxed)
@@ -30,7 +38,10 @@ do {
         try QueryWorkload.run(bench)
     }
     if options.includes("W7") { try DeleteWorkload.run(bench) }
-    if options.includes("W8") { try ObserverWorkload.run(bench) }
+    if options.includes("W8") {
+        try LatencyWorkload.run(bench)
+        try CrowdWorkload.run(bench)
+    }
     if options.includes("W10") { try OpenWorkload.run(bench) }
     if options.includes("W11") { try QueryingWorkload.run(bench) }
     if options.includes("W12") { try TextWorkload.run(bench) }

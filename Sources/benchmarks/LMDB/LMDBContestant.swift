@@ -190,9 +190,14 @@ final class LMDBContestant: Contestant {
         return deleted
     }
 
-    func observeOlder(
-        than age: Int64, called: @escaping @Sendable (Int) -> Void
+    // Plain LMDB tells nobody what a commit has changed.
+    func insertPets() {}
+    func insertClub() {}
+    func observe(
+        _ observed: Observed, isRemote: Bool, called: @escaping @Sendable (Int) -> Void
     ) -> (any Observation)? { nil }
+    func updateObserved(_ keys: [Int64], commits: Int) -> Double? { nil }
+    func appendToClub(_ key: Int64) throws -> UInt64 { throw BenchmarkError("LMDB has no lists") }
 
     func setAge(_ age: Int64, of key: Int64) throws -> UInt64 {
         try change(key) { $0.storeBytes(of: age, toByteOffset: LMDBRow.ageOffset, as: Int64.self) }

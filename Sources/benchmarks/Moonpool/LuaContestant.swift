@@ -115,27 +115,56 @@ final class LuaContestant: Contestant {
     func deleteYounger(than age: Int64) throws -> Int {
         Int(try number("delete_younger", .integer(Int(age))))
     }
+}
 
-    func observeOlder(
-        than age: Int64, called: @escaping @Sendable (Int) -> Void
+extension LuaContestant {
+    func insertPets() throws { _ = try opened().run("insert_pets") }
+    func insertClub() throws { _ = try opened().run("insert_club") }
+
+    func observe(
+        _ observed: Observed, isRemote: Bool, called: @escaping @Sendable (Int) -> Void
     ) throws -> (any Observation)? {
         let observer = try LuaThread(called: called)
         try Self.open(observer, folder, durability)
-        _ = try observer.run("observe_older", .integer(Int(age)))
+        let (step, age): (String, Int64) =
+            switch observed {
+            case .older(let age): ("observe_older", age)
+            case .olderByScore(let age): ("observe_older_by_score", age)
+            case .petsOfOlder(let age): ("observe_pets_of_older", age)
+            case .club: ("observe_club", 0)
+            }
+        _ = try observer.run(step, .integer(Int(age)))
         return LuaObservation(observer)
     }
 
+    func updateObserved(_ keys: [Int64], commits: Int) throws -> Double? {
+        let thread = try opened()
+        _ = try thread.run("observe_each", .keys(keys))
+        let (seconds, numbers) = try thread.run("update_observed", .integer(commits))
+        guard numbers == [Double(commits)] else {
+            throw BenchmarkError("Lua: \(commits) commits, but \(numbers) calls")
+        }
+        _ = try thread.run("end_observers")
+        return seconds
+    }
+
     func setAge(_ age: Int64, of key: Int64) throws -> UInt64 {
-        try set("set_age", key, Int(age))
+        try commit("set_age", .integer(Int(key)), .integer(Int(age)))
     }
 
     func setScore(_ score: Double, of key: Int64) throws -> UInt64 {
-        try set("set_score", key, Int(score))
+        try commit("set_score", .integer(Int(key)), .integer(Int(score)))
     }
 
-    private func set(_ step: String, _ key: Int64, _ value: Int) throws -> UInt64 {
+    func appendToClub(_ key: Int64) throws -> UInt64 {
+        try commit("append_to_club", .integer(Int(key)), .integer(0))
+    }
+
+    private func commit(
+        _ step: String, _ key: LuaThread.Argument, _ value: LuaThread.Argument
+    ) throws -> UInt64 {
         let thread = try opened()
-        _ = try thread.run(step, .integer(Int(key)), .integer(value))
+        _ = try thread.run(step, key, value)
         return thread.moments.began.load(ordering: .acquiring)
     }
 }

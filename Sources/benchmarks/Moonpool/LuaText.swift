@@ -1,7 +1,7 @@
 /// What the Lua contestant runs: one function for each step, in the way a script's author would write it.
 let luaText = #"""
     local moonpool = require "moonpool"
-    local store, held, batch, token
+    local store, held, batch, token, tokens, calls
 
     -- The generator of `Person.swift` again.
     local alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -53,6 +53,8 @@ let luaText = #"""
             { "id", "int primary" }, { "name", "string" }, { "age", "int" },
             { "score", "double" }, { "active", "bool" },
           },
+          Pet = { owner = "Person" },
+          Club = { members = "Person[]" },
         },
       }
     end
@@ -163,13 +165,65 @@ let luaText = #"""
       end)
     end
 
-    function steps.observe_older(age)
-      token = store:objects("Person"):where("age > $1", age):observe(function(change)
+    function steps.insert_pets()
+      store:write(function()
+        for person in store:objects("Person"):each() do store:create("Pet", { owner = person }) end
+      end)
+    end
+
+    function steps.insert_club()
+      store:write(function()
+        local members = store:create("Club", {}).members
+        for person in store:objects("Person"):each() do members:append(person) end
+      end)
+    end
+
+    local function observe(collection)
+      token = collection:observe(function(change)
         if change.type == "update" then
-          called(#change.deletions + #change.insertions + #change.modifications)
+          -- A row that moves has left one place and entered another.
+          called(math.max(#change.deletions, #change.insertions) + #change.modifications)
         end
       end)
       store:refresh()
+    end
+
+    local function older(age) return store:objects("Person"):where("age > $1", age) end
+
+    function steps.observe_older(age) observe(older(age)) end
+    function steps.observe_older_by_score(age) observe(older(age):sorted "score") end
+    function steps.observe_pets_of_older(age)
+      observe(store:objects("Pet"):where("owner.age > $1", age))
+    end
+    function steps.observe_club() observe(store:objects("Club")[1].members) end
+
+    function steps.observe_each(keys)
+      tokens, calls, held = {}, 0, store:object("Person", keys[1])
+      local function count(change)
+        if change.type ~= "initial" then calls = calls + 1 end
+      end
+      for i, key in ipairs(keys) do
+        if i % 2 == 1 then
+          tokens[i] = store:object("Person", key):observe(count)
+        else
+          tokens[i] = store:objects("Person"):where("age == $1", i % 100)
+            :observe(count, { keypaths = { "age" } })
+        end
+      end
+      store:refresh()
+    end
+
+    function steps.update_observed(commits)
+      for number = 1, commits do
+        store:write(function() held.score = number + 0.0 end)
+        store:refresh()
+      end
+      return calls
+    end
+
+    function steps.end_observers()
+      for _, each in ipairs(tokens) do each:invalidate() end
+      tokens = nil
     end
 
     function steps.set_age(key, age)
@@ -182,6 +236,12 @@ let luaText = #"""
       local person = store:object("Person", key)
       began()
       store:write(function() person.score = score + 0.0 end)
+    end
+
+    function steps.append_to_club(key)
+      local members, person = store:objects("Club")[1].members, store:object("Person", key)
+      began()
+      store:write(function() members:append(person) end)
     end
 
     function run_step(name, arguments)

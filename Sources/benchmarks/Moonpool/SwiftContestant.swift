@@ -13,7 +13,10 @@ final class SwiftContestant: Contestant {
             [
                 Property("id", .int, isPrimary: true), Property("name", .string),
                 Property("age", .int), Property("score", .double), Property("active", .bool),
-            ])
+            ]),
+        ClassSchema("Pet", [Property("owner", .object, target: "Person")]),
+        ClassSchema(
+            "Club", [Property("members", .object, collection: .list, target: "Person")]),
     ]
 
     static func path(_ folder: String) -> String { "\(folder)/people.moonpool" }
@@ -30,8 +33,8 @@ final class SwiftContestant: Contestant {
         return StoreConfiguration(.file(path(folder)), schema: schema, durability: kind)
     }
 
-    private var folder = ""
-    private var durability = Durability.full
+    private(set) var folder = ""
+    private(set) var durability = Durability.full
 
     func supports(_ durability: Durability) -> Bool { true }
 
@@ -46,7 +49,7 @@ final class SwiftContestant: Contestant {
         opened = nil
     }
 
-    private func store() throws -> Store {
+    func store() throws -> Store {
         guard let opened else { throw BenchmarkError("Moonpool: not open") }
         return opened
     }
@@ -105,7 +108,7 @@ final class SwiftContestant: Contestant {
         }
     }
 
-    private func object(_ key: Int64) throws -> LiveObject {
+    func object(_ key: Int64) throws -> LiveObject {
         guard let found = try store().object("Person", primaryKey: .int(key)) else {
             throw BenchmarkError("Moonpool: no person \(key)")
         }
@@ -192,26 +195,5 @@ final class SwiftContestant: Contestant {
             try store.delete(keys, of: try person())
             return keys.count
         }
-    }
-
-    func observeOlder(
-        than age: Int64, called: @escaping @Sendable (Int) -> Void
-    ) throws -> (any Observation)? {
-        try SwiftObservation(Self.configuration(folder, durability), age: age, called: called)
-    }
-
-    func setAge(_ age: Int64, of key: Int64) throws -> UInt64 {
-        try set("age", .int(age), of: key)
-    }
-
-    func setScore(_ score: Double, of key: Int64) throws -> UInt64 {
-        try set("score", .double(score), of: key)
-    }
-
-    private func set(_ property: String, _ value: Value, of key: Int64) throws -> UInt64 {
-        let object = try object(key)
-        let start = nanoseconds()
-        try store().write { try object.set(property, value) }
-        return start
     }
 }

@@ -1,4 +1,6 @@
+import EventLoops
 import ObjectStore
+import ScriptHost
 import Synchronization
 
 /// An observer with a thread and a store of its own, as a Swift program would have it.
@@ -7,19 +9,24 @@ final class SwiftObservation: Observation {
     private let state: State
 
     private final class State: Sendable {
-        let scheduler = Mutex<BenchmarkScheduler?>(nil)
+        /// Ends the thread's turns.
+        let end = Mutex<(@Sendable () -> Void)?>(nil)
         let failure = Mutex<String?>(nil)
     }
 
+    /// `isRemote`: commits come from another process, which takes an event loop that watches the file.
     init(
-        _ configuration: StoreConfiguration, age: Int64, called: @escaping @Sendable (Int) -> Void
+        _ configuration: StoreConfiguration, _ observed: Observed, isRemote: Bool,
+        called: @escaping @Sendable (Int) -> Void
     ) throws {
         let ready = Signal()
         let state = State()
         self.state = state
         thread = Thread {
             do {
-                try Self.observe(configuration, age, state, ready, called)
+                try (isRemote ? Self.runLoop : Self.runScheduler)(configuration, state) { store in
+                    try Self.observe(observed, in: store, ready, called)
+                }
             } catch {
                 state.failure.withLock { $0 = "\(error)" }
             }
@@ -29,34 +36,76 @@ final class SwiftObservation: Observation {
         try throwFailure()
     }
 
-    private static func observe(
-        _ configuration: StoreConfiguration, _ age: Int64, _ state: State, _ ready: Signal,
-        _ called: @escaping @Sendable (Int) -> Void
+    private static func runScheduler(
+        _ configuration: StoreConfiguration, _ state: State,
+        _ observe: (Store) throws -> NotificationToken
     ) throws {
         let scheduler = BenchmarkScheduler()
-        state.scheduler.withLock { $0 = scheduler }
+        state.end.withLock { $0 = { scheduler.end() } }
         let store = try Store(configuration, scheduler: scheduler)
         defer { store.close() }
-        guard let person = store.schema.find("Person") else {
-            throw BenchmarkError("Moonpool: no class Person")
-        }
-        let query = try Query(all: person).filtered("age > $1", [.int(age)], schema: store.schema)
-        let token = try store.observe(query) { change in
-            switch change.kind {
-            case .initial: ready.raise()
-            case .update:
-                called(
-                    change.deletions.count + change.insertions.count + change.modifications.count)
-            case .error(let error): throw error
-            }
-        }
-        try store.refresh()
+        let token = try observe(store)
         while scheduler.turn() {}
         token.invalidate()
     }
 
+    private static func runLoop(
+        _ configuration: StoreConfiguration, _ state: State,
+        _ observe: (Store) throws -> NotificationToken
+    ) throws {
+        let loop = try EventLoop()
+        loop.attach()
+        state.end.withLock { $0 = { loop.stop() } }
+        let followed = try FollowedStore(configuration, on: loop)
+        defer { followed.close() }
+        let token = try observe(followed.store)
+        _ = loop.wait { false }
+        token.invalidate()
+    }
+
+    private static func observe(
+        _ observed: Observed, in store: Store, _ ready: Signal,
+        _ called: @escaping @Sendable (Int) -> Void
+    ) throws -> NotificationToken {
+        let token = try observe(observed, in: store) { change in
+            switch change.kind {
+            case .initial: ready.raise()
+            case .update:
+                // A row that moves has left one place and entered another.
+                called(
+                    max(change.deletions.count, change.insertions.count)
+                        + change.modifications.count)
+            case .error(let error): throw error
+            }
+        }
+        try store.refresh()
+        return token
+    }
+
+    private static func observe(
+        _ observed: Observed, in store: Store,
+        _ handler: @escaping (CollectionChange) throws -> Void
+    ) throws -> NotificationToken {
+        let people = try store.objects("Person")
+        switch observed {
+        case .older(let age):
+            return try people.filtered("age > $1", [.int(age)]).observe(handler)
+        case .olderByScore(let age):
+            return try people.filtered("age > $1", [.int(age)]).sorted([("score", true)])
+                .observe(handler)
+        case .petsOfOlder(let age):
+            return try store.objects("Pet").filtered("owner.age > $1", [.int(age)])
+                .observe(handler)
+        case .club:
+            guard let club = try store.objects("Club").first() else {
+                throw BenchmarkError("Moonpool: no club")
+            }
+            return try club.list("members").observe(handler)
+        }
+    }
+
     func end() throws {
-        state.scheduler.withLock { $0 }?.end()
+        state.end.withLock { $0 }?()
         thread.join()
         try throwFailure()
     }

@@ -152,10 +152,24 @@ final class SQLiteContestant: Contestant {
         return database?.changedRows ?? 0
     }
 
-    func observeOlder(
-        than age: Int64, called: @escaping @Sendable (Int) -> Void
+    /// A table has no list, so there is no club.
+    func insertClub() {}
+    func updateObserved(_ keys: [Int64], commits: Int) -> Double? { nil }
+    func appendToClub(_ key: Int64) throws -> UInt64 { throw BenchmarkError("SQLite has no lists") }
+
+    func insertPets() throws {
+        try database?.run("CREATE TABLE pet (id INTEGER PRIMARY KEY, owner INTEGER NOT NULL)")
+        try database?.run("INSERT INTO pet SELECT id, id FROM person")
+    }
+
+    func observe(
+        _ observed: Observed, isRemote: Bool, called: @escaping @Sendable (Int) -> Void
     ) throws -> (any Observation)? {
-        let observation = SQLiteObservation(path: Self.path(folder), age: age, called: called)
+        // Nobody tells another process of a commit.
+        guard !isRemote,
+            let observation = SQLiteObservation(
+                path: Self.path(folder), observed: observed, called: called)
+        else { return nil }
         committed = { observation.wake() }
         return observation
     }

@@ -7,22 +7,40 @@ final class SQLiteObservation: Observation, Sendable {
     private let signal = Signal()
     private let thread: Thread
 
-    init(path: String, age: Int64, called: @escaping @Sendable (Int) -> Void) {
+    /// Nil for what no table holds.
+    init?(path: String, observed: Observed, called: @escaping @Sendable (Int) -> Void) {
+        guard let text = Self.text(observed) else { return nil }
+        let isSorted = if case .olderByScore = observed { true } else { false }
         let ready = Signal()
         thread = Thread { [signal] in
             guard let database = try? SQLiteDatabase(path: path, .never),
-                let query = try? database.prepare(
-                    "SELECT id, age, score FROM person WHERE age > \(age) ORDER BY id")
+                let query = try? database.prepare(text)
             else { fatalError("sqlite: the observer cannot open \(path)") }
             var rows = Self.rows(query)
             ready.raise()
             while signal.wait() {
                 let newer = Self.rows(query)
-                called(Self.differences(rows, newer))
+                called(
+                    isSorted ? Self.movedRows(rows, newer) : Self.differences(rows, newer))
                 rows = newer
             }
         }
         _ = ready.wait()
+    }
+
+    private static func text(_ observed: Observed) -> String? {
+        switch observed {
+        case .older(let age):
+            "SELECT id, age, score FROM person WHERE age > \(age) ORDER BY id"
+        case .olderByScore(let age):
+            "SELECT id, age, score FROM person WHERE age > \(age) ORDER BY score, id"
+        case .petsOfOlder(let age):
+            """
+            SELECT pet.id, person.age, person.score FROM pet JOIN person ON person.id = pet.owner
+            WHERE person.age > \(age) ORDER BY pet.id
+            """
+        case .club: nil
+        }
     }
 
     func wake() { signal.raise() }
@@ -66,5 +84,19 @@ final class SQLiteObservation: Observation, Sendable {
             }
         }
         return differences + (old.count - before) + (new.count - after)
+    }
+
+    /// 1 if anything differs between what both have in common at their ends: each commit of the
+    /// benchmark moves one row.
+    private static func movedRows(_ old: [Row], _ new: [Row]) -> Int {
+        var first = 0
+        while first < min(old.count, new.count), old[first] == new[first] { first += 1 }
+        var last = 0
+        while last < min(old.count, new.count) - first,
+            old[old.count - last - 1] == new[new.count - last - 1]
+        {
+            last += 1
+        }
+        return first + last < max(old.count, new.count) ? 1 : 0
     }
 }

@@ -1,0 +1,28 @@
+/// W8: what a commit and its delivery cost where one of many observers is concerned.
+///
+/// Should cost the same however many others there are.
+enum CrowdWorkload {
+    private static let commits = 2_000
+
+    static func run(_ bench: Bench) throws {
+        let people = People(indices: 0..<10_000)
+        for count in [100, 10_000] {
+            let row = Row(
+                title: "W8 commit and delivery, 1 of \(Report.number(Double(count))) concerned",
+                unit: .microseconds)
+            try bench.repeatEach(row) { contestant in
+                let folder = bench.folder(contestant, "crowd")
+                try Files.makeEmpty(folder)
+                defer { Files.remove(folder) }
+                try contestant.open(folder: folder, .never)
+                defer { try? contestant.close() }
+                _ = try contestant.insert(people)
+                let keys = (0..<count).map(people.key)
+                guard let seconds = try contestant.updateObserved(keys, commits: commits) else {
+                    return nil
+                }
+                return (row.unit.value(seconds, count: commits), [])
+            }
+        }
+    }
+}

@@ -1,0 +1,26 @@
+/// What the observer of a latency row watches.
+enum Observed: Hashable, Sendable {
+    /// The people older than an age, in the order of their creation.
+    case older(than: Int64)
+    /// The same people in the order of their scores.
+    case olderByScore(than: Int64)
+    /// The pets whose owner is older than an age.
+    case petsOfOlder(than: Int64)
+    /// The list of all people that the only club has.
+    case club
+}
+
+/// A running observer; `end` returns when its thread is gone.
+protocol Observation: AnyObject {
+    func end() throws
+}
+
+/// Who commits while an observer waits: a contestant, or a process that does it for one.
+///
+/// Each method is one transaction and returns the moment when it began.
+protocol Committer: AnyObject {
+    func setAge(_ age: Int64, of key: Int64) throws -> UInt64
+    func setScore(_ score: Double, of key: Int64) throws -> UInt64
+    /// Adds a person at the end of the club's list.
+    func appendToClub(_ key: Int64) throws -> UInt64
+}

@@ -1,0 +1,104 @@
+import ObjectStore
+
+/// An observer of the soak test that knows what it should see.
+protocol SoakFollower: AnyObject {
+    /// What is followed, in words.
+    var title: String { get }
+    /// Whether what was told so far is not what there is.
+    func isWrong() throws -> Bool
+}
+
+/// Applies what it is told of a collection to a copy of it.
+final class CollectionFollower: SoakFollower {
+    let title: String
+    private let read: () throws -> [Value]
+    private var values: [Value] = []
+    private var token: NotificationToken?
+
+    init(
+        _ title: String, read: @escaping () throws -> [Value], _ counter: SoakCounter,
+        observe: (@escaping (CollectionChange) throws -> Void) throws -> NotificationToken
+    ) throws {
+        self.title = title
+        self.read = read
+        token = try observe { [unowned self] change in
+            counter.calls += 1
+            switch change.kind {
+            case .initial: values = try read()
+            case .update: apply(change)
+            case .error(let error): throw error
+            }
+        }
+    }
+
+    private func apply(_ change: CollectionChange) {
+        func elements(_ objects: [ObjectReference], _ plain: [Value]) -> [Value] {
+            change.isOfValues ? plain : objects.map(Value.object)
+        }
+        for position in change.deletions.reversed() { values.remove(at: position) }
+        let inserted = elements(change.insertedObjects, change.insertedValues)
+        for (position, value) in zip(change.insertions, inserted) {
+            values.insert(value, at: position)
+        }
+        let modified = elements(change.modifiedObjects, change.modifiedValues)
+        for (position, value) in zip(change.modificationsNew, modified) { values[position] = value }
+    }
+
+    func isWrong() throws -> Bool { try values != read() }
+}
+
+/// Remembers the last value of each property that it is told of.
+final class ObjectFollower: SoakFollower {
+    let title: String
+    private let object: LiveObject
+    private var told: [String: Value] = [:]
+    private var token: NotificationToken?
+
+    init(_ title: String, _ object: LiveObject, _ keyPaths: [String], _ counter: SoakCounter) throws
+    {
+        self.title = title
+        self.object = object
+        // What changes while nothing is told would be noticed by its value.
+        for property in object.classSchema.properties
+        where property.isSingle && !property.isBacklinks {
+            told[property.name] = try object.value(property.name)
+        }
+        token = try object.observe(keyPaths: keyPaths) { [unowned self] change in
+            counter.calls += 1
+            // Lists, sets and maps are followed by others.
+            for property in change.properties where told[property.name] != nil {
+                told[property.name] = property.new
+            }
+        }
+        if !keyPaths.isEmpty { told = told.filter { keyPaths.contains($0.key) } }
+    }
+
+    func isWrong() throws -> Bool {
+        try told.contains { name, value in try object.value(name) != value }
+    }
+}
+
+/// Counts the sections that come and go.
+final class SectionsFollower: SoakFollower {
+    let title: String
+    private let sections: SectionedResults
+    private var count = 0
+    private var token: NotificationToken?
+
+    init(_ title: String, _ sections: SectionedResults, _ counter: SoakCounter) throws {
+        self.title = title
+        self.sections = sections
+        token = try sections.observe { [unowned self] change in
+            counter.calls += 1
+            if case .initial = change.kind { count = try sections.count() }
+            count += change.sectionInsertions.count - change.sectionDeletions.count
+        }
+    }
+
+    func isWrong() throws -> Bool { try count != sections.count() }
+}
+
+/// How often the followers were called.
+final class SoakCounter {
+    var calls = 0
+}
