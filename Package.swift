@@ -120,7 +120,8 @@ let package = Package(
         .testTarget(
             name: "ReferenceTests",
             dependencies: [
-                "Reference", "ObjectStore", "TestSupport", "ScriptHost", "StoreBindings", "LuaHost",
+                "REPL", "Reference", "ObjectStore", "TestSupport", "ScriptHost", "StoreBindings",
+                "LuaHost",
             ],
             swiftSettings: unsafeZone),
         .testTarget(name: "LuaHostTests", dependencies: ["LuaHost"], swiftSettings: unsafeZone),

@@ -59,6 +59,9 @@ public enum ReplSession {
         var configuration = ScriptConfiguration(
             name: "repl", usesEnvironment: options.usesEnvironment, isInteractive: true,
             report: { report in write(mailbox.session?.value.text(of: report) ?? report.text) })
+        configuration.prepare = {
+            InspectFunction.install(in: $0) { TerminalEnvironment.window?.columns ?? 80 }
+        }
         options.host.apply(to: &configuration, store: options.storePath)
         do {
             let server =
@@ -73,7 +76,7 @@ public enum ReplSession {
                 return 0
             }
             script.whenEnded { mailbox.ended(status: $0) }
-            try server?.serve(script)
+            try server?.serve([("repl", script)])
             defer { server?.end() }
             // What is recorded is written when nobody can add to it any more.
             defer { output.setTap(nil) }

@@ -35,21 +35,14 @@ extension Session {
 
     /// A printer for the window; with everything for `.last`.
     func printer(isGenerous: Bool = false) -> ValuePrinter {
-        let module = context.storeModule
         var limits = PrintLimits(
             rows: max(5, min(40, window.rows - 8)), columns: max(20, window.columns))
         if isGenerous { limits = limits.generous() }
         // In a file nothing has to fit.
         if screen.isRedirected { limits.columns = 1_000 }
         var printer = ValuePrinter(
-            state: context.state, limits: limits, style: style,
-            describe: { StoreValues(module: module).describe($0, limits: $1) })
-        printer.place = { [functionInfo] function in
-            guard let info = try? functionInfo?.call([.function(function), "S"]).first?.table,
-                let source = info["short_src"].text, let line = info["linedefined"].integer
-            else { return nil }
-            return line > 0 ? "\(source):\(line)" : "built in"
-        }
+            context.storeModule, limits: limits, style: style, functionInfo: functionInfo)
+        printer.remedy = ": .last shows them"
         return printer
     }
 
@@ -70,27 +63,6 @@ extension Session {
             lines.append(excerpt)
         }
         return lines.joined(separator: "\n") + "\n"
-    }
-
-    func installInspect() {
-        context.module["inspect"] = .function(
-            context.state.makeFunction("inspect") { [weak self] call in
-                guard let self else { return .none }
-                var printer = self.printer()
-                printer.style = .plain
-                if let options = call[2].table {
-                    if let depth = options["depth"].integer {
-                        printer.limits.depth = Int(clamping: depth)
-                    }
-                    if let items = options["items"].integer {
-                        printer.limits.items = Int(clamping: items)
-                    }
-                    if let width = options["width"].integer {
-                        printer.limits.columns = Int(clamping: width)
-                    }
-                }
-                return call.answer(.text(printer.print(call[1]).text))
-            })
     }
 
     static func text(of duration: Duration) -> String {

@@ -59,7 +59,6 @@ public final class Session {
         functionInfo = context.state.globals["debug"].table?["getinfo"].function
         observers = ObserverWatch(context, output, style)
         modules = ModuleReloader(context)
-        installInspect()
         installHelp()
     }
 

@@ -22,6 +22,15 @@ public struct HostOptions: Equatable, Sendable {
     /// No options.
     public init() {}
 
+    /// Reads words that are options with their arguments behind `=`, and nothing else.
+    public init(_ words: [String]) throws(LuaCommandLine.UsageError) {
+        for word in words {
+            guard try take(word, next: { nil }) else {
+                throw LuaCommandLine.UsageError(option: word)
+            }
+        }
+    }
+
     /// The options that have an argument.
     private static let withArgument = ["--allow", "--memory", "--time-limit", "--log-level"]
     private static let sandboxMemory = 256 << 20

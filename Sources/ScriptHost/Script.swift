@@ -94,7 +94,7 @@ public final class Script: Sendable {
     }
 
     /// Whether the script has done everything: nothing of it runs any more.
-    var hasEnded: Bool { shared.status != nil }
+    public var hasEnded: Bool { shared.status != nil }
 
     /// Ends the script whatever it does: running code is interrupted for certain, nothing that waits is run.
     ///

@@ -32,6 +32,10 @@ public struct ScriptConfiguration: Sendable {
     public var clock: any LoopClock
     /// What stands in brackets before each line that `print` writes, where several scripts share the output; nil for nothing.
     public var outputLabel: String?
+    /// Adds what the host has for its scripts, before anything of them runs; for their workers as well.
+    ///
+    /// Called on the script's thread.
+    public var prepare: (@Sendable (ScriptContext) -> Void)?
     /// The script that has started this one as a worker.
     var parent: ParentLink?
 

@@ -87,6 +87,7 @@ public final class ScriptContext {
         state.globals["moonpool"] = .table(module)
         state.host = self
         confine()
+        configuration.prepare?(self)
     }
 
     // MARK: - Life

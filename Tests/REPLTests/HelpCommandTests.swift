@@ -41,6 +41,37 @@ import Testing
         #expect(try session.run("help('\\255')").isEmpty == false)
     }
 
+    @Test func `what only the prompt has is in the catalogue, and its example shows something`()
+        throws
+    {
+        let session = try TestSession()
+        _ = try session.run("1")
+        let globals = try session.with { session -> Set<String> in
+            Set(session.context.state.globals.pairs.compactMap(\.key.text))
+        }
+        let script = try TestSession.globalsOfScripts()
+        let own = globals.subtracting(script).subtracting(["_1", "store"])
+        #expect(own == Set(Catalogue.entries(of: Catalogue.prompt).map(\.name)))
+        _ = try session.run("store:define { Dog = { name = 'string' } }")
+        for entry in Catalogue.entries(of: Catalogue.prompt) where !entry.example.isEmpty {
+            for line in entry.example.split(separator: "\n") {
+                #expect(try session.run(String(line)).count > 100, "\(line)")
+            }
+        }
+        #expect(try session.run(".help help").hasPrefix("help(topic?: any)\n"))
+        #expect(try session.run(".help _").hasPrefix("_: any\n"))
+        #expect(try session.run(".help inspect").contains("moonpool.inspect(value: any"))
+    }
+
+    @Test func `inspect shows in a session what the prompt would, as wide as the window`() throws {
+        let session = try TestSession(columns: 40)
+        #expect(try session.run("print(moonpool.inspect { 1, 'x' })") == "{ 1, \"x\" }")
+        let lines = try session.run(
+            "print(moonpool.inspect { a = ('x'):rep(15), b = ('y'):rep(15), c = 1 })")
+        #expect(lines.split(separator: "\n").count == 5)
+        #expect(try session.run("moonpool.inspect({}, { items = -1 })").contains("0 or more"))
+    }
+
     @Test func `every name of the API completes behind .help`() throws {
         let session = try TestSession()
         let found = try session.with {

@@ -30,9 +30,10 @@ final class TestSession: Sendable {
         guard let pipe = WakePipe() else { throw Silence() }
         let shown = Shown()
         let mailbox = Mailbox(waking: pipe)
-        let configuration = ScriptConfiguration(
+        var configuration = ScriptConfiguration(
             name: "repl", usesEnvironment: false, isInteractive: true,
             report: { shown.add(mailbox.session?.value.text(of: $0) ?? $0.text) })
+        configuration.prepare = { InspectFunction.install(in: $0) { columns } }
         script = try Script(configuration) { context in
             // Lua's own writes to the process's output; a test looks elsewhere.
             context.state.globals["print"] = .function(
@@ -57,6 +58,18 @@ final class TestSession: Sendable {
     deinit {
         script.finish()
         _ = script.wait()
+    }
+
+    /// The globals of a script that is no session.
+    static func globalsOfScripts() throws -> Set<String> {
+        let found = Mutex<Set<String>>([])
+        let script = try Script(ScriptConfiguration(name: "plain")) { context in
+            let names = context.state.globals.pairs.compactMap(\.key.text)
+            found.withLock { $0 = Set(names) }
+            return 0
+        }
+        _ = script.wait()
+        return found.withLock { $0 }
     }
 
     /// Runs a job on the script's thread and gives what it returns.

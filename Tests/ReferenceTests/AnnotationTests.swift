@@ -12,7 +12,7 @@ import Testing
         _ = try state.load(text, name: "=moonpool.lua")
         #expect(text.hasPrefix("---@meta moonpool\n"))
         #expect(text.hasSuffix("\nreturn moonpool\n"))
-        for type in Catalogue.types where type.name != "moonpool" {
+        for type in Catalogue.types where type.name != "moonpool" && type != Catalogue.prompt {
             #expect(text.contains("---@class moonpool.\(type.annotation)"), "\(type.name)")
         }
         #expect(text.contains("---@class moonpool\n"))

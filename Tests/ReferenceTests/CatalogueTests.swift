@@ -1,5 +1,6 @@
 import LuaHost
 import ObjectStore
+import REPL
 import Reference
 import ScriptHost
 import Synchronization
@@ -151,7 +152,9 @@ import Testing
         throws
     {
         let found = Mutex<[String]>(["the script did not run"])
-        let script = try Script(ScriptConfiguration(name: "reference")) { context in
+        var configuration = ScriptConfiguration(name: "reference")
+        configuration.prepare = { InspectFunction.install(in: $0) }
+        let script = try Script(configuration) { context in
             let problems = try Self.differences(context)
             found.withLock { $0 = problems }
             return 0

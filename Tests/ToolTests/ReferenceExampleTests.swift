@@ -6,7 +6,10 @@ import Testing
     /// The examples with where they are from; the one that ends the event loop comes last.
     static let examples: [(name: String, text: String)] =
         Catalogue.types.filter { !$0.example.isEmpty }.map { ($0.name, $0.example) }
-        + Catalogue.entries.filter { !$0.example.isEmpty }.map {
+        + Catalogue.entries.filter { entry in
+            // What only the prompt has is run by the tests of the prompt.
+            !entry.example.isEmpty && entry.owners != [Catalogue.prompt]
+        }.map {
             ("\($0.owners[0].name).\($0.name)", $0.example)
         }.sorted { $1.0 == "moonpool.stop" && $0.0 != "moonpool.stop" }
 

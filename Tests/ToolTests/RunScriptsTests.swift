@@ -78,6 +78,92 @@ import Testing
         #expect(labelled.lines.sorted() == ["[a] one", "[a] two\t3", "[b] "])
     }
 
+    @Test func `what confines a script holds for each of them`() throws {
+        let outcome = try run(
+            [("a", "print(io, #arg)"), ("b", "print(pcall(moonpool.open, 'zoo.moonpool'))")],
+            options: ["--sandbox"])
+        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        #expect(outcome.output.contains("nil\t0\n"))
+        #expect(outcome.output.contains("false\tthis script may not use the file "))
+        let busy = try run(
+            [
+                ("busy", "while true do pcall(function() while true do end end) end"),
+                ("other", "moonpool.after(0.3, function() print 'other is done' end)"),
+            ], options: ["--time-limit", "100ms"])
+        #expect(busy.exitCode == 124)
+        #expect(busy.output == "other is done\n")
+        #expect(busy.error.contains("busy.lua:1: in "))
+        let greedy = "local t = {} for i = 1, 1e9 do t[i] = {i} end"
+        let memory = try run(
+            [("greedy", greedy), ("modest", "print(#('x'):rep(1000))")],
+            options: ["--memory=2M", "--labels"])
+        #expect(memory.exitCode == 1)
+        #expect(memory.output == "[modest] 1000\n")
+        #expect(memory.error.contains("not enough memory"))
+    }
+
+    @Test func `folders that may be used and stores for reading are given once for all`() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/zoo.moonpool"
+        let made = try Tool.run([
+            "-e", "moonpool.open { path = '\(path)', schema = { Dog = { name = 'string' } } }",
+        ])
+        #expect(made.error == "")
+        let read = ("read", "print(#moonpool.open('\(path)'):objects 'Dog')")
+        let write = ("write", "local s = moonpool.open('\(path)') print(pcall(s.write, s, print))")
+        let outcome = try run(
+            [read, write], options: ["--sandbox", "--allow", folder.path, "--read-only"])
+        #expect(outcome.lines.contains("0"), "\(outcome.error)")
+        #expect(outcome.lines.contains { $0.hasPrefix("false\t") })
+    }
+
+    @Test(arguments: [
+        ["--memory", "much"], ["--time-limit=0"], ["--allow", "/nowhere"], ["--memory="],
+        ["--socket", "/tmp/s"], ["--sandbox=yes"], ["--log-level", "loud"], ["--memory"],
+    ])
+    func `nonsense is refused before anything runs`(_ options: [String]) throws {
+        let outcome = try run([("a", "print 'ran'")], options: options)
+        #expect(outcome.exitCode == 64)
+        #expect(outcome.output == "")
+        #expect(outcome.error.contains(options[0].split(separator: "=")[0]))
+    }
+
+    @Test func `each of the scripts can be looked into, by name or number`() throws {
+        let folder = try TemporaryFolder()
+        let code =
+            "name = '%' io.stdout:write('% is ready\\n') io.stdout:flush() moonpool.every(3600, print)"
+        var paths: [String] = []
+        for name in ["first", "second"] {
+            let text = code.split(separator: "%", omittingEmptySubsequences: false)
+                .joined(separator: name)
+            paths.append(try folder.write(text, to: name + ".lua"))
+        }
+        let socket = folder.path + "/s"
+        let process = try Subprocess(
+            Tool.path, ["run", "--attachable", "--socket", socket] + paths, in: folder.path)
+        try process.wait {
+            process.output.contains("first is ready") && process.output.contains("second is ready")
+        }
+        func ask(_ options: [String]) throws -> Tool.Outcome {
+            try Tool.run(["attach", socket, "-e", "name"] + options)
+        }
+        #expect(try ask([]).output == "this is 'first'; --script shows second\n\"first\"\n")
+        #expect(try ask(["--script", "second"]).output == "\"second\"\n")
+        #expect(try ask(["--script", "1"]).output == "\"first\"\n")
+        let nobody = try ask(["--script", "third"])
+        #expect(nobody.exitCode == 1)
+        #expect(
+            nobody.error
+                == "moonpool: no script is called 'third'; first, second can be had\n")
+        _ = try Tool.run(["attach", socket, "--script", "first", "-e", "moonpool.stop()"])
+        var left = try ask(["--script", "first"])
+        while left.exitCode == 0 { left = try ask(["--script", "first"]) }
+        #expect(left.error.contains("ended"))
+        #expect(try ask([]).output == "this is 'second'\n\"second\"\n")
+        process.send(SIGINT)
+        #expect(try process.finish().exitCode == 130)
+    }
+
     @Test func `Ctrl-C stops all scripts and their workers`() throws {
         let folder = try TemporaryFolder()
         let busy = try folder.write(

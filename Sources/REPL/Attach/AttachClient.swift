@@ -12,8 +12,9 @@ public final class AttachClient {
 
     /// Connects to the socket, runs one entry or a prompt, and disconnects; the exit code.
     ///
-    /// On the main thread, once per process. Messages go to standard error.
-    public static func run(socket path: String, entry: String?) -> Int32 {
+    /// On the main thread, once per process. Messages go to standard error. `script` is the name or the number of one
+    /// where several run.
+    public static func run(socket path: String, entry: String?, script: String? = nil) -> Int32 {
         do throws(LoopError) {
             let socket = try LocalSocket.connect(to: path)
             guard let client = AttachClient(socket) else {
@@ -22,7 +23,7 @@ public final class AttachClient {
             }
             // Some parents start their children with SIGINT blocked.
             return try LoopThread.allowingInterrupts { () throws(LoopError) in
-                try client.run(entry)
+                try client.run(entry, script)
             }
         } catch {
             ProcessServices.writeError("moonpool: \(Self.explanation(of: error, path))\n")
@@ -46,7 +47,7 @@ public final class AttachClient {
         self.output = output
     }
 
-    private func run(_ entry: String?) throws(LoopError) -> Int32 {
+    private func run(_ entry: String?, _ script: String?) throws(LoopError) -> Int32 {
         TerminalSignals.watch(wake: output.pipe)
         let (state, output, socket) = (state, output, socket)
         _ = try LoopThread(name: "attached") { _ in
@@ -66,7 +67,8 @@ public final class AttachClient {
         }
         let editor = LineEditor(output: output, history: EditHistory(file: nil))
         editor?.mustStop = { state.hasEnded }
-        socket.write(AttachFrame(.hello, "\(editor?.window.columns ?? 80)").bytes)
+        let columns = "\(editor?.window.columns ?? 80)"
+        socket.write(AttachFrame(.hello, script.map { "\(columns) \($0)" } ?? columns).bytes)
         if let entry {
             if waitUntilIdle() { run(entry: entry) }
         } else {

@@ -2,7 +2,7 @@
 struct AttachFrame: Equatable, Sendable {
     /// What the text is.
     enum Kind: UInt8, Sendable {
-        /// To the script: the beginning; the width of the window.
+        /// To the script: the beginning; the width of the window, and which script after a blank.
         case hello = 0x68
         /// To the script: an entry.
         case entry = 0x78

@@ -26,17 +26,18 @@ public final class AttachServer: Sendable {
         listener = try LocalListener(path: own)
     }
 
-    /// Lets those who connect look into this script from now on.
-    public func serve(_ script: Script) throws(LoopError) {
+    /// Lets those who connect look into these scripts from now on, each into one that it names.
+    public func serve(_ scripts: [(name: String, script: Script)]) throws(LoopError) {
+        let choice = AttachChoice(scripts)
         _ = try LoopThread(name: "attach") { [self] _ in
-            while let socket = listener.accept() { serve(socket, script) }
+            while let socket = listener.accept() { serve(socket, choice) }
         }
     }
 
     /// Removes the socket.
     public func end() { listener.end() }
 
-    private func serve(_ socket: LocalSocket, _ script: Script) {
+    private func serve(_ socket: LocalSocket, _ choice: AttachChoice) {
         func refuse(_ reason: String) {
             socket.write(AttachFrame(.end, reason).bytes)
             socket.end()
@@ -49,7 +50,7 @@ public final class AttachServer: Sendable {
         }
         do throws(LoopError) {
             _ = try LoopThread(name: "attached") { _ in
-                AttachConnection(socket, script).run()
+                AttachConnection(socket, choice).run()
                 self.connections.subtract(1, ordering: .relaxed)
             }
         } catch {
@@ -62,19 +63,18 @@ public final class AttachServer: Sendable {
 /// One who is attached.
 private final class AttachConnection: Sendable {
     private let socket: LocalSocket
-    private let script: Script
+    private let choice: AttachChoice
     private let session = Mutex<LoopBound<Session>?>(nil)
 
-    init(_ socket: LocalSocket, _ script: Script) {
+    init(_ socket: LocalSocket, _ choice: AttachChoice) {
         self.socket = socket
-        self.script = script
+        self.choice = choice
     }
 
     /// Reads until either side ends.
     func run() {
-        script.whenEnded { [weak socket] _ in socket.map { Self.end($0, "the script has ended") } }
         var reader = AttachFrameReader()
-        var isWelcome = false
+        var chosen: Script?
         while true {
             let bytes = socket.read()
             if bytes.isEmpty { return }
@@ -82,12 +82,22 @@ private final class AttachConnection: Sendable {
                 return Self.end(socket, "that was not understood")
             }
             for frame in frames {
-                switch (frame.kind, isWelcome) {
-                case (.hello, false):
-                    isWelcome = true
-                    begin(columns: Int(frame.text) ?? 80)
-                case (.entry, true): run(frame.text)
-                case (.stop, true): script.stopHandler()
+                switch (frame.kind, chosen) {
+                case (.hello, nil):
+                    let words = frame.text.split(separator: " ", maxSplits: 1).map(String.init)
+                    do throws(AttachChoice.Nobody) {
+                        let (script, remark) = try choice.script(words.count > 1 ? words[1] : nil)
+                        chosen = script
+                        if let remark { socket.write(AttachFrame(.output, remark).bytes) }
+                        script.whenEnded { [weak socket] _ in
+                            socket.map { Self.end($0, "the script has ended") }
+                        }
+                        begin(script, columns: words.first.flatMap { Int($0) } ?? 80)
+                    } catch {
+                        return Self.end(socket, error.reason)
+                    }
+                case (.entry, let script?): run(frame.text, script)
+                case (.stop, let script?): script.stopHandler()
                 default: return Self.end(socket, "that was not understood")
                 }
             }
@@ -99,7 +109,7 @@ private final class AttachConnection: Sendable {
         socket.end()
     }
 
-    private func begin(columns: Int) {
+    private func begin(_ script: Script, columns: Int) {
         script.post { [self] context in
             let output = SessionOutput { [socket] text in
                 socket.write(AttachFrame(.output, text).bytes)
@@ -121,7 +131,7 @@ private final class AttachConnection: Sendable {
         }
     }
 
-    private func run(_ entry: String) {
+    private func run(_ entry: String, _ script: Script) {
         script.post { [self] context in
             guard let session = session.withLock({ $0 })?.value else { return }
             context.whilePrinting({ [socket] text in

@@ -40,7 +40,12 @@ extension Session {
     }
 
     /// Gives entries the function `help`: of a name, of a function of the API, or of a value of it.
+    ///
+    /// A script that is looked into keeps what it calls `help` itself.
     func installHelp() {
+        guard context.configuration.isInteractive || context.state.globals["help"].isNil else {
+            return
+        }
         context.state.globals["help"] = .function(
             context.state.makeFunction("help") { [weak self] call in
                 try self?.help(call)

@@ -25,7 +25,9 @@ struct Grid {
     private static let narrowest = 6
 
     /// The lines, none wider than the window.
-    func render(width: Int, style: Style) -> [String] {
+    ///
+    /// `remedy` follows the number of rows that are left out.
+    func render(width: Int, style: Style, remedy: String = "") -> [String] {
         let (shown, widths) = fit(width)
         var lines: [String] = []
         if !shown.isEmpty {
@@ -43,7 +45,7 @@ struct Grid {
         }
         var remarks = [ValueText.count(count, thing.one, thing.many)]
         if isShortened {
-            remarks.append("… \(ValueText.count(count - rows.count)) more: .last shows them")
+            remarks.append("… \(ValueText.count(count - rows.count)) more\(remedy)")
         }
         let hidden = columns.indices.filter { !shown.contains($0) }.map { columns[$0].name }
         if !hidden.isEmpty {

@@ -10,20 +10,26 @@ public struct PrintLimits: Sendable, Equatable {
     public var rows: Int
     /// The window's width.
     public var columns: Int
+    /// How many bytes the whole text takes, about: what a table inside of tables may be shown again and again.
+    public var room: Int
 
     /// What fits into a window; the first look at a value.
     public init(
-        depth: Int = 4, items: Int = 60, string: Int = 400, rows: Int = 20, columns: Int = 80
+        depth: Int = 4, items: Int = 60, string: Int = 400, rows: Int = 20, columns: Int = 80,
+        room: Int = 256 << 10
     ) {
         self.depth = depth
         self.items = items
         self.string = string
         self.rows = rows
         self.columns = columns
+        self.room = room
     }
 
     /// Everything, within reason: `.last`.
     public func generous() -> PrintLimits {
-        PrintLimits(depth: 16, items: 10_000, string: 100_000, rows: 10_000, columns: columns)
+        PrintLimits(
+            depth: 16, items: 10_000, string: 100_000, rows: 10_000, columns: columns,
+            room: 8 << 20)
     }
 }

@@ -38,15 +38,22 @@ struct ValuePrinter {
     /// Says where a function was defined, if that is known.
     var place: (LuaFunction) -> String? = { _ in nil }
 
-    /// What a printing has left out.
+    /// How the reader gets at the rows that are left out, after their number.
+    var remedy = ""
+
+    /// What a printing has left out, and how much it may still show.
     final class Report {
         /// Whether `.last` would show more.
         var isShortened = false
+        /// In bytes: what tables that are shown in each other many times over cannot exceed.
+        var room: Int
+
+        init(room: Int) { self.room = room }
     }
 
     /// The value's text, and whether something was left out.
     func print(_ value: LuaValue) -> (text: String, isShortened: Bool) {
-        let report = Report()
+        let report = Report(room: limits.room)
         if case .string(let string) = value,
             let text = ValueText.longBracket(string, limit: limits.string)
         {
@@ -61,9 +68,15 @@ struct ValuePrinter {
     }
 
     /// What `tostring` makes of it; an error in a script's `__tostring` is shown in its place.
-    private func text(of value: LuaValue) -> String {
+    private func text(of value: LuaValue, _ report: Report) -> String {
+        guard report.room > 0 else {
+            report.isShortened = true
+            return value.typeName
+        }
         do {
-            return try state.describe(value).description
+            let text = try state.describe(value).description
+            report.room -= text.utf8.count
+            return text
         } catch {
             return "<\(value.typeName): \(error.message)>"
         }
@@ -71,10 +84,11 @@ struct ValuePrinter {
 
     private func layout(_ value: LuaValue, depth: Int, path: [LuaTable], _ report: Report) -> Layout
     {
-        switch value {
+        report.room -= 16
+        return switch value {
         case .nil: .piece(piece("nil", .word))
         case .boolean(let flag): .piece(piece(flag ? "true" : "false", .word))
-        case .integer, .number: .piece(piece(text(of: value), .number))
+        case .integer, .number: .piece(piece(text(of: value, report), .number))
         case .string(let string): string_(string, report)
         case .table(let table): self.table(table, depth: depth, path: path, report)
         case .function(let function): .piece(piece(name(of: function), .type))
@@ -84,7 +98,9 @@ struct ValuePrinter {
     }
 
     private func string_(_ string: LuaString, _ report: Report) -> Layout {
-        let (text, hidden) = ValueText.quoted(string, limit: limits.string)
+        let (text, hidden) = ValueText.quoted(
+            string, limit: min(limits.string, max(report.room, 0)))
+        report.room -= text.utf8.count
         guard hidden > 0 else { return .piece(piece(text, .string)) }
         report.isShortened = true
         var piece = piece(text, .string)
@@ -102,8 +118,15 @@ struct ValuePrinter {
     private func userdata(_ value: LuaValue, depth: Int, path: [LuaTable], _ report: Report)
         -> Layout
     {
-        switch describe(value, limits) {
-        case nil: return .piece(piece(text(of: value), .type))
+        var limits = limits
+        if depth >= limits.depth || report.room <= 0 { limits.rows = 1 }
+        limits.string = min(limits.string, max(report.room, 0))
+        let described = describe(value, limits)
+        if case .record(_, let fields, _) = described {
+            report.room -= fields.reduce(0) { $0 + $1.text.utf8.count + 16 }
+        }
+        switch described {
+        case nil: return .piece(piece(text(of: value, report), .type))
         case .text(let text): return .piece(piece(text, .type))
         case .record(let name, let fields, let remark):
             guard depth < limits.depth else {
@@ -129,7 +152,7 @@ struct ValuePrinter {
         case .grid(let grid):
             if grid.isShortened { report.isShortened = true }
             guard depth == 0 else { return .piece(piece(grid.title, .type)) }
-            return .block(grid.render(width: limits.columns, style: style))
+            return .block(grid.render(width: limits.columns, style: style, remedy: remedy))
         }
     }
 
@@ -137,11 +160,11 @@ struct ValuePrinter {
     {
         if path.contains(table) { return .piece(piece("<cycle>", .dim)) }
         if let metatable = table.metatable, metatable["__tostring"] != .nil {
-            return .piece(piece(text(of: .table(table)), .type))
+            return .piece(piece(text(of: .table(table), report), .type))
         }
         if depth == 0, let grid = objectGrid(table) {
             if grid.isShortened { report.isShortened = true }
-            return .block(grid.render(width: limits.columns, style: style))
+            return .block(grid.render(width: limits.columns, style: style, remedy: remedy))
         }
         var named: String?
         if let name = table.metatable?["__name"].text { named = name }
@@ -149,17 +172,21 @@ struct ValuePrinter {
         guard content.count > 0 else {
             return .piece(piece(named.map { $0 + " {}" } ?? "{}"))
         }
-        guard depth < limits.depth else {
+        guard depth < limits.depth, report.room > 0 else {
             report.isShortened = true
             return .piece(piece("{ … \(ValueText.count(content.count, "item")) }", .dim))
         }
         let path = path + [table]
-        var items: [(key: Piece?, value: Layout)] = content.elements.map {
-            (nil, layout($0, depth: depth + 1, path: path, report))
+        var items: [(key: Piece?, value: Layout)] = []
+        for value in content.elements where report.room > 0 {
+            items.append((nil, layout(value, depth: depth + 1, path: path, report)))
         }
-        for (key, value) in content.fields {
+        for (key, value) in content.fields where report.room > 0 {
             items.append(
-                (piece(self.key(key), .key), layout(value, depth: depth + 1, path: path, report)))
+                (
+                    piece(self.key(key, report), .key),
+                    layout(value, depth: depth + 1, path: path, report)
+                ))
         }
         var rest: Piece?
         if content.count > items.count {
@@ -182,12 +209,13 @@ struct ValuePrinter {
 
     private func named(_ name: String) -> Piece { piece(ValueText.key(LuaString(name)), .key) }
 
-    private func key(_ key: LuaValue) -> String {
+    private func key(_ key: LuaValue, _ report: Report) -> String {
         if case .string(let string) = key { return ValueText.key(string) }
         if case .table(let table) = key {
-            return table.metatable?["__tostring"] == .nil ? "[table]" : "[\(text(of: key))]"
+            return table.metatable?["__tostring"] == .nil
+                ? "[table]" : "[\(text(of: key, report))]"
         }
-        return "[\(text(of: key))]"
+        return "[\(text(of: key, report))]"
     }
 }
 

@@ -67,10 +67,11 @@ public final class TranscriptPlayer {
             StandardStreams.flush()
             output.write(text)
         }
-        let configuration = ScriptConfiguration(
+        var configuration = ScriptConfiguration(
             name: "repl", usesEnvironment: false, isInteractive: true,
             report: { write(mailbox.session?.value.text(of: $0) ?? $0.text) })
         let columns = transcript.columns
+        configuration.prepare = { InspectFunction.install(in: $0) { columns } }
         var sessionOutput = SessionOutput(write: write)
         sessionOutput.label = { [output] label in
             StandardStreams.flush()

@@ -10,7 +10,8 @@ public enum LuaLSAnnotations {
 
 
             """
-        for type in Catalogue.types where type != Catalogue.moonpool {
+        // What only the prompt has is unknown to scripts, and so to their editors.
+        for type in Catalogue.types where type != Catalogue.moonpool && type != Catalogue.prompt {
             text += TypeAnnotation(type).text + "\n"
         }
         return text + TypeAnnotation(Catalogue.moonpool).text + "\nreturn moonpool\n"

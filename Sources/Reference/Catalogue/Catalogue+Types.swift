@@ -1,6 +1,9 @@
 extension Catalogue {
     static let moonpool = CatalogueType(
         "moonpool", "moonpool", "The module: opens stores, makes values, runs timers.")
+    /// What entries of the prompt have besides the globals of scripts.
+    public static let prompt = CatalogueType(
+        "prompt", "Prompt", "What entries of the prompt have besides the globals of scripts.")
     static let json = CatalogueType(
         "moonpool.json", "json", "Reads and writes JSON.")
     static let csv = CatalogueType(
@@ -188,6 +191,6 @@ extension Catalogue {
         mixedList, mixedMap, observeOptions, token, change, objectChange, propertyChange,
         sectionChange, timer, worker, reference, recording, date, uuid, objectID, decimal, data,
         null,
-        migration, importOptions, exportOptions, importReport, error,
+        migration, importOptions, exportOptions, importReport, prompt, error,
     ]
 }

@@ -10,7 +10,7 @@ public enum Catalogue {
     public static let entries: [CatalogueEntry] =
         opening + module + storeLife + transactions + writing + versions + objects + queries
         + collections + sections + observing + changes + eventLoop + workers + values
-        + migrations + migrationFiles + transfer + errors
+        + migrations + migrationFiles + transfer + promptGlobals + errors
 
     /// What the examples begin with: a store with three classes, two dogs, their owner, and all dogs as results.
     public static let examplePrelude = """

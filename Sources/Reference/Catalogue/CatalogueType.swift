@@ -25,6 +25,9 @@ public struct CatalogueType: Sendable, Hashable {
         self.example = example
     }
 
+    /// What stands before the names of its members: `store:`, `moonpool.`, nothing before globals.
+    func prefix(_ separator: String) -> String { self == Catalogue.prompt ? "" : name + separator }
+
     /// The names of types are unique.
     public static func == (left: CatalogueType, right: CatalogueType) -> Bool {
         left.name == right.name

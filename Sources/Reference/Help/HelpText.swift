@@ -47,7 +47,7 @@ public struct HelpText: Sendable {
         var text = "\(paint(type.name, .title)): \(type.summary)\n"
         let entries = Catalogue.entries(of: type)
         let rows = entries.map { entry in
-            (name: "\(entry.separator)\(entry.name)", entry: entry)
+            (name: (type == Catalogue.prompt ? "" : entry.separator) + entry.name, entry: entry)
         }
         let width = rows.map(\.name.count).max() ?? 0
         for row in rows {
@@ -65,13 +65,13 @@ public struct HelpText: Sendable {
         var lines: [String] = []
         switch entry.kind {
         case .field(let type, let isWritable):
-            let place = "\(owner.name).\(entry.name): \(HelpText.type(type, of: owner))"
+            let place = "\(owner.prefix("."))\(entry.name): \(HelpText.type(type, of: owner))"
             lines.append(paint(place, .signature) + (isWritable ? "  (can be set)" : ""))
         case .function, .method:
             for signature in entry.signatures {
                 lines.append(
                     paint(
-                        owner.name + entry.separator + entry.name
+                        owner.prefix(entry.separator) + entry.name
                             + HelpText.text(of: signature, for: owner), .signature))
             }
         }

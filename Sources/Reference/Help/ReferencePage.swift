@@ -44,7 +44,7 @@ public enum ReferencePage {
             lines += ["### \(entry.name) of \(type.name)", ""]
             for signature in entry.signatures {
                 lines.append(
-                    "`\(type.name)\(entry.separator)\(entry.name)\(HelpText.text(of: signature, for: type))`\\"
+                    "`\(type.prefix(entry.separator))\(entry.name)\(HelpText.text(of: signature, for: type))`\\"
                 )
             }
             lines += [entry.summary, ""]

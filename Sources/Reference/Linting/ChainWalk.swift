@@ -194,10 +194,7 @@ struct ChainWalk {
                     + hint, at: offset)
         }
         let isModule = type.type.name.hasPrefix("moonpool")
-        if isModule,
-            isSet || run.survey.assignedFields.contains("moonpool.\(name.text)")
-                || ["help", "inspect"].contains(name.text)
-        {
+        if isModule, isSet || run.survey.assignedFields.contains("moonpool.\(name.text)") {
             return
         }
         let what = isModule ? "function" : isMethod ? "method" : "member"

@@ -1,6 +1,7 @@
 import EventLoops
 import LuaHost
 import ObjectStore
+import REPL
 import ScriptHost
 import StoreBindings
 import Synchronization
@@ -23,9 +24,11 @@ enum MigrationSession {
         json: Bool, failure: Int32 = 1, notice: WaitNotice? = nil,
         _ work: @escaping @Sendable (ScriptContext) throws -> Result
     ) -> Never {
+        var configuration = ScriptConfiguration(name: "migrate")
+        configuration.prepare = { InspectFunction.install(in: $0) }
         let jobs: [ScriptRunner.Job] = [
             (
-                ScriptConfiguration(name: "migrate"),
+                configuration,
                 { @Sendable context in
                     do {
                         let result = try context.entry { () throws in try work(context) }

@@ -20,6 +20,9 @@ struct AttachCommand: ParsableCommand {
     @Option(name: .customShort("e"), help: "Run this entry and leave.")
     var entry: String?
 
+    @Option(help: "Which one, where moonpool run runs several: a name or a number.")
+    var script: String?
+
     func run() throws {
         var path = target
         if let process = Int32(target) {
@@ -30,6 +33,6 @@ struct AttachCommand: ParsableCommand {
                 ProcessServices.exit(1)
             }
         }
-        ProcessServices.exit(AttachClient.run(socket: path, entry: entry))
+        ProcessServices.exit(AttachClient.run(socket: path, entry: entry, script: script))
     }
 }

@@ -1,5 +1,6 @@
 import EventLoops
 import LuaHost
+import REPL
 import ScriptHost
 
 /// What `moonpool` does with `lua`'s words: a script, standard input, or a prompt.
@@ -23,6 +24,7 @@ enum RunCommand {
         var configuration = ScriptConfiguration(
             name: name, usesEnvironment: !line.ignoresEnvironment, endsProcess: true,
             programName: line.words.first ?? "moonpool")
+        configuration.prepare = { InspectFunction.install(in: $0) }
         line.host.apply(to: &configuration, store: store)
         let final = line
         let path = store

@@ -12,7 +12,7 @@ enum ScriptRunner {
     ///
     /// What `watch` returns lives as long as the main thread's loop, such as a timer that must not keep it alive.
     ///
-    /// With one script, others may be let look into it.
+    /// With `host` saying so, others of the same user may look into the scripts.
     static func run(
         host: HostOptions = HostOptions(), _ jobs: [Job],
         watch: (EventLoop) -> AnyObject? = { _ in nil }
@@ -30,7 +30,7 @@ enum ScriptRunner {
                 scripts.append(script)
                 interrupts.add(script)
             }
-            if let script = scripts.first { try server?.serve(script) }
+            try server?.serve(zip(jobs, scripts).map { ($0.configuration.name, $1) })
             let watch = watch(loop)
             withExtendedLifetime(watch) { loop.run() }
             server?.end()

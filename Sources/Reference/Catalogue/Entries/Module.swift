@@ -73,6 +73,17 @@ extension Catalogue {
             example: """
                 print(moonpool.store_of(dogs) == store)  --> true
                 """),
+        .function(
+            "inspect", of: moonpool,
+            [
+                "(value: any, options?: {depth: integer?, items: integer?, rows: integer?, string: integer?, width: integer?}): string"
+            ],
+            "Gives what the prompt shows of a value: nested tables with sorted keys, objects, Results as tables.",
+            errors: [.invalidArgument],
+            example: """
+                print(moonpool.inspect { b = { 1, 2 }, a = "text" })  --> { a = "text", b = { 1, 2 } }
+                print(moonpool.inspect({ 1, 2, 3 }, { items = 2 }))  --> { 1, 2, … 1 more }
+                """),
         .field(
             "on_error", of: [moonpool], "(fun(err: any, token?: Token))?",
             "Set it to take the errors of observers, timers and queued writes.",

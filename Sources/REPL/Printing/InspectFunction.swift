@@ -1,0 +1,64 @@
+import LuaHost
+import ScriptHost
+import StoreBindings
+
+/// `moonpool.inspect(value, options)`: what the prompt would show of a value, without colours, for scripts.
+public enum InspectFunction {
+    private static let options = ["depth", "items", "rows", "string", "width"]
+    /// Deeper tables would take more of a thread's stack than it has.
+    private static let deepest = 100
+    private static let most = 1_000_000
+
+    /// Gives a script the function; `columns` is the width of what it returns unless the script asks for another.
+    public static func install(
+        in context: ScriptContext, columns: @escaping @Sendable () -> Int = { 80 }
+    ) {
+        let functionInfo = context.state.globals["debug"].table?["getinfo"].function
+        let module = context.storeModule
+        context.module["inspect"] = .function(
+            context.state.makeFunction("inspect") { [weak module] call in
+                guard let module else { return .none }
+                let limits = try limits(call, columns: columns())
+                let printer = ValuePrinter(
+                    module, limits: limits, style: .plain, functionInfo: functionInfo)
+                return call.answer(.text(printer.print(call[1]).text))
+            })
+    }
+
+    private static func limits(_ call: borrowing LuaCall, columns: Int) throws -> PrintLimits {
+        var limits = PrintLimits(columns: max(columns, 20))
+        guard let table = try call.options(2, options) else { return limits }
+        func number(_ name: String, _ range: ClosedRange<Int>) throws -> Int? {
+            let value = table[name]
+            if value.isNil { return nil }
+            guard let number = value.integer, number >= Int64(range.lowerBound) else {
+                throw call.argumentError(
+                    2, "option '\(name)' is a whole number of \(range.lowerBound) or more")
+            }
+            return min(Int(clamping: number), range.upperBound)
+        }
+        limits.depth = try number("depth", 0...deepest) ?? limits.depth
+        limits.items = try number("items", 0...most) ?? limits.items
+        limits.rows = try number("rows", 1...most) ?? limits.rows
+        limits.string = try number("string", 0...Int(Int32.max)) ?? limits.string
+        limits.columns = try number("width", 20...most) ?? limits.columns
+        return limits
+    }
+}
+
+extension ValuePrinter {
+    /// A printer that knows what comes from stores; with Lua's `debug.getinfo`, also where functions come from.
+    init(
+        _ module: StoreModule, limits: PrintLimits, style: Style, functionInfo: LuaFunction?
+    ) {
+        self.init(
+            state: module.state, limits: limits, style: style,
+            describe: { StoreValues(module: module).describe($0, limits: $1) })
+        place = { function in
+            guard let info = try? functionInfo?.call([.function(function), "S"]).first?.table,
+                let source = info["short_src"].text, let line = info["linedefined"].integer
+            else { return nil }
+            return line > 0 ? "\(source):\(line)" : "built in"
+        }
+    }
+}

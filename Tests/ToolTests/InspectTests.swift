@@ -1,0 +1,76 @@
+import Testing
+
+/// `moonpool.inspect`, the prompt's printer in scripts.
+@Suite struct InspectTests {
+    @Test func `a script prints tables, objects and results as the prompt does`() throws {
+        let outcome = try Tool.run(
+            script: """
+                local inspect = moonpool.inspect
+                print(inspect { b = { 1, 2 }, a = "text", [1] = print })
+                local store = moonpool.open { in_memory = "zoo", schema = { Dog = { name = "string", age = "int?" } } }
+                store:write(function()
+                  for i = 1, 3 do store:create("Dog", { name = "d" .. i, age = i }) end
+                end)
+                local dogs = store:objects "Dog"
+                print(inspect(dogs[1]))
+                print(inspect(dogs, { rows = 2, width = 20 }))
+                print(inspect(("x"):rep(50), { string = 3 }))
+                print(inspect({ { { 1 } } }, { depth = 1 }))
+                """)
+        #expect(outcome.error == "")
+        #expect(
+            outcome.output == """
+                { function (built in), a = "text", b = { 1, 2 } }
+                Dog { age = 1, name = "d1" }
+                 age  name
+                int?  string
+                ────  ──────
+                   1  d1
+                   2  d2
+                3 Dog · … 1 more
+                "xxx" … 47 more
+                { { … 1 item } }
+
+                """)
+    }
+
+    @Test func `workers, confined scripts, standard input and scripts of run have it too`() throws {
+        let code = "print(moonpool.inspect { 1 })"
+        let worker = "local w = moonpool.worker('w', function() \(code) end) w:join()"
+        #expect(try Tool.run(script: worker).output == "{ 1 }\n")
+        #expect(try Tool.run(["--sandbox", "-e", code]).output == "{ 1 }\n")
+        #expect(try Tool.run(["-"], input: code).output == "{ 1 }\n")
+        let folder = try TemporaryFolder()
+        let path = try folder.write(code, to: "a.lua")
+        #expect(try Tool.run(["run", path]).output == "{ 1 }\n")
+    }
+
+    @Test(arguments: [
+        ("{ items = -1 }", "option 'items' is a whole number of 0 or more"),
+        ("{ rows = 0 }", "option 'rows' is a whole number of 1 or more"),
+        ("{ width = 'x' }", "option 'width' is a whole number of 20 or more"),
+        ("{ depth = 0.5 }", "option 'depth' is a whole number of 0 or more"),
+        ("{ dept = 1 }", "unknown option 'dept'; did you mean 'depth'?"), ("7", "table"),
+    ])
+    func `what makes no sense is an error`(_ options: String, message: String) throws {
+        let outcome = try Tool.run([
+            "-e", "print(pcall(moonpool.inspect, { 1, 2 }, \(options)))",
+        ])
+        #expect(outcome.exitCode == 0)
+        #expect(outcome.output.hasPrefix("false\t"))
+        #expect(outcome.output.contains(message), "\(outcome.output)")
+    }
+
+    @Test func `a table in tables without end is shown as far as it makes sense`() throws {
+        let outcome = try Tool.run(
+            script: """
+                local t = {}
+                for _ = 1, 100000 do t = { t } end
+                print(#moonpool.inspect(t, { depth = 1 << 40 }) > 100)
+                for _ = 1, 30 do local u = {} for i = 1, 60 do u[i] = t end t = u end
+                print(#moonpool.inspect(t, { depth = 60, items = 1 << 40, width = 1 << 40 }) > 100)
+                """)
+        #expect(outcome.error == "")
+        #expect(outcome.output == "true\ntrue\n")
+    }
+}
