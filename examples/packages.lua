@@ -72,10 +72,17 @@ local field_names = {
   "Description", "Pre-Depends", "Depends", "Provides",
 }
 
---- Calls `use` with arrays of stanzas, some thousand at a time. A stanza is a table of fields. Plain
---- searches for the few fields that matter are twice as fast as looking at every line.
+--- Splits "a (>= 1) | b, c:any" into its groups, calling `use` with the text of each.
+local function each_group(text, use)
+  for group in text:gmatch("%s*([^,]+)") do use(group) end
+end
+
+--- Calls `use` with arrays of stanzas, some thousand at a time. A stanza is a table of fields, with the
+--- maintainer taken apart and the names of what the package provides. Plain searches for the few fields
+--- that matter are twice as fast as looking at every line.
 local function read_stanzas(name, use)
   local find, sub = string.find, string.sub
+  local maintainer_names, maintainer_emails = {}, {}
   local starts = {}
   for i, field in ipairs(field_names) do starts[i] = "\n" .. field .. ": " end
 
@@ -84,6 +91,22 @@ local function read_stanzas(name, use)
     for i = 1, #starts do
       local _, last = find(text, starts[i], 1, true)
       if last then stanza[field_names[i]] = sub(text, last + 1, find(text, "\n", last, true) - 1) end
+    end
+    -- The same text for all packages of a maintainer: taken apart once.
+    local maintainer = stanza.Maintainer or "unknown <unknown>"
+    local name = maintainer_names[maintainer]
+    if not name then
+      name, maintainer_emails[maintainer] = maintainer:match("^%s*(.-)%s*<(.-)>")
+      name = name or maintainer
+      maintainer_names[maintainer] = name
+    end
+    stanza.maintainer_name = name
+    stanza.maintainer_email = maintainer_emails[maintainer] or maintainer
+    if stanza.Provides then
+      stanza.provided = {}
+      each_group(stanza.Provides, function(group)
+        stanza.provided[#stanza.provided + 1] = group:match("^[^%s:(]+")
+      end)
     end
     return stanza
   end
@@ -169,10 +192,10 @@ local dependency_count, unmet_count = 0, 0
 --- Finds or makes the section, maintainer or virtual package of that key, once.
 local function keeper(class, make)
   local known = {}
-  return function(key)
+  return function(key, ...)
     local object = known[key]
     if not object then
-      object = store:create(class, make(key))
+      object = store:create(class, make(key, ...))
       known[key] = object
     end
     return object
@@ -180,10 +203,7 @@ local function keeper(class, make)
 end
 
 local section_of = keeper("Section", function(name) return { name = name } end)
-local maintainer_names = {}
-local maintainer_of = keeper("Maintainer", function(email)
-  return { email = email, name = maintainer_names[email] }
-end)
+local maintainer_of = keeper("Maintainer", function(email, name) return { email = email, name = name } end)
 
 local function create_packages(stanzas)
   for _, stanza in ipairs(stanzas) do
@@ -191,10 +211,6 @@ local function create_packages(stanzas)
     local is_installed = not stanza.Status or stanza.Status:find(" installed", 1, true)
     -- The same name again is another architecture or version; the first one stands for all.
     if is_installed and not versions[name] then
-      local maintainer = stanza.Maintainer or "unknown <unknown>"
-      local maintainer_name, email = maintainer:match("^%s*(.-)%s*<(.-)>")
-      email = email or maintainer
-      maintainer_names[email] = maintainer_names[email] or maintainer_name or maintainer
       versions[name] = stanza.Version or "0"
       packages[name] = store:create("Package", {
         name = name,
@@ -204,18 +220,13 @@ local function create_packages(stanzas)
         installed_size = tonumber(stanza["Installed-Size"]) or 0,
         is_virtual = false,
         section = section_of(stanza.Section or "unknown"),
-        maintainer = maintainer_of(email),
+        maintainer = maintainer_of(stanza.maintainer_email, stanza.maintainer_name),
       })
       relations[#relations + 1] = {
-        name, stanza["Pre-Depends"], stanza.Depends, stanza.Provides,
+        name, stanza["Pre-Depends"], stanza.Depends, stanza.provided,
       }
     end
   end
-end
-
---- Splits "a (>= 1) | b, c:any" into its groups, calling `use` with the text of each.
-local function each_group(text, use)
-  for group in text:gmatch("%s*([^,]+)") do use(group) end
 end
 
 --- What fulfils "a (>= 1) | b": the name of a real package, else of a virtual one, else false.
@@ -273,15 +284,14 @@ local function create_virtual_packages()
   for _, relation in ipairs(relations) do
     if relation[4] then
       local provided = {}
-      each_group(relation[4], function(group)
-        local name = group:match("^[^%s:(]+")
+      for i, name in ipairs(relation[4]) do
         if not packages[name] then
           packages[name] = store:create("Package", {
             name = name, is_virtual = true, installed_size = 0,
           })
         end
-        provided[#provided + 1] = packages[name]
-      end)
+        provided[i] = packages[name]
+      end
       packages[relation[1]].provides = provided
     end
   end

@@ -69,6 +69,26 @@ bool shim_box_becomes_object(lua_State *L, int32_t i, shim_class *c, int64_t key
 void shim_take(lua_State *L, int32_t i, shim_value *v) { take_value(L, i, v); }
 void shim_put(lua_State *L, const shim_value *v) { put_value(L, v); }
 
+int64_t shim_live_array(lua_State *L, int32_t i, shim_class **c, int64_t *keys, int64_t capacity) {
+    if (lua_type(L, i) != LUA_TTABLE || !lua_checkstack(L, 3)) return -1;
+    i = lua_absindex(L, i);
+    int64_t count = (int64_t)lua_rawlen(L, i), seen = 0;
+    *c = NULL;
+    for (lua_pushnil(L); lua_next(L, i); lua_pop(L, 1)) {
+        // Arrays are walked in order, their overflow is not: the key says where an element belongs.
+        int64_t place = lua_isinteger(L, -2) ? lua_tointeger(L, -2) : 0;
+        object *o = lua_type(L, -1) == LUA_TUSERDATA ? check(L, -1) : NULL;
+        if (place < 1 || place > count || !o || o->magic != live_magic || (*c && *c != o->cls)) {
+            lua_pop(L, 2);
+            return -1;
+        }
+        *c = o->cls;
+        if (place <= capacity) keys[place - 1] = o->payload;
+        seen++;
+    }
+    return seen == count && count > 0 ? count : -1;
+}
+
 // ---- declaration
 
 static int locked(lua_State *L, const char *name) {  // hides the metatable from scripts without the debug library

@@ -168,6 +168,26 @@ private func kind(_ tag: Int32) -> LuaFieldKind {
         let pointer = UnsafeRawPointer(bitPattern: Int(value.pointee.u.i))!
         return Unmanaged<Object>.fromOpaque(pointer).takeUnretainedValue()
     }
+    /// The keys of an array of live objects of one class, in order; nil for an empty array and for all else.
+    ///
+    /// Costs one or two steps for each element; only for values that lie on the stack, not for
+    /// the fields of a table.
+    public func liveArray() -> (type: LuaLiveClass, keys: [Int64])? {
+        guard value.pointee.tag == SHIM_OTHER, index != 0 else { return nil }
+        var cls: OpaquePointer?
+        var length = 0
+        func read(room: Int) -> [Int64] {
+            [Int64](unsafeUninitializedCapacity: room) { buffer, count in
+                length = Int(shim_live_array(L, index, &cls, buffer.baseAddress, Int64(room)))
+                count = max(min(length, room), 0)
+            }
+        }
+        var keys = read(room: 16)
+        if length > keys.count { keys = read(room: length) }
+        // Because a checked object's class is alive.
+        guard length > 0, let cls, let context = shim_class_context(cls) else { return nil }
+        return (Unmanaged<LuaLiveClass>.fromOpaque(context).takeUnretainedValue(), keys)
+    }
     /// Any kind, as a value of its own; `nil` for a box among the fields of a table (see `box`).
     public var luaValue: LuaValue {
         let state = state

@@ -222,8 +222,24 @@ final class ObjectClass: LuaLiveClass {
                 .invalidArgument, "'\(value.key.text ?? "")' of an object cannot be set")
         }
         let property = property(at: slot)
+        if slot & 15 == Kind.collection, let links = value.liveArray(),
+            try set(key, property, links.type, links.keys)
+        {
+            return
+        }
         let converted = try ValueBridge(handle, frozen).value(value, for: property, of: classSchema)
         try object(key).set(property.name, converted)
+    }
+
+    /// Sets a list of links to objects of one class of this store; false for any other property or class.
+    private func set(
+        _ key: Int64, _ property: Property, _ type: LuaLiveClass, _ targets: [Int64]
+    ) throws -> Bool {
+        guard let type = type as? ObjectClass, type.handle === handle, type.frozen == nil else {
+            return false
+        }
+        return try object(key).set(
+            property, links: targets.map(ObjectKey.init(rawValue:)), to: type.classSchema)
     }
 
     override func create(_ fields: borrowing LuaFields) throws -> Int64? {

@@ -169,6 +169,9 @@ void shim_take(lua_State *L, int32_t index, shim_value *out);          // cannot
 void shim_put(lua_State *L, const shim_value *v);                      // [-0, +1]
 // each(): an iterator closure over keys that are fetched 256 at a time. Takes over one reference to source.
 typedef int32_t (*shim_keys)(const void *source, lua_State *L, int64_t position, int64_t *out, int32_t capacity);
+// The keys of an array that holds live objects of one class and nothing else; -1 for any other value, else their number,
+// of which at most capacity are written. Cannot raise.
+int64_t shim_live_array(lua_State *L, int32_t index, shim_class **c, int64_t *keys, int64_t capacity);
 void shim_push_walk(lua_State *L, shim_class *c, const void *source, shim_keys keys);
 
 // ---- stopping

@@ -39,6 +39,11 @@ struct HeapChunk {
         if !nulls.isEmpty { nulls.append(false) }
     }
 
+    mutating func append(words more: some Collection<Int64>) {
+        words.append(contentsOf: more)
+        if !nulls.isEmpty { nulls += repeatElement(false, count: more.count) }
+    }
+
     mutating func insert(_ element: ListElement, at index: Int) {
         let isNull = element == .null
         if isNull, nulls.isEmpty { nulls = [Bool](repeating: false, count: count) }

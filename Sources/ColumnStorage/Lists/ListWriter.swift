@@ -56,6 +56,23 @@ public struct ListWriter {
         return try list.count
     }
 
+    /// Adds words, such as links, at the end.
+    func append(words: some Collection<Int64>) throws(StorageError) -> Int {
+        let list = try list
+        guard !words.isEmpty else { return list.count }
+        var rest = words[...]
+        while !rest.isEmpty {
+            let last = lastChunkWithRoom(list)
+            let room = ListChunk.maximumElements - list.chunks[last].count
+            list.chunks[last].content!.append(words: rest.prefix(room))  // because: chunks with room are loaded
+            rest = rest.dropFirst(room)
+        }
+        list.edits.append(.insert(at: list.count, count: words.count))
+        list.count += words.count
+        column.pendingElements += words.count
+        return list.count
+    }
+
     private func lastChunkWithRoom(_ list: EditedList) -> Int {
         if let last = list.chunks.last, last.content != nil,
             last.count < ListChunk.maximumElements

@@ -32,6 +32,17 @@ public struct ListEditor {
             overlay, column.id, key, try writer.append(contentsOf: elements))
     }
 
+    /// Adds links at the end.
+    public func append(links: [ObjectKey]) throws(StorageError) {
+        precondition(column.elementKind == .link, "not a list of links")
+        if let index = overlay.reader.intIndex(column.id) {
+            let handle = session.transaction.handle
+            for link in links { try index.insert(link.rawValue, key, in: handle) }
+        }
+        session.setListCount(
+            overlay, column.id, key, try writer.append(words: links.lazy.map(\.rawValue)))
+    }
+
     /// Puts an element before the one at a position, or at the end.
     public func insert(_ element: ListElement, at position: Int) throws(StorageError) {
         try linked(element)
@@ -101,10 +112,12 @@ public struct ListEditor {
 
     /// Removes all elements.
     public func removeAll() throws(StorageError) {
-        if column.elementKind == .link || column.isMixed {
-            for element in try elements() { try unlinked(element) }
+        if count > 0 {
+            if column.elementKind == .link || column.isMixed {
+                for element in try elements() { try unlinked(element) }
+            }
+            try writer.removeAll()
         }
-        if count > 0 { try writer.removeAll() }
         session.setListCount(overlay, column.id, key, 0)
     }
 

@@ -48,6 +48,28 @@ public struct LiveObject {
         try writer.set(property, of: key, in: classSchema, to: value)
     }
 
+    /// Sets a list property to links to objects of one class.
+    ///
+    /// A shortcut of ``set(_:_:)-(String,Value)`` that makes no values. Returns false, and does nothing, when `property`
+    /// is not, or no longer, a list of links to `target`, or when one of the objects is gone: the general way has
+    /// the error.
+    ///
+    /// Throws `not_in_write`, `invalid_object` for a deleted object, `frozen`, `closed`, `wrong_thread`.
+    package func set(
+        _ property: Property, links: [ObjectKey], to target: ClassSchema
+    ) throws -> Bool {
+        let view = try source.openView()
+        guard let latest = view.schema.find(table: classSchema.table),
+            latest === classSchema || latest.properties.contains(property),
+            property.collection == .list,
+            property.type == .object, !target.isEmbedded,
+            view.schema.target(of: property)?.table == target.table
+        else { return false }
+        let writer = try ObjectWriter(
+            source.writableStore(), changing: "property '\(property.name)'")
+        return try writer.set(property, of: key, in: latest, to: links, of: target)
+    }
+
     /// The list that a list property holds.
     ///
     /// Throws `type_mismatch` if the property is no list, `invalid_object` for a deleted object.

@@ -32,6 +32,24 @@ struct ObjectWriter {
         try write(resolved, property, key, classSchema)
     }
 
+    /// Sets a list of links to objects of `target`; false, with nothing done, when one of them is gone.
+    func set(
+        _ property: Property, of key: ObjectKey, in classSchema: ClassSchema,
+        to links: [ObjectKey], of target: ClassSchema
+    ) throws -> Bool {
+        guard store.view.table(classSchema).isPresent(key) else {
+            throw StoreView.deleted(classSchema, key)
+        }
+        let targets = store.view.table(target)
+        for link in links where !targets.isPresent(link) { return false }
+        try StoreError.wrapping { () throws(StorageError) in
+            let list = session.list(classSchema.table, property.column, key)
+            try list.removeAll()
+            try list.append(links: links)
+        }
+        return true
+    }
+
     func checkAssignable(_ property: Property, _ classSchema: ClassSchema) throws {
         if property.isPrimary, !store.isMigrating {
             throw StoreError(
