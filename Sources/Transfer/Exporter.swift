@@ -44,6 +44,7 @@ public final class Exporter {
             throw StoreError(
                 .invalidArgument, "'\(path)' is the store itself; name another file to export to")
         }
+        try progress?(0, 0)
         switch subject {
         case .store(let store):
             guard format != .csv else {

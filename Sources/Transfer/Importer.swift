@@ -54,6 +54,7 @@ public final class Importer {
         part = { source.part }
         if !isNested { try store.beginWrite() }
         do {
+            try progress?(0, 0)
             try defineClasses(source, isNested: isNested)
             try source.read(into: self)
             try settleLinks(isNested: isNested)

@@ -38,7 +38,9 @@ struct LinkTable {
     }
 
     /// Begins the next row.
-    mutating func startRow() { madeInRow.removeAll(keepingCapacity: true) }
+    mutating func startRow() {
+        if !madeInRow.isEmpty { madeInRow.removeAll(keepingCapacity: true) }
+    }
 
     /// The row was left out: nobody links to what was made for it.
     mutating func abandonRow() throws {

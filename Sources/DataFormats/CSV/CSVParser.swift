@@ -6,9 +6,9 @@
 public final class CSVParser {
     /// One record, valid until the next one.
     public struct Record {
-        fileprivate var bytes: [UInt8] = []
-        fileprivate var ends: [Int] = []
-        fileprivate var quoted: [Bool] = []
+        var bytes: [UInt8] = []
+        var ends: [Int] = []
+        var quoted: [Bool] = []
 
         /// How many fields it has.
         public var count: Int { ends.count }
@@ -54,105 +54,22 @@ public final class CSVParser {
         public var fields: [String?] { ends.indices.map(field) }
     }
 
-    private enum State { case start, plain, quoted, quoteInQuoted }
-
-    private let separator: UInt8
     private let onRecord: (Record, Int) throws -> Void
-    private var record = Record()
-    private var state = State.start
-    private var wasQuoted = false
-    private var line = 1
-    private var firstLine = 1
-    private var skipsLineFeed = false
-    private var isAtStart = true
+    private var machine: CSVMachine
 
     /// A parser that calls `onRecord` with each record and the line it begins on, from 1 on.
     ///
     /// The separator is an ASCII character.
     public init(separator: Character = ",", onRecord: @escaping (Record, Int) throws -> Void) {
-        self.separator = separator.asciiValue ?? 0x2C
+        machine = CSVMachine(separator: separator.asciiValue ?? 0x2C)
         self.onRecord = onRecord
     }
 
     /// Reads on; throws a `FormatError` where a quote stands in the wrong place, or what `onRecord` threw.
     public func parse(_ bytes: [UInt8]) throws {
-        var bytes = bytes[...]
-        if isAtStart, !bytes.isEmpty {
-            isAtStart = false
-            if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes = bytes.dropFirst(3) }
-        }
-        for byte in bytes { try take(byte) }
+        try bytes.withUnsafeBufferPointer { try machine.parse($0, onRecord) }
     }
 
     /// Says that the text is at its end: the last line needs no line break.
-    public func finish() throws {
-        if state == .quoted {
-            throw FormatError(line: firstLine, "a quoted field has no closing quote")
-        }
-        if state != .start || record.count > 0 { try endRecord() }
-    }
-
-    @inline(__always)
-    private func take(_ byte: UInt8) throws {
-        if skipsLineFeed {
-            skipsLineFeed = false
-            if byte == 0x0A { return }
-        }
-        switch state {
-        case .quoted:
-            if byte == 0x22 {
-                state = .quoteInQuoted
-            } else {
-                if byte == 0x0A { line += 1 }
-                record.bytes.append(byte)
-            }
-        case .quoteInQuoted where byte == 0x22:
-            record.bytes.append(byte)
-            state = .quoted
-        case .start where byte == 0x22:
-            wasQuoted = true
-            state = .quoted
-        default:
-            switch byte {
-            case separator: endField()
-            case 0x0A, 0x0D:
-                skipsLineFeed = byte == 0x0D
-                try endLine()
-            default:
-                guard state != .quoteInQuoted else {
-                    throw FormatError(
-                        line: line, "a comma or the line's end must follow a closing quote")
-                }
-                state = .plain
-                record.bytes.append(byte)
-            }
-        }
-    }
-
-    private func endField() {
-        record.ends.append(record.bytes.count)
-        record.quoted.append(wasQuoted)
-        wasQuoted = false
-        state = .start
-    }
-
-    private func endLine() throws {
-        defer {
-            line += 1
-            firstLine = line
-        }
-        // An empty line is no record.
-        guard state != .start || record.count > 0 else { return }
-        try endRecord()
-    }
-
-    private func endRecord() throws {
-        endField()
-        defer {
-            record.bytes.removeAll(keepingCapacity: true)
-            record.ends.removeAll(keepingCapacity: true)
-            record.quoted.removeAll(keepingCapacity: true)
-        }
-        try onRecord(record, firstLine)
-    }
+    public func finish() throws { try machine.finish(onRecord) }
 }

@@ -1,5 +1,11 @@
 import CYAJL
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// What is wrong with a text, and where.
 public struct FormatError: Error, Equatable, CustomStringConvertible, Sendable {
     /// The line, from 1 on; nil where a text has no lines.
@@ -36,14 +42,11 @@ public final class JSONParser {
     /// The row that was read last.
     public let tape = JSONTape()
     /// The name under which the row's list stands, for a text that is an object of lists.
-    public private(set) var section: String?
+    public internal(set) var section: String?
 
-    private let shape: Shape
+    private let events: JSONEvents
     private let onRow: (JSONParser) throws -> Void
     private var handle: yajl_handle?
-    private var containers: [Int] = []
-    private var depth = 0
-    private var rowDepth = 0
     private var failure: (any Error)?
     private var currentLine = 1
     private var counted = 0
@@ -51,12 +54,14 @@ public final class JSONParser {
 
     /// A parser that calls `onRow` for each row; the row is on the tape during the call only.
     public init(_ shape: Shape, onRow: @escaping (JSONParser) throws -> Void) {
-        self.shape = shape
         self.onRow = onRow
-        rowDepth = 0
+        events = JSONEvents(shape, tape.buffer)
     }
 
-    deinit { if let handle { yajl_free(handle) } }
+    deinit {
+        if let handle { yajl_free(handle) }
+        events.deallocate()
+    }
 
     /// The line that is being read, from 1 on; cost: one pass over the text since it was asked for last.
     public var line: Int {
@@ -66,12 +71,13 @@ public final class JSONParser {
 
     /// Reads on; throws a `FormatError`, or what `onRow` threw.
     public func parse(_ bytes: [UInt8], _ range: Range<Int>? = nil) throws {
-        let range = range ?? 0..<bytes.count
         try bytes.withUnsafeBufferPointer { buffer in
-            piece = UnsafeBufferPointer(rebasing: buffer[range])
+            let piece = range.map { UnsafeBufferPointer(rebasing: buffer[$0]) } ?? buffer
+            self.piece = piece
             counted = 0
-            defer { piece = UnsafeBufferPointer(start: nil, count: 0) }
-            let status = yajl_parse(try started(), piece.baseAddress, piece.count)
+            defer { self.piece = UnsafeBufferPointer(start: nil, count: 0) }
+            let handle = try started()
+            let status = yajl_parse(handle, piece.baseAddress, piece.count)
             try check(status)
             countLines(to: piece.count)
         }
@@ -81,28 +87,32 @@ public final class JSONParser {
     public func finish() throws {
         guard let handle else { return }
         try check(yajl_complete_parse(handle))
-        guard depth == 0 else { throw FormatError(line: currentLine, "the text ends too early") }
+        guard !isInsideValue else {
+            throw FormatError(line: currentLine, "the text ends too early")
+        }
     }
 
     /// Forgets an unfinished value, so that the next line can be read after a bad one.
     public func reset() {
         if let handle { yajl_free(handle) }
         handle = nil
-        containers.removeAll(keepingCapacity: true)
-        depth = 0
-        rowDepth = 0
+        events.reset()
         section = nil
         failure = nil
         tape.clear()
     }
 
     /// Whether a value has begun and not ended.
-    public var isInsideValue: Bool { depth > 0 }
+    public var isInsideValue: Bool { events.depth > 0 }
 
     private func countLines(to end: Int) {
         let end = min(end, piece.count)
-        guard counted < end else { return }
-        for byte in piece[counted..<end] where byte == 0x0A { currentLine += 1 }
+        guard counted < end, let start = piece.baseAddress else { return }
+        var place = start + counted
+        while let found = memchr(place, 0x0A, start + end - place) {
+            currentLine += 1
+            place = UnsafePointer(found.assumingMemoryBound(to: UInt8.self)) + 1
+        }
         counted = end
     }
 
@@ -132,119 +142,26 @@ public final class JSONParser {
 
     private func started() throws -> yajl_handle {
         if let handle { return handle }
-        let context = Unmanaged.passUnretained(self).toOpaque()
-        guard let made = yajl_alloc(JSONParser.callbacks, nil, context) else {
-            throw FormatError("not enough memory")
-        }
-        if shape == .values { _ = shim_allow_multiple_values(made) }
+        let made = try events.makeHandle(for: self)
         handle = made
         return made
     }
-
-    // The parser keeps a pointer to its callbacks; they are written once.
-    nonisolated(unsafe) private static let callbacks: UnsafeMutablePointer<yajl_callbacks> = {
-        let callbacks = UnsafeMutablePointer<yajl_callbacks>.allocate(capacity: 1)
-        callbacks.initialize(
-            to: yajl_callbacks(
-                yajl_null: { JSONParser.of($0).scalar { $0.add(.null) } },
-                yajl_boolean: { context, flag in
-                    JSONParser.of(context).scalar { $0.add(flag != 0 ? .truth : .falsehood) }
-                },
-                yajl_integer: nil, yajl_double: nil,
-                yajl_number: { context, text, count in
-                    JSONParser.of(context).scalar { tape in
-                        text?.withMemoryRebound(to: UInt8.self, capacity: count) {
-                            tape.addNumber(UnsafeBufferPointer(start: $0, count: count))
-                        }
-                    }
-                },
-                yajl_string: { context, text, count in
-                    JSONParser.of(context).scalar {
-                        $0.add(.string, UnsafeBufferPointer(start: text, count: count))
-                    }
-                },
-                yajl_start_map: { JSONParser.of($0).begin(.object) },
-                yajl_map_key: { context, text, count in
-                    JSONParser.of(context).key(UnsafeBufferPointer(start: text, count: count))
-                },
-                yajl_end_map: { JSONParser.of($0).end() },
-                yajl_start_array: { JSONParser.of($0).begin(.array) },
-                yajl_end_array: { JSONParser.of($0).end() }))
-        return callbacks
-    }()
-
-    @inline(__always)
-    private static func of(_ context: UnsafeMutableRawPointer?) -> JSONParser {
-        // because `open` passed it, and a parser outlives its handle
-        Unmanaged<JSONParser>.fromOpaque(context!).takeUnretainedValue()
-    }
 }
 
-// What the events of the text do; each answers 1 to go on and 0 to stop.
+// What the events of the text come to.
 extension JSONParser {
-    private func scalar(_ add: (JSONTape) -> Void) -> Int32 {
-        guard isInRow else { return fail("a row must be an object in a list") }
-        add(tape)
-        return depth == rowDepth ? endRow() : 1
-    }
-
-    private func key(_ text: UnsafeBufferPointer<UInt8>) -> Int32 {
-        if isInRow {
-            tape.add(.string, text)
-        } else {
-            section = String(decoding: text, as: UTF8.self)
-        }
-        return 1
-    }
-
-    private func begin(_ kind: JSONTape.Kind) -> Int32 {
-        if isInRow {
-            guard containers.count < Self.deepestNesting else {
-                return fail("values are nested more than \(Self.deepestNesting) deep")
-            }
-            containers.append(tape.count)
-            tape.add(kind)
-        } else if kind == .array, depth == 0 || (depth == 1 && rowDepth == 2) {
-            rowDepth = depth + 1
-        } else if kind == .object, depth == 0 {
-            rowDepth = 2
-        } else if kind == .object, depth == 1, rowDepth == 2, section?.hasPrefix("$") == true {
-            containers.append(0)
-            tape.add(kind)
-        } else {
-            return fail("expected a list of objects under \"\(section ?? "")\"")
-        }
-        depth += 1
-        return 1
-    }
-
-    private func end() -> Int32 {
-        depth -= 1
-        guard let start = containers.popLast() else {
-            if depth == 0 { rowDepth = 0 }
-            return 1
-        }
-        tape.close(start)
-        return containers.isEmpty ? endRow() : 1
-    }
-
-    private var isInRow: Bool {
-        !containers.isEmpty || (shape == .values ? depth == 0 : rowDepth > 0 && depth == rowDepth)
-    }
-
-    private func endRow() -> Int32 {
+    /// A row is on the tape; false when it ends the reading.
+    func endRow() -> Bool {
         defer { tape.clear() }
         do {
             try onRow(self)
-            return 1
+            return true
         } catch {
             failure = error
-            return 0
+            return false
         }
     }
 
-    private func fail(_ reason: String) -> Int32 {
-        failure = FormatError(line: line, reason)
-        return 0
-    }
+    /// Ends the reading.
+    func fail(_ reason: String) { failure = FormatError(line: line, reason) }
 }

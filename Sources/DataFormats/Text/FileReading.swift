@@ -78,7 +78,7 @@ public final class LineReader {
     public func next(_ body: ([UInt8], Range<Int>) throws -> Void) throws -> Bool {
         var searched = start
         while true {
-            if let end = buffer[searched...].firstIndex(of: 0x0A) {
+            if let end = lineEnd(from: searched) {
                 line += 1
                 let range = start..<end
                 start = end + 1
@@ -99,6 +99,15 @@ public final class LineReader {
             buffer.removeFirst(start)
             start = 0
             buffer += more
+        }
+    }
+
+    private func lineEnd(from start: Int) -> Int? {
+        buffer.withUnsafeBytes { bytes in
+            guard start < bytes.count, let base = bytes.baseAddress else { return nil }
+            return memchr(base + start, 0x0A, bytes.count - start).map {
+                $0 - UnsafeMutableRawPointer(mutating: base)
+            }
         }
     }
 

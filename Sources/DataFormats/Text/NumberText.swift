@@ -57,12 +57,13 @@ enum NumberText {
             let value = Double(mantissa) / powers[scale]
             return isNegative ? -value : value
         }
-        let rest = text[position...]
-        guard
-            rest.allSatisfy({
-                $0 &- 0x30 < 10 || [0x2B, 0x2D, 0x2E, 0x45, 0x65].contains($0)
-            })
-        else { return nil }
+        while position < text.count {
+            switch text[position] {
+            // Digits, and "+", "-", ".", "E", "e".
+            case 0x30...0x39, 0x2B, 0x2D, 0x2E, 0x45, 0x65: position += 1
+            default: return nil
+            }
+        }
         return Double(String(decoding: text, as: UTF8.self))
     }
 

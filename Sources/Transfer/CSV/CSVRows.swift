@@ -26,7 +26,7 @@ struct CSVRows {
         csv.endRecord()
         try header(csv.bytes)
         csv.removeAll()
-        for key in keys.array {
+        for key in keys {
             for property in properties {
                 csv.field(try text(of: property, key))
             }

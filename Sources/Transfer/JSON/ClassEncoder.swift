@@ -5,7 +5,6 @@ import ObjectStore
 struct ClassEncoder {
     private struct Member {
         let key: JSONWriter.Key
-        let property: Property
         let position: Int
         /// The type of what is read without a `Value`; nil for what is more than that.
         let plain: PropertyType?
@@ -26,7 +25,7 @@ struct ClassEncoder {
             if property.isBacklinks { return nil }
             let isPlain = property.isSingle && plain.contains(property.type)
             return Member(
-                key: writer.makeKey(property.name), property: property, position: position,
+                key: writer.makeKey(property.name), position: position,
                 plain: isPlain ? property.type : nil)
         }
         reader = ObjectReader(view, classSchema)
@@ -58,8 +57,10 @@ struct ClassEncoder {
                 if wasText != nil { continue }
             default: break
             }
-            let value = try view.value(member.property, of: key, in: classSchema)
-            try encoder.write(value, member.property, to: &json)
+            // Asked for here, because a copy of it for each plain value would cost more than the value.
+            let property = classSchema.properties[member.position]
+            let value = try view.value(property, of: key, in: classSchema)
+            try encoder.write(value, property, to: &json)
         }
     }
 }

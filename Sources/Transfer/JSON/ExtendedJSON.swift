@@ -17,8 +17,10 @@ enum ExtendedJSON {
             return Timestamp(seconds: milliseconds / 1000).map(Value.date)
         }
         if tag == "$binary" {
-            let text = inner.kind == .object ? member("base64", of: inner)?.text : inner.text
-            guard let text, let bytes = Base64.decode(text) else { return nil }
+            let text = inner.kind == .object ? member("base64", of: inner) : inner
+            guard let text, text.kind == .string, let bytes = Base64.decode(text.text) else {
+                return nil
+            }
             if type == .uuid { return UUIDValue(bytes: bytes).map(Value.uuid) }
             return type == .data ? .data(bytes) : nil
         }
@@ -45,8 +47,12 @@ enum ExtendedJSON {
     }
 
     private static func milliseconds(_ node: JSONNode) -> Double? {
-        if node.kind == .int { return Double(node.tape.int(node.index)) }
-        return node.only("$numberLong").flatMap { Double($0.text) }
+        let number = node.only("$numberLong") ?? node
+        switch number.kind {
+        case .int: return Double(number.tape.int(number.index))
+        case .string where number.index != node.index: return Double(number.text)
+        default: return nil
+        }
     }
 
     private static func member(_ name: String, of node: JSONNode) -> JSONNode? {

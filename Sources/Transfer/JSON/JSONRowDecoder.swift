@@ -28,7 +28,7 @@ struct JSONRowDecoder {
 
     private func row(_ tape: JSONTape, _ fields: FieldTable) throws -> DecodedRow {
         var row = DecodedRow(fields.classSchema)
-        fields.startRow()
+        fields.members.startRow()
         var position = 1
         while tape.kind(position) != .end {
             let value = position + 1
@@ -64,11 +64,11 @@ struct JSONRowDecoder {
             return false
         }
         inserter.clear()
-        fields.startRow()
+        fields.members.startRow()
         var position = 1
         while tape.kind(position) != .end {
             let value = position + 1
-            if let field = fields.position(tape, position) {
+            if let field = fields.members.position(tape, position) {
                 guard set(field, tape, value, fields.types[field], inserter) else {
                     inserter.clear()
                     return false
@@ -112,7 +112,7 @@ struct JSONRowDecoder {
     private func take(
         _ tape: JSONTape, _ name: Int, _ value: Int, _ fields: FieldTable, _ row: inout DecodedRow
     ) throws {
-        if tape.utf8(name).first == 0x24 {
+        if tape.firstByte(name) == 0x24 {
             switch tape.text(name) {
             case "$class": return
             case "$key" where tape.kind(value) == .int:

@@ -1,0 +1,113 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The memory of a tape: tokens, and the bytes of their texts one behind the other.
+///
+/// Lives behind a pointer, because each token of a text is written and read here: properties of a class would be
+/// checked for exclusive access every time, which costs more than the work.
+struct TapeBuffer {
+    struct Token {
+        /// An integer's value, the start of a text, or the index behind a container's end.
+        var payload: Int64
+        /// How many bytes the text has.
+        var length: Int
+        var kind: JSONTape.Kind
+    }
+
+    private(set) var count = 0
+    private var tokens: UnsafeMutablePointer<Token>
+    private var capacity = 64
+    private var text: UnsafeMutablePointer<UInt8>
+    private var textCount = 0
+    private var textCapacity = 1024
+
+    init() {
+        tokens = .allocate(capacity: capacity)
+        text = .allocate(capacity: textCapacity)
+    }
+
+    func deallocate() {
+        tokens.deallocate()
+        text.deallocate()
+    }
+
+    /// The token at an index, which must be there.
+    subscript(index: Int) -> Token {
+        @inline(__always) get {
+            precondition(index >= 0 && index < count, "a tape has no token there")
+            return tokens[index]
+        }
+    }
+
+    /// The bytes of a token's text, valid until the next one is added.
+    @inline(__always)
+    func text(of token: Token) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: text + Int(token.payload), count: token.length)
+    }
+
+    /// Whether a token's text has these bytes.
+    @inline(__always)
+    func equals(_ token: Token, _ other: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard token.length == other.count, let start = other.baseAddress else {
+            return token.length == 0 && other.isEmpty
+        }
+        return memcmp(text + Int(token.payload), start, other.count) == 0
+    }
+
+    mutating func clear() {
+        count = 0
+        textCount = 0
+    }
+
+    @inline(__always)
+    mutating func add(_ kind: JSONTape.Kind, _ payload: Int64 = 0, length: Int = 0) {
+        if count == capacity { growTokens() }
+        (tokens + count).initialize(to: Token(payload: payload, length: length, kind: kind))
+        count &+= 1
+    }
+
+    @inline(__always)
+    mutating func add(_ kind: JSONTape.Kind, _ bytes: UnsafeBufferPointer<UInt8>) {
+        if textCapacity &- textCount < bytes.count { growText(bytes.count) }
+        if let start = bytes.baseAddress {
+            (text + textCount).update(from: start, count: bytes.count)
+        }
+        add(kind, Int64(textCount), length: bytes.count)
+        textCount &+= bytes.count
+    }
+
+    /// Makes a container that was begun another one.
+    mutating func become(_ kind: JSONTape.Kind, at start: Int) {
+        precondition(start >= 0 && start < count, "a tape has no token there")
+        tokens[start].kind = kind
+    }
+
+    /// Ends the container that began at an index.
+    mutating func close(_ start: Int) {
+        add(.end)
+        precondition(start >= 0 && start < count, "a tape has no token there")
+        tokens[start].payload = Int64(count)
+    }
+
+    @inline(never)
+    private mutating func growTokens() {
+        let grown = UnsafeMutablePointer<Token>.allocate(capacity: 2 * capacity)
+        grown.moveInitialize(from: tokens, count: count)
+        tokens.deallocate()
+        tokens = grown
+        capacity *= 2
+    }
+
+    @inline(never)
+    private mutating func growText(_ more: Int) {
+        let needed = 2 * (textCount + more)
+        let grown = UnsafeMutablePointer<UInt8>.allocate(capacity: needed)
+        grown.moveInitialize(from: text, count: textCount)
+        text.deallocate()
+        text = grown
+        textCapacity = needed
+    }
+}
