@@ -140,7 +140,8 @@ struct OldValueEncoder {
         guard let list = reader.list(column.id, key) else {
             throw StorageError(.damaged, call: "keeping old values", file: "")
         }
-        let count = try list.count
+        // What the owner's column says: counting itself would walk all chunks of a list of which one may have changed.
+        let count = reader.listCount(column.id, key)
         let kept = edits?.untouchedEnds(of: count) ?? (0, 0)
         let between = kept.first..<count - kept.last
         writer.number(UInt64(kept.first))

@@ -64,7 +64,8 @@ public struct ListWriter {
         while !rest.isEmpty {
             let last = lastChunkWithRoom(list)
             let room = ListChunk.maximumElements - list.chunks[last].count
-            list.chunks[last].content!.append(words: rest.prefix(room))  // because: chunks with room are loaded
+            // because: chunks with room are loaded
+            list.chunks[last].content!.append(words: rest.prefix(room))
             rest = rest.dropFirst(room)
         }
         list.edits.append(.insert(at: list.count, count: words.count))
