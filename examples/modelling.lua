@@ -1,4 +1,4 @@
--- Modelling: links, lists, what belongs to one parent, and the way back.
+-- Modelling: links, lists, sets and maps, what belongs to one parent, the way back, and values of any type.
 --
 -- Prints:
 --
@@ -11,27 +11,42 @@
 --     Rex is walked by Bob
 --     a circle of friends: Bob -> Cleo -> Bob
 --     Bob's friend's friend is Bob again: true
+--     tags: clever, loud; both have: loud
+--     shots: distemper 2024, rabies 2025
+--     Max has the number D-2 and the chip 12, of Acme, with 2 readings
+--     12.30 + 0.10 = 12.40
+--     a copy that stays: Max; the dog: Maximilian
+--     in another store: Bob walks Maximilian, Rex
 
 local moonpool = require "moonpool"
 
-local store = moonpool.open {
-  in_memory = "modelling",
-  schema = {
-    Person = {
-      name = "string primary",
-      address = "Address",               -- embedded: it belongs to this person and to nobody else
-      dogs = "Dog[]",                    -- a list of links: the dogs this person walks
-      friend = "Person",                 -- a link; nil until it is set
-      owned = "backlinks Dog.owner",     -- computed: the dogs whose `owner` is this person
-    },
-    Dog = {
-      name = "string primary",
-      owner = "Person",
-      walkers = "backlinks Person.dogs", -- computed: everybody whose `dogs` holds this dog
-    },
-    Address = { embedded = true, street = "string", number = "int", resident = "backlinks Person.address" },
+local numbers = 0
+local function next_number()
+  numbers = numbers + 1
+  return "D-" .. numbers
+end
+
+local schema = {
+  Person = {
+    name = "string primary",
+    address = "Address",               -- embedded: it belongs to this person and to nobody else
+    dogs = "Dog[]",                    -- a list of links: the dogs this person walks
+    friend = "Person",                 -- a link; nil until it is set
+    owned = "backlinks Dog.owner",     -- computed: the dogs whose `owner` is this person
   },
+  Dog = {
+    name = "string primary",
+    owner = "Person",
+    number = { type = "string", default = next_number },   -- a function gives each object a default of its own
+    tags = "string<>",                 -- a set: each value once, in order
+    shots = "int{}",                   -- a map with text as keys
+    chip = "mixed",                    -- any value, with lists, maps and links inside
+    fee = { type = "decimal", default = moonpool.decimal "12.30", map_to = "annual_fee" },   -- its name in the file
+    walkers = "backlinks Person.dogs", -- computed: everybody whose `dogs` holds this dog
+  },
+  Address = { embedded = true, street = "string", number = "int", resident = "backlinks Person.address" },
 }
+local store = moonpool.open { in_memory = "modelling", schema = schema }
 
 local function names(objects)
   local found = {}
@@ -90,3 +105,40 @@ print(("a circle of friends: %s -> %s -> %s"):format(bob.name, bob.friend.name, 
 -- Handles of one object are equal, and a copy as plain tables keeps circles.
 local copy = bob:to_table(5)
 print("Bob's friend's friend is Bob again: " .. tostring(bob.friend.friend == bob and copy.friend.friend == copy))
+
+-- Sets, maps and mixed values are changed in place; a value of any type may stand in a mixed one.
+local max = store:object("Dog", "Max")
+store:write(function()
+  rex.tags = { "loud", "clever", "loud" }
+  max.tags:add "loud"
+  rex.shots = { rabies = 2025, distemper = 2024 }
+  max.chip = { code = 12, maker = { name = "Acme" }, read_by = { bob } }
+  max.chip.read_by:append(cleo)
+end)
+print("tags: " .. table.concat(rex.tags:union {}, ", ") .. "; both have: "
+  .. table.concat(rex.tags:intersection(max.tags), ", "))
+local shots = {}
+for name, year in pairs(rex.shots) do shots[#shots + 1] = name .. " " .. year end
+print("shots: " .. table.concat(shots, ", "))
+print(("Max has the number %s and the chip %d, of %s, with %d readings"):format(
+  max.number, max.chip.code, max.chip.maker.name, #max.chip.read_by))
+
+-- Decimals are exact.
+print("12.30 + 0.10 = " .. tostring(max.fee + moonpool.decimal "0.10"))
+
+-- A frozen object stays as it was, on any thread; a live one goes on.
+local kept = max:freeze()
+store:write(function() store:object("Dog", "Max").owner = bob end)
+local renamed = store:write(function()
+  return store:create("Dog", { name = "Maximilian", owner = bob, chip = max.chip, tags = max.tags })
+end)
+store:write(function()
+  bob.dogs = { rex, renamed }
+  store:delete(max)
+end)
+print("a copy that stays: " .. kept.name .. "; the dog: " .. bob.dogs[2].name)
+
+-- An object given to another store is copied, with all that it leads to.
+local other = moonpool.open { in_memory = "another", schema = schema }
+other:write(function() other:create("Person", bob) end)
+print("in another store: Bob walks " .. names(other:object("Person", "Bob").dogs))

@@ -21,9 +21,15 @@
 --     backwards: Germany
 --     backwards without a property: Paris
 --     nights in all: 13
+--     behind a mixed value: Berlin, Bern
+--     through a link in one: Paris
+--     elements of a list in one: Berlin
+--     by type: Berlin, Bern
+--     full text, the best first: Vienna, Paris
 --     in the text itself: Berlin, Madrid
 --     by visits: Berlin, Vienna, Paris
 --     one of each country: Bern, Berlin, Vienna
+--     by river: none 1, Aare 1, Danube 1, Seine 1, Spree 1
 --     11.2 million people in 5 cities, 2.24 on average
 --     looks up 1 value in the unique index for: name == 'Bern'
 --     renamed: Bern (CH)
@@ -45,6 +51,8 @@ local store = moonpool.open {
       river = "string?",
       country = "Country",
       visits = "Visit[]",
+      about = "string? fulltext",
+      facts = "mixed",                         -- anything: a map, a list, a link, text
     },
     Visit = { year = "int", nights = "int" },
   },
@@ -53,7 +61,7 @@ local store = moonpool.open {
 store:write(function()
   local function country(name, ...) return store:create("Country", { name = name, languages = { ... } }) end
   local function city(name, people, area, river, country_of, ...)
-    store:create("City",
+    return store:create("City",
       { name = name, people = people, area = area, river = river, country = country_of, visits = { ... } })
   end
   local swiss = country("Switzerland", "German", "French", "Italian", "Romansh")
@@ -62,7 +70,12 @@ store:write(function()
     { year = 2019, nights = 4 }, { year = 2021, nights = 5 }, { year = 2023, nights = 1 })
   city("Vienna", 2.0, 414, "Danube", country("Austria", "German"), { year = 2020, nights = 1 })
   city("Paris", 2.1, 105, "Seine", country("France", "French"), { year = 2022, nights = 2 })
-  city("Madrid", 3.3, 604, nil, country("Spain", "Spanish"))
+  local madrid = city("Madrid", 3.3, 604, nil, country("Spain", "Spanish"))
+  local function fill(name, about, facts) store:object("City", name):update { about = about, facts = facts } end
+  fill("Bern", "Bears and arcades", { founded = 1191 })
+  fill("Berlin", "A museum on an island", { founded = 1237, sights = { "Reichstag", "Tiergarten" } })
+  fill("Vienna", "Museum beside museum, opera, museum", "the city of music")
+  fill("Paris", "A museum with a pyramid, a tower, cafés, boulevards and bridges", madrid)
 end)
 
 local cities = store:objects("City"):sorted("name")
@@ -98,10 +111,26 @@ show("backwards without a property",
   store:objects("City"):where("any visits in $1", store:objects("Visit"):where "year == 2022"))
 print("nights in all: " .. store:objects("Visit"):where("@links.City.visits.people > 1"):sum "nights")
 
+-- Mixed values: a name is the key of a map, or a property of the object that a link leads to; `any` asks the elements.
+show("behind a mixed value", cities:where "facts.founded > 1000")
+show("through a link in one", cities:where "facts.country.name == 'Spain'")
+show("elements of a list in one", cities:where "any facts.sights beginswith 'Reich'")
+show("by type", cities:where "facts.@type == 'map'")
+
+-- Full text: words, in any order; `-word` excludes, `word*` is a beginning, and `@rank` is how well a text matches.
+show("full text, the best first", store:objects("City"):where "about text 'museum -island' sort(@rank)")
+
 -- Order, and what follows a condition in the text.
 show("in the text itself", cities:where "truepredicate sort(people desc) limit(2)")
 show("by visits", cities:sorted { { "visits.@count", "desc" }, { "visits.@sum.nights" } }:limit(3))
 show("one of each country", store:objects("City"):where("any country.languages == 'German'"):distinct("country.name"))
+
+-- Sections: the objects that share a value, in groups that stay live.
+local rivers = {}
+for i, section in ipairs(store:objects("City"):group_by "river") do
+  rivers[i] = (section.key or "none") .. " " .. #section.objects
+end
+print("by river: " .. table.concat(rivers, ", "))
 
 -- Numbers of a whole collection.
 print(("%.1f million people in %d cities, %.2f on average"):format(

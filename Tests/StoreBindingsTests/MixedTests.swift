@@ -195,4 +195,51 @@ import Testing
             assert(same(heard, { "initial0", "update1", "update0" }), table.concat(heard, " "))
             """)
     }
+
+    @Test func `paths go into mixed values and through links in them`() {
+        session.expect(
+            """
+            put { id = 1, extra = { name = "Rex", scores = { 3, 4 }, toy = toy } }
+            put { id = 2, extra = toy } put { id = 3, extra = { 7, { 8 } } } put { id = 4, many = { toy, { id = 9 } } }
+            local function ids(text, ...)
+                local found = {}
+                for i, dog in ipairs(store:objects("Dog"):where(text, ...)) do found[i] = dog.id end
+                return table.concat(found, " ")
+            end
+            assert(ids "extra.name == 'Rex'" == "1" and ids "extra.id == 1" == "2" and ids "extra.toy.id == 1" == "1")
+            assert(ids "extra.scores[last] == 4" == "1" and ids "extra[2][1] == 8" == "3" and ids("extra.scores == $1", { 3, 4 }) == "1")
+            assert(ids "any extra == 7" == "3" and ids "many.id == 9" == "4" and ids "many.id == 1" == "4")
+            assert(ids "extra.@type == 'Toy'" == "2" and ids "extra.@type in {'map', 'nil'}" == "1 4")
+            assert(#store:objects("Toy"):where "@links.Dog.extra.id == 2" == 1)
+            local message = message(function() ids "extra.@type == 'mapp'" end)
+            assert(message:find("did you mean 'map'", 1, true) and message:find("^", 1, true), message)
+            assert(store:objects("Dog"):sum "extra.id" == 1 and store:objects("Dog"):sorted("extra.scores[1]", "desc")[1].id == 1)
+            """)
+    }
+
+    @Test func `sections by a mixed property put equal numbers together`() {
+        session.expect(
+            """
+            local values = { 1, 1.0, moonpool.decimal("1.00"), "1", 0/0, { 1 }, { 1.0 }, toy, true, 2.5, moonpool.decimal("2.50"), 0/0 }
+            for i, value in ipairs(values) do put { id = i, extra = value } end
+            put { id = 20 }
+            local sections = store:objects("Dog"):group_by "extra"
+            local seen = {}
+            for i, section in ipairs(sections) do
+                local objects = section.objects
+                local ids = {}
+                for j, dog in ipairs(objects) do ids[j] = dog.id end
+                seen[i] = table.concat(ids, "+")
+            end
+            assert(same(seen, { "20", "9", "1+2+3", "10+11", "5+12", "4", "8", "6+7" }), table.concat(seen, " "))
+            assert(sections[3].key == 1 and sections[7].key == toy and sections[1].key == nil)
+            assert(sections:index_of(1.0) == 3 and sections:index_of "1" == 6 and sections:index_of "zzz" == nil)
+            local heard = {}
+            local token = sections:observe(function(change) heard[#heard + 1] = change.type end)
+            turn()
+            change(function() store:object("Dog", 4).extra = 2.5 end)
+            turn()
+            assert(#sections == 7 and #heard == 2)
+            """)
+    }
 }

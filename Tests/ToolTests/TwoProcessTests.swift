@@ -41,6 +41,54 @@ import Testing
         #expect(outcome.lines == ["ready", "seen 50"])
     }
 
+    @Test func `12.72 a file that another process has migrated goes on, but for what was removed`()
+        throws
+    {
+        let folder = try TemporaryFolder()
+        let store = folder.path + "/shared.moonpool"
+        let user = try folder.write(
+            """
+            local store = moonpool.open {
+              path = arg[1], schema = { Dog = { id = "int primary", name = "string", age = "string?" } },
+            }
+            store:write(function()
+              for i = 1, 3 do store:create("Dog", { id = i, name = "dog " .. i, age = tostring(i) }) end
+            end)
+            local old, rex = store:objects("Dog"):where "age == '2'", store:object("Dog", 1)
+            local errors = {}
+            moonpool.on_error = function() end
+            local token = old:observe(function(change) errors[#errors + 1] = change.type end)
+            print("ready") io.flush()
+            moonpool.wait_until(function() return store.schema_version == 2 end, 60)
+            local function code(f) return select(2, pcall(f)).code end
+            print(errors[#errors], code(function() return #old end), code(function() return rex.age end))
+            print(rex.name, rex.years, #store:objects("Dog"):where "years > 1")
+            store:write(function() rex.years = 20 end)
+            local same = { Dog = { id = "int primary", name = "string", age = "string?" } }
+            print(code(function() moonpool.open { path = arg[1], schema = same } end))
+            """, to: "user.lua")
+        let using = try Subprocess(Tool.path, [user, store])
+        try using.wait { using.output.contains("ready") }
+        let migrated = try Tool.run([
+            "-e",
+            """
+            local store = moonpool.open {
+              path = "\(store)", schema_version = 2,
+              schema = { Dog = { id = "int primary", name = "string", years = "int" } },
+              migration = function(m) m:each("Dog", function(old, new) new.years = tonumber(old.age) end) end,
+            }
+            print(store.schema_version, store:object("Dog", 3).years)
+            """,
+        ])
+        #expect(migrated.output == "2\t3\n", "\(migrated.error)")
+        let outcome = try using.finish()
+        #expect(
+            outcome.lines == [
+                "ready", "error\tunknown_property\tunknown_property", "dog 1\t1\t2",
+                "version_too_low",
+            ], "\(outcome.error)")
+    }
+
     @Test func `writers of several processes take turns and lose nothing`() throws {
         let folder = try TemporaryFolder()
         let store = folder.path + "/shared.moonpool"

@@ -78,9 +78,10 @@ struct WatchGraph: Sendable {
                 if let child = children[place] {
                     current = child
                 } else {
+                    let column = component.property.column
                     let edge: Edge =
                         component.origin.map { .backlink($0.column) }
-                        ?? .link(component.property.column)
+                        ?? (component.property.type == .mixed ? .mixed(column) : .link(column))
                     nodes.append(
                         Node(table: target, parents: [Parent(node: current, edge: edge)]))
                     current = nodes.count - 1

@@ -79,7 +79,7 @@ private enum WildcardPath {
     ) throws -> [PropertyPath] {
         let names = text.split(separator: ".", omittingEmptySubsequences: false)
         guard names.contains("*") else {
-            return [try PropertyPath.parse(text, class: classSchema, schema: schema)]
+            return try PropertyPath.parseAll(text, class: classSchema, schema: schema)
         }
         var found: [PropertyPath] = []
         var fault: (any Error)?
@@ -87,7 +87,8 @@ private enum WildcardPath {
             guard let next = rest.first, let current else {
                 do {
                     let path = (prefix + rest.map(String.init)).joined(separator: ".")
-                    found.append(try PropertyPath.parse(path, class: classSchema, schema: schema))
+                    found += try PropertyPath.parseAll(
+                        path, class: classSchema, schema: schema)
                 } catch {
                     fault = fault ?? error
                 }

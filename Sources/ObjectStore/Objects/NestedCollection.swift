@@ -62,8 +62,6 @@ public struct NestedCollection {
     }
 }
 
-// MARK: - Reading
-
 extension NestedCollection {
     /// The store, or the frozen view, that the collection is read from.
     public var source: ObjectSource {
@@ -170,7 +168,7 @@ extension NestedCollection {
         return reader
     }
 
-    private static func bytes(at place: Place) throws -> [UInt8]? {
+    static func bytes(at place: Place) throws -> [UInt8]? {
         switch place {
         case .property(let object, let property):
             let rows = try object.source.openView().table(object.classSchema)
@@ -185,153 +183,11 @@ extension NestedCollection {
         }
     }
 
-    private func gone() -> StoreError {
+    func gone() -> StoreError {
         StoreError(
             .invalidObject,
             "this \(kind == .list ? "list" : "map") inside a mixed value is gone: something else stands in its place "
                 + "now; read it from its object again")
-    }
-}
-
-// MARK: - Writing
-
-extension NestedCollection {
-    /// Replaces the element at an index of a list.
-    ///
-    /// Throws `not_in_write`, `out_of_range`, `invalid_object`, `type_mismatch`, `invalid_argument`, `frozen`.
-    public func set(_ value: Value, at index: Int) throws {
-        try edit { elements in
-            try check(index, elements.count, elements.count)
-            elements[index] = value
-        }
-    }
-
-    /// Adds values at the end of a list.
-    ///
-    /// Throws as ``set(_:at:)``.
-    public func append(_ values: [Value]) throws {
-        try edit { $0 += values }
-    }
-
-    /// Inserts a value into a list so that it stands at an index; the count is a valid index.
-    ///
-    /// Throws as ``set(_:at:)``.
-    public func insert(_ value: Value, at index: Int) throws {
-        try edit { elements in
-            try check(index, elements.count + 1, elements.count)
-            elements.insert(value, at: index)
-        }
-    }
-
-    /// Removes the element at an index of a list.
-    ///
-    /// Throws as ``set(_:at:)``.
-    public func remove(at index: Int) throws {
-        try edit { elements in
-            try check(index, elements.count, elements.count)
-            elements.remove(at: index)
-        }
-    }
-
-    /// Moves an element of a list so that it stands at another index afterwards.
-    ///
-    /// Throws as ``set(_:at:)``.
-    public func move(from: Int, to destination: Int) throws {
-        try edit { elements in
-            try check(from, elements.count, elements.count)
-            try check(destination, elements.count, elements.count)
-            elements.insert(elements.remove(at: from), at: destination)
-        }
-    }
-
-    /// Exchanges two elements of a list.
-    ///
-    /// Throws as ``set(_:at:)``.
-    public func swap(_ first: Int, _ second: Int) throws {
-        try edit { elements in
-            try check(first, elements.count, elements.count)
-            try check(second, elements.count, elements.count)
-            elements.swapAt(first, second)
-        }
-    }
-
-    /// Sets an entry of a map; nil as a value stays in the map.
-    ///
-    /// Throws as ``set(_:at:)``.
-    public func set(_ value: Value, forKey key: String) throws {
-        try editMap { $0[key] = value }
-    }
-
-    /// Removes an entry of a map; without one nothing happens.
-    ///
-    /// Throws as ``set(_:at:)``.
-    public func remove(key: String) throws {
-        try editMap { $0[key] = nil }
-    }
-
-    /// Removes everything.
-    ///
-    /// Throws as ``set(_:at:)``.
-    public func removeAll() throws {
-        try change { $0 = kind == .list ? .list([]) : .dictionary([:]) }
-    }
-
-    private func edit(_ body: (inout [Value]) throws -> Void) throws {
-        try change { value in
-            guard case .list(var elements) = value else { throw gone() }
-            value = .null  // so that the array is not shared while it changes
-            try body(&elements)
-            value = .list(elements)
-        }
-    }
-
-    private func editMap(_ body: (inout [String: Value]) throws -> Void) throws {
-        try change { value in
-            guard case .dictionary(var entries) = value else { throw gone() }
-            value = .null
-            try body(&entries)
-            value = .dictionary(entries)
-        }
-    }
-
-    /// Decodes the outermost value, changes the collection in it and stores it again.
-    private func change(_ body: (inout Value) throws -> Void) throws {
-        _ = try source.writableStore().writing(kind == .list ? "a list" : "a map")
-        guard let bytes = try Self.bytes(at: place) else { throw gone() }
-        var value = MixedCoding.decode(bytes)
-        try descend(&value, path[...], body)
-        switch place {
-        case .property(let object, let property): try object.set(property.name, value)
-        case .element(let list, let index): try list.set(value, at: index)
-        case .entry(let map, let key): try map.set(value, forKey: key)
-        }
-    }
-
-    private func descend(
-        _ value: inout Value, _ path: ArraySlice<Step>, _ body: (inout Value) throws -> Void
-    ) throws {
-        guard let step = path.first else { return try body(&value) }
-        switch (value, step) {
-        case (.list(var elements), .index(let index)) where elements.indices.contains(index):
-            value = .null
-            try descend(&elements[index], path.dropFirst(), body)
-            value = .list(elements)
-        case (.dictionary(var entries), .key(let key)):
-            guard var entry = entries[key] else { throw gone() }
-            value = .null
-            try descend(&entry, path.dropFirst(), body)
-            entries[key] = entry
-            value = .dictionary(entries)
-        default: throw gone()
-        }
-    }
-
-    private func check(_ index: Int, _ limit: Int, _ count: Int) throws {
-        guard (0..<limit).contains(index) else {
-            throw StoreError(
-                .outOfRange,
-                "index \(index + 1) is outside the list of \(count) elements inside a mixed value")
-        }
     }
 }
 
@@ -347,23 +203,5 @@ extension MixedReader {
         default: return value().map(NestedCollection.Item.value)
         }
         return skip() ? .nested(NestedCollection(place, path, kind)) : nil
-    }
-
-    /// Goes to an element of the list whose tag was read.
-    fileprivate mutating func enter(_ index: Int) -> Bool {
-        guard let count = head(), (0..<count).contains(index) else { return false }
-        for _ in 0..<index where !skip() { return false }
-        return true
-    }
-
-    /// Goes to the value of an entry of the map whose tag was read.
-    fileprivate mutating func enter(_ wanted: String) -> Bool {
-        guard let count = head() else { return false }
-        for _ in 0..<count {
-            guard let key = key() else { return false }
-            if key == wanted { return true }
-            guard skip() else { return false }
-        }
-        return false
     }
 }

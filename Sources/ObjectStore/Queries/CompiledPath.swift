@@ -61,6 +61,8 @@ struct CompiledPath: Sendable {
         case keys(slot: Int, ColumnID)
         /// The number of bytes of a string or of data.
         case size(slot: Int, ColumnID)
+        /// What stands inside mixed values.
+        case mixed(MixedPath)
         /// How badly the object's texts match searches: less is better.
         case rank([RankedText])
     }
@@ -77,6 +79,7 @@ struct CompiledPath: Sendable {
         var isToMany = hops.contains(where: \.isToMany)
         switch terminal {
         case .elements, .keys: isToMany = true
+        case .mixed(let inside): isToMany = isToMany || inside.isToMany
         default: break
         }
         self.isToMany = isToMany
@@ -87,6 +90,7 @@ struct CompiledPath: Sendable {
         switch terminal {
         case .value(_, let source), .elements(_, let source), .element(_, let source, _):
             source.type == .mixed
+        case .mixed(let inside): inside.isMixed
         default: false
         }
     }
@@ -146,6 +150,7 @@ struct CompiledPath: Sendable {
             case .element(let slot, let source, let place):
                 let element = place.element(of: tables[slot], source.column, object)
                 return body(element.map(source.scalar) ?? .null)
+            case .mixed(let inside): return inside.forEachValue(tables, object, body)
             case .keys(let slot, let column):
                 for (name, _) in tables[slot].mapEntries(column, object) {
                     guard body(.bytes(Array(name.utf8))) else { return false }
@@ -205,7 +210,12 @@ struct CompiledPath: Sendable {
             }
             return count
         }
-        if case .keys(let slot, let column) = terminal {
+        if case .mixed = terminal {
+            _ = forEachValue(tables, key) { _ in
+                count += 1
+                return true
+            }
+        } else if case .keys(let slot, let column) = terminal {
             _ = forEachObject(tables, key) { object in
                 if let object { count += tables[slot].listCount(column, object) }
                 return true
@@ -227,7 +237,12 @@ struct CompiledPath: Sendable {
     }
 
     /// How much one row costs, in comparisons of integers.
-    var cost: Int { 20 + hops.count * 20 + (isToMany ? 100 : 0) }
+    var cost: Int {
+        if case .mixed(let inside) = terminal {
+            return 60 + (hops.count + inside.steps.count) * 20 + (isToMany ? 100 : 0)
+        }
+        return 20 + hops.count * 20 + (isToMany ? 100 : 0)
+    }
 }
 
 extension CompiledPath.ListPlace {

@@ -11,6 +11,7 @@ extension PredicateCompiler {
         if left.quantifier != nil, right.quantifier != nil {
             throw QueryFault("only one side can have 'any', 'all' or 'none'", at: right.range)
         }
+        if left.isTypeName || right.isTypeName { return try typeTest(left, right, syntax) }
         switch syntax.comparison {
         case .between:
             return try between(left, right, folding, syntax)
@@ -68,6 +69,7 @@ extension PredicateCompiler {
         var operands = (list: right, path: left)
         if case .list = left.form { operands = (left, right) }
         guard case .list(let members) = operands.list.form else { return nil }
+        if let equal = wholeList(operands.path, members, syntax.comparison) { return equal }
         guard syntax.comparison == .equal, operands.path.isToMany,
             case .path(let path) = operands.path.form
         else {

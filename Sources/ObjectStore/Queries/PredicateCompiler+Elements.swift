@@ -7,6 +7,7 @@ extension PredicateCompiler {
         of component: PathSyntax.Component, in property: Property, _ description: String
     ) throws(QueryFault) -> CompiledPath.ListPlace? {
         guard let place = component.place else { return nil }
+        if case .every = place.form, property.collection != nil { return nil }
         guard let collection = property.collection else {
             throw QueryFault(
                 "\(description) is \(property.typeName), not a list: it has no elements to take one of",
@@ -35,6 +36,16 @@ extension PredicateCompiler {
             throw QueryFault(
                 "an element of \(description) is taken by \(places)", at: place.range)
         }
+    }
+
+    /// The value that `notes.food` means where `notes` is a map of values; nil for other components.
+    func key(
+        _ component: PathSyntax.Component, after walk: Walk
+    ) -> CompiledPath.Terminal? {
+        guard case .elements(let slot, let source) = walk.terminal, walk.last?.collection == .map,
+            !component.isAggregate, !walk.isEveryValue
+        else { return nil }
+        return .element(slot: slot, source, .key(Array(component.name.utf8)))
     }
 
     /// `m.@keys`: the keys of a map, which are strings.

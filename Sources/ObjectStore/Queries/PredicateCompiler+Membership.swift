@@ -20,6 +20,10 @@ extension PredicateCompiler {
             let comparable = members.filter { left.type.isComparable(with: $0.type) }
             return membership(left, comparable.map(\.value), isRange: false)
         }
+        var right = right
+        if !right.isToMany, case .path(let path) = right.form, let elements = path.elementsOfMixed {
+            right = right.with(elements)
+        }
         guard right.isToMany else {
             throw QueryFault(
                 "'in' needs a list such as {1, 2} or a list property, found \(right.description)",

@@ -9,6 +9,8 @@ struct PredicateCompiler {
         let variable: String?
         /// The way from the queried class to here, for the dependencies.
         let prefix: [PropertyPath.Component]
+        /// How many links inside mixed values lead from the queried class to here.
+        var linksInside = 0
     }
 
     let schema: Schema
@@ -17,6 +19,8 @@ struct PredicateCompiler {
     private(set) var dependencies: [PropertyPath] = []
     /// The searches by which `@rank` can order.
     var searches: [TextSearch] = []
+    /// How often a link inside a mixed value was followed to the objects of some class.
+    var linkedPaths = 0
     private var known: Set<PropertyPath> = []
 
     init(schema: Schema, arguments: [Value]) {
@@ -225,7 +229,7 @@ struct PredicateCompiler {
         let right = try operand(rightSyntax, scope)
         var expressions: [any PredicateExpression] = []
         for side in [left, right] {
-            guard side.type.isNumeric, let expression = side.expression else {
+            guard side.type.isNumeric || side.type.isMixed, let expression = side.expression else {
                 throw QueryFault(
                     "'\(operation.rawValue)' calculates with numbers, not \(side.description)",
                     at: side.range)

@@ -75,12 +75,14 @@ struct SubqueryExpression: PredicateExpression {
 struct AggregateExpression: PredicateExpression {
     let operation: AggregateOperation
     let path: CompiledPath
+    /// Whether other values than numbers do not count: those of mixed properties.
+    var numbersOnly = false
     var cost: Int { path.cost }
 
     func forEach(_ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) -> Bool) {
         var aggregate = Aggregate(operation)
         _ = path.forEachValue(tables, key) { value in
-            aggregate.add(value)
+            if !numbersOnly || value.decimal != nil { aggregate.add(value) }
             return true
         }
         _ = body(aggregate.result)

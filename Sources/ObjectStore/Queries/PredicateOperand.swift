@@ -29,7 +29,7 @@ struct PredicateOperand {
         case expression(any PredicateExpression)
     }
 
-    let form: Form
+    private(set) var form: Form
     let type: OperandType
     /// How messages call it: `'Dog.age' (int)`, `a string`.
     let description: String
@@ -39,6 +39,8 @@ struct PredicateOperand {
     var isBacklinks = false
     /// The properties on the way of a path, from the queried class on.
     var components: [PropertyPath.Component] = []
+    /// Whether it is the `@type` of a mixed value, which is compared with names of types only.
+    var isTypeName = false
 
     /// The operand as something to compute for each row; nil for a list of constants.
     var expression: (any PredicateExpression)? {
@@ -48,6 +50,13 @@ struct PredicateOperand {
         case .path(let path): PathExpression(path: path)
         case .expression(let expression): expression
         }
+    }
+
+    /// The operand with another path.
+    func with(_ path: CompiledPath) -> PredicateOperand {
+        var copy = self
+        copy.form = .path(path)
+        return copy
     }
 
     var isConstant: Bool {

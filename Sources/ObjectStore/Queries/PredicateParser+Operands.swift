@@ -184,8 +184,8 @@ extension PredicateParser {
                     "expected a property name, found \(current.description)", at: current.range)
             }
             advance()
-            if current.isSymbol("[") {
-                path.components[path.components.count - 1].place = try parsePlace()
+            while current.isSymbol("[") {
+                path.components[path.components.count - 1].places.append(try parsePlace())
             }
         } while takeSymbol(".")
         return path
@@ -203,9 +203,10 @@ extension PredicateParser {
         case .name where token.isWord("first"): form = .first
         case .name where token.isWord("last"): form = .last
         case .name where token.isWord("size"): form = .size
+        case .symbol("*"): form = .every
         default:
             throw QueryFault(
-                "in brackets stands an index from 1, 'first', 'last', 'size' or a quoted key; found "
+                "in brackets stands an index from 1, 'first', 'last', 'size', * or a quoted key; found "
                     + token.description, at: token.range)
         }
         advance()

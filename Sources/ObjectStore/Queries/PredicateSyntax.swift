@@ -36,11 +36,13 @@ struct PathSyntax {
         /// Whether it was written with `@`.
         let isAggregate: Bool
         let range: Range<Int>
-        /// What stands in brackets after it.
-        var place: Place?
+        /// What stands in brackets after it, one pair after the other.
+        var places: [Place] = []
+        /// What stands in the first brackets.
+        var place: Place? { places.first }
     }
 
-    /// `[1]`, `[first]`, `['key']`: one element of a collection.
+    /// `[1]`, `[first]`, `['key']`: one element of a collection; `[*]`: each of them.
     struct Place {
         enum Form {
             /// Counted from 1.
@@ -49,6 +51,8 @@ struct PathSyntax {
             case last
             /// How many elements there are.
             case size
+            /// `[*]`: every element.
+            case every
             case key(String)
             case argument(Int)
         }
@@ -65,7 +69,7 @@ struct PathSyntax {
     /// Whether it is names and dots alone.
     var isPlain: Bool {
         quantifier == nil && variable == nil
-            && components.allSatisfy { !$0.isAggregate && $0.place == nil }
+            && components.allSatisfy { !$0.isAggregate && $0.places.isEmpty }
     }
 }
 

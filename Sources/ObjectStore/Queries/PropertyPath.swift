@@ -16,6 +16,8 @@ public struct PropertyPath: Hashable, Sendable {
         /// For `@links.Person.dogs` a backlinks property that no class declares.
         public let property: Property
         /// The table of the objects that the property leads to; nil for values.
+        ///
+        /// A mixed property in the middle of a path has the table that its links are followed to.
         public let target: TableID?
 
         /// The linking table and column of a backlinks property, nil for others.
@@ -46,10 +48,24 @@ public struct PropertyPath: Hashable, Sendable {
             }
         }
 
-        /// Whether both are the same property of the same class.
+        private init(_ other: Component, target: TableID) {
+            className = other.className
+            table = other.table
+            property = other.property
+            origin = other.origin
+            self.target = target
+        }
+
+        /// The same mixed property where its links lead to objects of one class.
+        func leading(to classSchema: ClassSchema) -> Component {
+            Component(self, target: classSchema.table)
+        }
+
+        /// Whether both are the same property of the same class, followed to the same class.
         public static func == (left: Component, right: Component) -> Bool {
             left.table == right.table && left.property.name == right.property.name
                 && left.property.column == right.property.column && left.origin == right.origin
+                && left.target == right.target
         }
 
         /// Hashes the class and the property's name.
@@ -71,6 +87,72 @@ public struct PropertyPath: Hashable, Sendable {
 
     /// Whether a list or backlinks are on the way, so that one object has any number of values.
     public var isToMany: Bool { components.contains(where: \.isToMany) }
+
+    /// Whether a key path goes on after a mixed property.
+    static func entersMixed(
+        _ text: String, class classSchema: ClassSchema, schema: Schema
+    ) -> Bool {
+        var current = classSchema
+        let names = text.split(separator: ".", omittingEmptySubsequences: false)
+        for name in names.dropLast() {
+            guard let property = current.property(named: String(name.prefix { $0 != "[" })) else {
+                return false
+            }
+            if property.type == .mixed { return true }
+            guard let target = schema.target(of: property) else { return false }
+            current = target
+        }
+        let last = names.last?.prefix { $0 != "[" }
+        return last?.count != names.last?.count
+            && last.flatMap { current.property(named: String($0)) }?.type == .mixed
+    }
+
+    /// Reads a key path that may go on behind links inside mixed values: one path for each class that has the property
+    /// it goes on with.
+    ///
+    /// Throws `invalid_query` as ``parse(_:class:schema:)``, and for a path with more than 1,000 ways.
+    static func parseAll(
+        _ text: String, class classSchema: ClassSchema, schema: Schema
+    ) throws -> [PropertyPath] {
+        guard entersMixed(text, class: classSchema, schema: schema) else {
+            return [try parse(text, class: classSchema, schema: schema)]
+        }
+        var open: [(components: [Component], current: ClassSchema?)] = [([], classSchema)]
+        for name in text.split(separator: ".", omittingEmptySubsequences: false).map(String.init) {
+            var next: [(components: [Component], current: ClassSchema?)] = []
+            for (components, current) in open {
+                var owners: [(prefix: [Component], owner: ClassSchema)] = []
+                if let current {
+                    owners = [(components, current)]
+                } else if let last = components.last, last.property.type == .mixed {
+                    owners = schema.classes.filter { !$0.isEmbedded }
+                        .map { (components.dropLast() + [last.leading(to: $0)], $0) }
+                }
+                for (prefix, owner) in owners {
+                    guard let property = owner.property(named: name) else { continue }
+                    next.append(
+                        (
+                            prefix + [Component(property, of: owner, in: schema)],
+                            schema.target(of: property)
+                        ))
+                }
+            }
+            guard !next.isEmpty else {
+                throw StoreError(
+                    .invalidQuery,
+                    "the key path '\(text)' names '\(name)', which no class has that it could lead to"
+                )
+            }
+            guard next.count <= 1000 else {
+                throw StoreError(
+                    .invalidQuery,
+                    "the key path '\(text)' can go through links inside mixed values in too many ways"
+                )
+            }
+            open = next
+        }
+        return open.map { PropertyPath($0.components) }
+    }
 
     /// Reads a key path such as `owner.name` of a class.
     ///

@@ -80,7 +80,8 @@ extension Results {
 
     /// What an observer without key paths of its own costs.
     private func observing(_ view: StoreView) -> String {
-        let paths = query.dependencies.map(\.description)
+        var known: Set<String> = []
+        let paths = query.dependencies.map(\.description).filter { known.insert($0).inserted }
         let what = paths.isEmpty ? "" : " (\(paths.joined(separator: ", ")))"
         return "an observer \(RowsFactory.cost(of: query, schema: view.schema))\(what)"
     }

@@ -106,7 +106,13 @@ public enum QueryText {
         case .sort(let keys):
             var found: [SortKey] = []
             for key in keys {
-                guard key.path.isPlain || key.path.isRank else {
+                var entersMixed = false
+                if key.path.isPlain {
+                    let text = key.path.components.map(\.name).joined(separator: ".")
+                    entersMixed = PropertyPath.entersMixed(
+                        text, class: classSchema, schema: schema)
+                }
+                guard key.path.isPlain && !entersMixed || key.path.isRank else {
                     found.append(
                         try SortKey(
                             key.path, key.range, self.text(of: key.range, in: text),

@@ -62,6 +62,10 @@ extension Results {
         _ text: String, for purpose: String
     ) throws -> (CompiledPath, BoundTables, PropertyType) {
         let view = try source.openView()
+        if PropertyPath.entersMixed(text, class: try classSchema(), schema: view.schema) {
+            let path = try MixedPath.reading(text, class: try classSchema(), schema: view.schema)
+            return (path.path, BoundTables(path.tables, in: view), .mixed)
+        }
         let path = try PropertyPath.parse(text, class: try classSchema(), schema: view.schema)
         try path.checkSingle(for: purpose)
         var tables: [TableID] = []

@@ -254,6 +254,7 @@ extension CompiledPath {
         }
         switch terminal {
         case .object, .rank: return nil
+        case .mixed(let inside): return tables[inside.slot]
         case .value(let slot, _), .elements(let slot, _), .size(let slot, _),
             .element(let slot, _, _), .keys(let slot, _):
             return tables[slot]

@@ -51,13 +51,15 @@ public struct SortKey: Hashable, Sendable {
     }
 
     /// Reads a key of a class: a key path, or a path with an operation or an index such as
-    /// `items.@count`, `items.@max.price`, `items[1].price`.
+    /// `items.@count`, `items.@max.price`, `items[1].price`, or into a mixed value.
     ///
     /// Throws `invalid_query` for a path that gives no order.
     public init(
         _ text: String, ascending: Bool, class classSchema: ClassSchema, schema: Schema
     ) throws {
-        guard text.utf8.contains(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "[") })
+        guard
+            text.utf8.contains(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "[") })
+                || PropertyPath.entersMixed(text, class: classSchema, schema: schema)
         else {
             try self.init(
                 PropertyPath.parse(text, class: classSchema, schema: schema), ascending: ascending)

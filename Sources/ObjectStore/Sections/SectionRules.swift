@@ -39,6 +39,10 @@ struct SectionRules {
         let test: ValueTest
         switch key {
         case .null, .nothing: test = .isNull
+        case .double(let number) where type == .mixed && number.isNaN:
+            return NotANumberNode(path: path)
+        case _ where type == .mixed:
+            test = ValueTest(form: .compare(.equal, key), matchesNull: false)
         case .bool(let flag): test = ValueTest(form: .bool(flag), matchesNull: false)
         case .int(let number): test = ValueTest(form: .int(.equal, number), matchesNull: false)
         case .double(let number) where number.isNaN:
@@ -76,6 +80,7 @@ struct SectionRules {
         let bound = BoundTables(tables, in: view)
         return { key in
             let value = path.value(bound, key)
+            if path.isMixed { return value.mixedSectionKey }
             // Zeros are one section.
             return value == .double(-0.0) ? .double(0) : value
         }
@@ -141,6 +146,7 @@ struct SectionRules {
     ///
     /// Throws `type_mismatch` for a value of another type.
     func scalar(_ value: Value) throws -> Scalar {
+        if type == .mixed { return Scalar(mixed: value).mixedSectionKey }
         guard let (scalar, kind) = PredicateCompiler.constant(value),
             kind.isComparable(with: .value(type)) || value == .null
         else {

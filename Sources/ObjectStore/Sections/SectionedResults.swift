@@ -21,16 +21,11 @@ public final class SectionedResults {
     /// Groups results; runs nothing.
     ///
     /// Throws `invalid_query` for a path that gives no order: one that is unknown, ends in a link or
-    /// data or a mixed value, or goes through a list.
+    /// data, or goes through a list.
     public init(_ results: Results, by keyPath: String, ascending: Bool = true) throws {
         let schema = try results.source.openView().schema
         let path = try PropertyPath.parse(
             keyPath, class: try results.classSchema(), schema: schema)
-        guard path.components.last?.property.type != .mixed else {
-            throw StoreError(
-                .invalidQuery,
-                "cannot group by '\(keyPath)', which is mixed; group by a property of one type")
-        }
         rules = SectionRules(results.query, try SortKey(path, ascending: ascending))
         self.results = results
         self.keyPath = keyPath

@@ -208,7 +208,7 @@ struct MixedReader {
         sized().map { String(decoding: $0, as: UTF8.self) }
     }
 
-    private mutating func sized() -> ArraySlice<UInt8>? {
+    mutating func sized() -> ArraySlice<UInt8>? {
         number(as: UInt32.self).flatMap { take(Int($0)) }
     }
 

@@ -15,6 +15,7 @@ import Testing
                 Property("colours", .string, collection: .set),
                 Property("notes", .string, collection: .map),
                 Property("toys", .object, collection: .list, target: "Toy"),
+                Property("more", .mixed),
             ]),
         ClassSchema(
             "Person",
@@ -57,7 +58,7 @@ import Testing
             let max = try dog(
                 "Max", 12, tags: [], toys: ["bone"],
                 ["age": .int(7), "born": date("2018-01-01"), "owner": .object(bob.reference)])
-            _ = try dog(
+            let bella = try dog(
                 "Bella", 8, tags: ["small"], toys: [], ["owner": .object(ann.reference)])
             let last = try dog(
                 "Änne", 40, tags: ["loud"], toys: ["ball", "ball", "bone"],
@@ -71,6 +72,12 @@ import Testing
             try describe(rex, ["white", "black"], ["food": "dry", "vet": "2024"])
             try describe(max, ["brown"], [:])
             try describe(last, ["white"], ["food": "wet"])
+            try rex.set(
+                "more",
+                .dictionary(["chip": .int(12), "seen": .list([.int(1), .int(4)])]))
+            try max.set("more", toys["bone"]!)
+            try bella.set("more", .string("shy"))
+            try last.set("more", .list([.double(2.5), .int(4)]))
             try bob.set("favorite", .object(last.reference))
         }
     }
@@ -99,6 +106,6 @@ import Testing
             #expect(names.joined(separator: ", ") == expected, "\(text)")
             count += 1
         }
-        #expect(count >= 60)
+        #expect(count >= 75)
     }
 }

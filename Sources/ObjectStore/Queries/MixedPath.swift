@@ -1,0 +1,206 @@
+import ColumnStorage
+
+/// A way into mixed values: to the elements of lists, the entries of maps, and through links to what
+/// other objects hold.
+///
+/// A step that finds nothing to follow leads to nil, as a nil link does.
+struct MixedPath: Hashable, Sendable {
+    /// Which mixed values of an object the way begins at.
+    enum Base: Hashable, Sendable {
+        /// The property's own.
+        case value
+        /// Every one of a list, a set or a map.
+        case elements
+        /// One of a list, a set or a map.
+        case element(CompiledPath.ListPlace)
+    }
+
+    /// One step from a value into it.
+    enum Step: Hashable, Sendable {
+        /// To the entry of a map; from a link to what the name means for the object behind it.
+        case name(String, LinkedPaths)
+        /// To the entry of a map.
+        case key(String)
+        /// To an element of a list, counted from 0.
+        case index(Int)
+        /// To the last element of a list.
+        case last
+        /// To every element of a list or value of a map; nowhere from other values.
+        case elements
+        /// To every key of a map; ends the way.
+        case keys
+        /// The number of elements or of bytes; ends the way.
+        case count
+        /// The ``MixedType`` as a number; ends the way.
+        case type
+    }
+
+    let slot: Int
+    let column: ColumnID
+    let base: Base
+    var steps: [Step]
+
+    /// Whether one object may have several values, or none.
+    var isToMany: Bool {
+        base == .elements
+            || steps.contains { step in
+                switch step {
+                case .elements, .keys: true
+                case .name(_, let links): links.isToMany
+                default: false
+                }
+            }
+    }
+
+    /// Whether the way leads to values of any type.
+    var isMixed: Bool {
+        switch steps.last {
+        case .keys, .count, .type: false
+        default: true
+        }
+    }
+
+    /// Calls `body` with every value until it returns false, and says whether it never did.
+    func forEachValue(
+        _ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) -> Bool
+    ) -> Bool {
+        let rows = tables[slot]
+        switch base {
+        case .value:
+            return follow(MixedReader(rows.bytes(column, key) ?? []), 0, tables, body)
+        case .element(let place):
+            let element = place.element(of: rows, column, key)
+            return follow(MixedReader(element?.mixedBytes ?? []), 0, tables, body)
+        case .elements:
+            for element in rows.listElements(column, key) {
+                guard follow(MixedReader(element.mixedBytes), 0, tables, body) else { return false }
+            }
+            return true
+        }
+    }
+
+    /// Goes on from a value; as deep as values stand in each other.
+    private func follow(
+        _ start: MixedReader, _ first: Int, _ tables: BoundTables, _ body: (Scalar) -> Bool
+    ) -> Bool {
+        var reader = start
+        for position in first..<steps.count {
+            switch steps[position] {
+            case .name(_, let links) where reader.nextTag == .link:
+                return links.forEachValue(reader.value() ?? .null, tables, body)
+            case .name(let name, _), .key(let name):
+                guard reader.tag() == .map, reader.enter(name) else { return body(.null) }
+            case .index(let index):
+                guard reader.tag() == .list, reader.enter(index) else { return body(.null) }
+            case .last:
+                guard reader.tag() == .list, reader.enterLast() else { return body(.null) }
+            case .elements:
+                return followElements(reader, position + 1, tables, body)
+            case .keys:
+                return forEachKey(reader, body)
+            case .count:
+                return body(reader.count().map { .int(Int64($0)) } ?? .null)
+            case .type:
+                return body(.int(MixedType.code(of: reader.value() ?? .null)))
+            }
+        }
+        return body(Scalar(mixed: reader.value() ?? .null))
+    }
+
+    private func followElements(
+        _ collection: MixedReader, _ position: Int, _ tables: BoundTables, _ body: (Scalar) -> Bool
+    ) -> Bool {
+        var reader = collection
+        let tag = reader.tag()
+        guard tag == .list || tag == .map, let count = reader.head() else { return true }
+        for _ in 0..<count {
+            if tag == .map, reader.key() == nil { return true }
+            guard follow(reader, position, tables, body) else { return false }
+            guard reader.skip() else { return true }
+        }
+        return true
+    }
+
+    private func forEachKey(_ map: MixedReader, _ body: (Scalar) -> Bool) -> Bool {
+        var reader = map
+        guard reader.tag() == .map, let count = reader.head() else { return true }
+        for _ in 0..<count {
+            guard let key = reader.key() else { return true }
+            guard body(.bytes(Array(key.utf8))) else { return false }
+            guard reader.skip() else { return true }
+        }
+        return true
+    }
+}
+
+extension MixedPath {
+    /// Compiles a path into a mixed value that leads to one value of each object.
+    ///
+    /// Throws `invalid_query`.
+    static func reading(
+        _ text: String, class classSchema: ClassSchema, schema: Schema
+    ) throws -> (path: CompiledPath, tables: [TableID]) {
+        do throws(QueryFault) {
+            var compiler = PredicateCompiler(schema: schema, arguments: [])
+            let operand = try compiler.path(
+                try PredicateParser.parsePath(text), 0..<text.utf8.count,
+                .init(classSchema: classSchema, variable: nil, prefix: []))
+            guard case .path(let path) = operand.form, !path.isToMany else {
+                throw QueryFault(
+                    "this needs one value of each object; \(operand.description) may be many",
+                    at: operand.range)
+            }
+            return (path, compiler.tables)
+        } catch {
+            throw error.rendered(in: text)
+        }
+    }
+}
+
+extension ListElement {
+    /// The bytes of a mixed value; none for nil.
+    fileprivate var mixedBytes: [UInt8] {
+        if case .bytes(let bytes) = self { bytes } else { [] }
+    }
+}
+
+/// What the rest of a path means for the objects that links inside mixed values lead to: for each class that has a
+/// property of that name.
+final class LinkedPaths: Hashable, Sendable {
+    /// The rest of the path for the objects of one class.
+    struct Target: Sendable {
+        let expression: any PredicateExpression
+        let type: OperandType
+    }
+
+    private let targets: [TableID: Target]
+    /// Whether one object may have several values.
+    let isToMany: Bool
+
+    init(_ targets: [TableID: Target]) {
+        self.targets = targets
+        isToMany = targets.values.contains { $0.expression.isToMany }
+    }
+
+    /// Calls `body` with every value behind a link until it returns false, and says whether it never did; nil for an
+    /// object of a class without such a property.
+    fileprivate func forEachValue(
+        _ link: Value, _ tables: BoundTables, _ body: (Scalar) -> Bool
+    ) -> Bool {
+        guard case .object(let reference) = link, let target = targets[reference.table] else {
+            return body(.null)
+        }
+        var continues = true
+        target.expression.forEach(tables, reference.key) { value in
+            continues = body(Scalar(mixed: value, target.type))
+            return continues
+        }
+        return continues
+    }
+
+    static func == (left: LinkedPaths, right: LinkedPaths) -> Bool { left === right }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(ObjectIdentifier(self))
+    }
+}

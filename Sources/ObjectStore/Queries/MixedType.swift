@@ -1,0 +1,61 @@
+import ColumnStorage
+
+/// The types of mixed values as `@type` compares them: numbers, one for each type and for each class that a link
+/// leads to.
+enum MixedType {
+    private static let names: [(name: String, code: Int64)] = [
+        ("nil", 0), ("bool", 1), ("int", 2), ("float", 3), ("double", 4), ("decimal", 5),
+        ("string", 6), ("data", 7), ("date", 8), ("object_id", 9), ("uuid", 10), ("list", 11),
+        ("map", 12),
+    ]
+    /// Other words for the same, and for several types together.
+    private static let groups: [String: [String]] = [
+        "null": ["nil"], "numeric": ["int", "float", "double", "decimal"],
+        "collection": ["list", "map"], "array": ["list"], "dictionary": ["map"],
+        "binary": ["data"], "timestamp": ["date"], "objectid": ["object_id"],
+    ]
+    private static let firstClass: Int64 = 16
+
+    static let null: Int64 = 0
+
+    static func code(of value: Value) -> Int64 {
+        switch value {
+        case .null: null
+        case .bool: 1
+        case .int: 2
+        case .float: 3
+        case .double: 4
+        case .decimal: 5
+        case .string: 6
+        case .data: 7
+        case .date: 8
+        case .objectID: 9
+        case .uuid: 10
+        case .list: 11
+        case .dictionary: 12
+        case .object(let reference): firstClass + Int64(reference.table.rawValue)
+        }
+    }
+
+    /// The numbers that a name stands for: a type, several of them, `object`, or a class; nil if it is none.
+    static func codes(named text: String, in schema: Schema) -> [Int64]? {
+        let name = text.lowercased()
+        if name == "object" || name == "link" { return classes(of: schema) }
+        let types = groups[name] ?? [name]
+        let found = names.filter { types.contains($0.name) }.map(\.code)
+        if !found.isEmpty { return found }
+        return schema.find(text).map { [firstClass + Int64($0.table.rawValue)] }
+    }
+
+    /// The numbers of every type and class.
+    static func all(in schema: Schema) -> [Int64] { names.map(\.code) + classes(of: schema) }
+
+    /// What can be written, for messages.
+    static func known(in schema: Schema) -> [String] {
+        names.map(\.name) + ["object", "numeric", "collection"] + schema.classes.map(\.name)
+    }
+
+    private static func classes(of schema: Schema) -> [Int64] {
+        schema.classes.map { firstClass + Int64($0.table.rawValue) }
+    }
+}

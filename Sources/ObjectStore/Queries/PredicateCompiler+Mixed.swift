@@ -1,0 +1,297 @@
+import ColumnStorage
+
+// Paths into mixed values: `extra.key`, `extra['key']`, `extra[1]`, `extra[*]`, `extra.@type`, and on through links.
+extension PredicateCompiler {
+    /// Links inside mixed values that one path follows, at most: each step may be a key of a map or a property of any
+    /// class, so that the ways multiply.
+    private static let mostLinkedPaths = 1000
+    private static let deepestLinkedPath = 12
+
+    /// Where a path has reached mixed values: the way into them begins here; nil elsewhere.
+    func mixedPath(_ walk: Walk) -> MixedPath? {
+        guard walk.last?.type == .mixed else { return nil }
+        switch walk.terminal {
+        case .value(let slot, let source):
+            return MixedPath(slot: slot, column: source.column, base: .value, steps: [])
+        case .elements(let slot, let source):
+            return MixedPath(slot: slot, column: source.column, base: .elements, steps: [])
+        case .element(let slot, let source, let place):
+            return MixedPath(slot: slot, column: source.column, base: .element(place), steps: [])
+        default: return nil
+        }
+    }
+
+    /// Whether a component after a collection of mixed values is about the collection, not about what is in it.
+    static func concernsCollection(_ component: PathSyntax.Component, _ walk: Walk) -> Bool {
+        guard component.isAggregate, case .elements = walk.terminal else { return false }
+        return component.name.lowercased() != "type"
+    }
+
+    /// What stands inside mixed values: `places` are the brackets that follow the property itself, `start` is the first
+    /// component behind them.
+    mutating func inside(
+        _ walk: Walk, _ base: MixedPath, _ places: ArraySlice<PathSyntax.Place>,
+        _ syntax: PathSyntax, from start: Int, _ range: Range<Int>, _ scope: Scope
+    ) throws(QueryFault) -> PredicateOperand {
+        var path = base
+        depend(on: walk.components, in: scope)
+        for place in places { path.steps.append(try step(to: place)) }
+        var index = start
+        while index < syntax.components.count {
+            let component = syntax.components[index]
+            index += 1
+            guard component.isAggregate else {
+                path.steps.append(try name(component, walk, syntax, index - 1, range, scope))
+                for place in component.places { path.steps.append(try step(to: place)) }
+                continue
+            }
+            let name = component.name.lowercased()
+            if let place = component.place, name != "values" {
+                throw QueryFault("'@\(component.name)' has no elements", at: place.range)
+            }
+            switch name {
+            case "values":
+                path.steps.append(.elements)
+                for place in component.places { path.steps.append(try step(to: place)) }
+                continue
+            case "keys":
+                path.steps.append(.keys)
+                if index < syntax.components.count,
+                    ["count", "size"].contains(syntax.components[index].name.lowercased())
+                {
+                    guard index + 1 == syntax.components.count else {
+                        throw QueryFault(
+                            "nothing can follow a count", at: syntax.components[index + 1].range)
+                    }
+                    try checkQuantifier(syntax, false, "a count", range)
+                    let keys = CompiledPath(hops: walk.hops, terminal: .mixed(path))
+                    return PredicateOperand(
+                        form: .expression(CountExpression(paths: [keys])), type: .value(.int),
+                        description: "a count", range: range)
+                }
+            case "count", "size": path.steps.append(.count)
+            case "type": path.steps.append(.type)
+            case "sum", "min", "max", "avg":
+                return try aggregate(walk, path, syntax, index - 1, range, scope)
+            default:
+                let known = ["type", "count", "size", "keys", "values", "sum", "min", "max", "avg"]
+                throw QueryFault(
+                    "'@\(component.name)' means nothing inside a mixed value"
+                        + NearestName.hint(for: component.name, among: known), at: component.range)
+            }
+            if index < syntax.components.count {
+                throw QueryFault(
+                    "nothing can follow '@\(component.name)'", at: syntax.components[index].range)
+            }
+        }
+        return try operand(path, walk, syntax, range, scope)
+    }
+
+    private func operand(
+        _ inside: MixedPath, _ walk: Walk, _ syntax: PathSyntax, _ range: Range<Int>, _ scope: Scope
+    ) throws(QueryFault) -> PredicateOperand {
+        let ends = inside.steps.dropLast().contains { [.count, .keys, .type].contains($0) }
+        guard !ends else {
+            throw QueryFault("nothing can follow a count, a key or a type", at: range)
+        }
+        var path = CompiledPath(hops: walk.hops, terminal: .mixed(inside))
+        // A quantifier says that the elements are meant, wherever they stand.
+        if syntax.quantifier != nil, !path.isToMany, inside.isMixed {
+            path = path.elementsOfMixed ?? path
+        }
+        try checkQuantifier(syntax, path.isToMany, walk.description, range)
+        let type: PropertyType
+        let description: String
+        switch inside.steps.last {
+        case .keys: (type, description) = (.string, "a key in \(walk.description)")
+        case .count: (type, description) = (.int, "a count")
+        case .type: (type, description) = (.string, "the type of a mixed value")
+        default: (type, description) = (.mixed, "what \(walk.description) holds (mixed)")
+        }
+        return PredicateOperand(
+            form: .path(path), type: .value(type), description: description, range: range,
+            quantifier: syntax.quantifier, components: scope.prefix + walk.components,
+            isTypeName: inside.steps.last == .type)
+    }
+
+    private func step(to place: PathSyntax.Place) throws(QueryFault) -> MixedPath.Step {
+        var form = place.form
+        if case .argument(let position) = form {
+            let given = try argument(position, place.range)
+            switch given.form {
+            case .constant(.int(let index)): form = .index(index)
+            case .constant(.bytes(let name)) where given.type == .value(.string):
+                form = .key(String(decoding: name, as: UTF8.self))
+            default: break
+            }
+        }
+        switch form {
+        case .index(let index):
+            guard index >= 1 else {
+                throw QueryFault(
+                    "elements are counted from 1: the first is [1] or [first]", at: place.range)
+            }
+            return .index(Int(index - 1))
+        case .first: return .index(0)
+        case .last: return .last
+        case .size: return .count
+        case .every: return .elements
+        case .key(let key): return .key(key)
+        case .argument:
+            throw QueryFault(
+                "in brackets after a mixed value stands an index from 1, a key, 'first', 'last', 'size' or *",
+                at: place.range)
+        }
+    }
+
+    /// A name inside a mixed value: a key of a map, and a property of the objects that links lead to.
+    private mutating func name(
+        _ component: PathSyntax.Component, _ walk: Walk, _ syntax: PathSyntax, _ index: Int,
+        _ range: Range<Int>, _ scope: Scope
+    ) throws(QueryFault) -> MixedPath.Step {
+        var targets: [TableID: LinkedPaths.Target] = [:]
+        guard let last = walk.components.last else { return .key(component.name) }
+        var rest = syntax
+        rest.quantifier = nil
+        rest.components = Array(syntax.components[index...])
+        for classSchema in schema.classes
+        where !classSchema.isEmbedded && classSchema.property(named: component.name) != nil {
+            linkedPaths = min(linkedPaths, Self.mostLinkedPaths) + 1
+            if scope.linksInside >= Self.deepestLinkedPath {
+                linkedPaths = Self.mostLinkedPaths + 1
+            }
+            guard linkedPaths <= Self.mostLinkedPaths else {
+                throw QueryFault(
+                    "this path can go through links inside mixed values in too many ways; write the keys of maps "
+                        + "in brackets: ['\(component.name)']", at: component.range)
+            }
+            var inner = Scope(
+                classSchema: classSchema, variable: scope.variable,
+                prefix: scope.prefix + walk.components.dropLast()
+                    + [last.leading(to: classSchema)])
+            inner.linksInside = scope.linksInside + 1
+            do {
+                let operand = try path(rest, range, inner)
+                guard let expression = operand.expression else { continue }
+                targets[classSchema.table] = .init(expression: expression, type: operand.type)
+            } catch {
+                // The rest means nothing for this class; its objects have no value there.
+                guard linkedPaths <= Self.mostLinkedPaths else { throw error }
+            }
+        }
+        return targets.isEmpty ? .key(component.name) : .name(component.name, LinkedPaths(targets))
+    }
+
+    /// `extra.@sum`, `extra.scores.@max`, `extra.@sum.price`: numbers among the elements; others do not count.
+    private mutating func aggregate(
+        _ walk: Walk, _ inside: MixedPath, _ syntax: PathSyntax, _ index: Int, _ range: Range<Int>,
+        _ scope: Scope
+    ) throws(QueryFault) -> PredicateOperand {
+        let sign = syntax.components[index]
+        guard let operation = AggregateOperation(rawValue: sign.name.lowercased()) else {
+            throw QueryFault("unknown operation '@\(sign.name)'", at: sign.range)
+        }
+        var path = inside
+        if !path.isToMany { path.steps.append(.elements) }
+        for (position, component) in syntax.components.enumerated().dropFirst(index + 1) {
+            guard !component.isAggregate else {
+                throw QueryFault(
+                    "'@\(component.name)' cannot follow '@\(sign.name)'", at: component.range)
+            }
+            path.steps.append(try name(component, walk, syntax, position, range, scope))
+            for place in component.places { path.steps.append(try step(to: place)) }
+        }
+        try checkQuantifier(syntax, false, "'@\(sign.name)'", range)
+        return PredicateOperand(
+            form: .expression(
+                AggregateExpression(
+                    operation: operation,
+                    path: CompiledPath(hops: walk.hops, terminal: .mixed(path)), numbersOnly: true)),
+            type: .value(.double), description: "'@\(sign.name)'", range: range)
+    }
+}
+
+// MARK: - Comparing
+
+extension PredicateCompiler {
+    /// `extra.@type == 'int'`, `extra.@type in {'string', 'Dog'}`.
+    func typeTest(
+        _ left: PredicateOperand, _ right: PredicateOperand, _ syntax: ComparisonSyntax
+    ) throws(QueryFault) -> any PredicateNode {
+        let operands = left.isTypeName ? (left, right) : (right, left)
+        let (path, names) = operands
+        guard case .path(let compiled) = path.form, !syntax.ignoresCase, !syntax.ignoresDiacritics
+        else { throw typeFault(syntax) }
+        var members: [Scalar]
+        switch (names.form, syntax.comparison) {
+        case (.constant(let name), .equal), (.constant(let name), .notEqual): members = [name]
+        case (.list(let list), .memberOf) where left.isTypeName: members = list.map(\.value)
+        default: throw typeFault(syntax)
+        }
+        var codes: Set<Int64> = []
+        for member in members {
+            switch member {
+            case .null: codes.insert(MixedType.null)
+            case .bytes(let bytes):
+                let name = String(decoding: bytes, as: UTF8.self)
+                guard let found = MixedType.codes(named: name, in: schema) else {
+                    throw QueryFault(
+                        "'\(name)' is neither a type nor a class"
+                            + NearestName.hint(for: name, among: MixedType.known(in: schema)),
+                        at: names.range)
+                }
+                codes.formUnion(found)
+            default: throw typeFault(syntax)
+            }
+        }
+        if syntax.comparison == .notEqual {
+            codes = Set(MixedType.all(in: schema)).subtracting(codes)
+        }
+        return node(
+            compiled, path,
+            ValueTest(
+                form: .intIn(IntSet(Array(codes))), matchesNull: codes.contains(MixedType.null)))
+    }
+
+    private func typeFault(_ syntax: ComparisonSyntax) -> QueryFault {
+        QueryFault(
+            "'@type' is compared with names of types: @type == 'int', @type != 'string', @type in {'list', 'map'}",
+            at: syntax.operatorRange)
+    }
+
+    /// A mixed value that is a list against a list of constants; nil for other operands.
+    func wholeList(
+        _ path: PredicateOperand, _ members: [(value: Scalar, type: OperandType)],
+        _ operation: PredicateOperator
+    ) -> (any PredicateNode)? {
+        guard path.type.isMixed, path.quantifier == nil, !path.isToMany,
+            operation == .equal || operation == .notEqual, case .path(let compiled) = path.form
+        else { return nil }
+        let values = members.map { Scalar(mixed: $0.value, $0.type).value }
+        return node(
+            compiled, path,
+            ValueTest(
+                form: .compare(operation.comparison ?? .equal, .mixed(.list(values))),
+                matchesNull: operation == .notEqual))
+    }
+}
+
+extension CompiledPath {
+    /// The same with every element of the lists and maps that the mixed values are; nil for other paths.
+    var elementsOfMixed: CompiledPath? {
+        switch terminal {
+        case .mixed(var inside) where inside.isMixed:
+            inside.steps.append(.elements)
+            return CompiledPath(hops: hops, terminal: .mixed(inside))
+        case .value(let slot, let source) where source.type == .mixed:
+            let inside = MixedPath(
+                slot: slot, column: source.column, base: .value, steps: [.elements])
+            return CompiledPath(hops: hops, terminal: .mixed(inside))
+        case .element(let slot, let source, let place) where source.type == .mixed:
+            let inside = MixedPath(
+                slot: slot, column: source.column, base: .element(place), steps: [.elements])
+            return CompiledPath(hops: hops, terminal: .mixed(inside))
+        default: return nil
+        }
+    }
+}

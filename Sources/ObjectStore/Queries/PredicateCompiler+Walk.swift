@@ -1,0 +1,143 @@
+import ColumnStorage
+
+extension PredicateCompiler {
+    /// A path while it is followed from one component to the next.
+    struct Walk {
+        var components: [PropertyPath.Component] = []
+        var hops: [CompiledPath.Hop] = []
+        var terminal = CompiledPath.Terminal.object
+        /// The class of the objects that the path has reached; nil behind a value.
+        var reached: ClassSchema?
+        var description: String
+        /// Whether `.@values` was said: then a name that follows is no key of the map.
+        var isEveryValue = false
+
+        var isToMany: Bool { CompiledPath(hops: hops, terminal: terminal).isToMany }
+        var last: Property? { components.last?.property }
+    }
+
+    /// Follows one property, and gives the brackets after it that go into mixed values, or nowhere.
+    mutating func step(
+        _ walk: inout Walk, _ component: PathSyntax.Component
+    ) throws(QueryFault) -> ArraySlice<PathSyntax.Place> {
+        guard let owner = walk.reached else {
+            throw QueryFault(
+                "\(walk.description) is \(walk.last?.typeName ?? "a value"), not a link, and has no"
+                    + " property '\(component.name)'", at: component.range)
+        }
+        guard let property = owner.property(named: component.name) else {
+            throw QueryFault(
+                "'\(owner.name)' has no property '\(component.name)'"
+                    + NearestName.hint(for: component.name, among: owner.properties.map(\.name)),
+                at: component.range)
+        }
+        walk.components.append(PropertyPath.Component(property, of: owner, in: schema))
+        walk.description = "'\(owner.name).\(property.name)'"
+        walk.reached = schema.target(of: property)
+        if property.leadsToObjects {
+            try hop(&walk, property, owner, component)
+            return component.places.dropFirst()
+        } else {
+            let slot = slot(owner.table)
+            let source = ColumnSource(property)
+            if property.type == .mixed, property.collection == nil {
+                walk.terminal = .value(slot: slot, source)
+                return component.places[...]
+            }
+            if let place = try place(of: component, in: property, walk.description) {
+                walk.terminal = .element(slot: slot, source, place)
+            } else {
+                walk.terminal =
+                    property.collection != nil
+                    ? .elements(slot: slot, source) : .value(slot: slot, source)
+            }
+            return component.places.dropFirst()
+        }
+    }
+
+    /// Refuses brackets after what has no more elements.
+    func refuse(
+        _ places: ArraySlice<PathSyntax.Place>, _ walk: Walk
+    ) throws(QueryFault) {
+        guard let place = places.first else { return }
+        throw QueryFault(
+            "nothing can be taken from one element of \(walk.description)", at: place.range)
+    }
+
+    private mutating func hop(
+        _ walk: inout Walk, _ property: Property, _ owner: ClassSchema,
+        _ component: PathSyntax.Component
+    ) throws(QueryFault) {
+        let range = component.range
+        let place = try place(of: component, in: property, walk.description)
+        guard walk.reached != nil else {
+            throw QueryFault("\(walk.description) leads to a class that does not exist", at: range)
+        }
+        if property.isBacklinks {
+            guard let origin = walk.components.last?.origin else {
+                throw QueryFault(
+                    "\(walk.description) follows a link that does not exist", at: range)
+            }
+            let slot = slot(origin.table)
+            let isMixed =
+                schema.find(table: origin.table)?.property(in: origin.column)?.type == .mixed
+            walk.hops.append(
+                isMixed
+                    ? .holders(slot: slot, origin.column, target: owner.table)
+                    : .backlinks(slot: slot, origin.column))
+        } else if let place {
+            walk.hops.append(.element(slot: slot(owner.table), property.column, place))
+        } else if property.collection != nil {
+            walk.hops.append(.list(slot: slot(owner.table), property.column))
+        } else {
+            walk.hops.append(.link(slot: slot(owner.table), property.column))
+        }
+    }
+
+    /// Follows `@links.Person.dogs`: the links of another class, backwards.
+    mutating func stepBack(
+        _ walk: inout Walk, _ syntax: PathSyntax, _ index: Int
+    ) throws(QueryFault) {
+        let start = syntax.components[index]
+        guard let target = walk.reached else {
+            throw QueryFault("\(walk.description) is a value; nothing links to it", at: start.range)
+        }
+        guard index + 2 < syntax.components.count, !syntax.components[index + 1].isAggregate,
+            !syntax.components[index + 2].isAggregate
+        else {
+            throw QueryFault(
+                "write '@links.Class.property', the property whose links lead here",
+                at: start.range)
+        }
+        let className = syntax.components[index + 1]
+        let propertyName = syntax.components[index + 2]
+        if let place = className.place ?? propertyName.place {
+            throw QueryFault("what links here has no order to take an element by", at: place.range)
+        }
+        guard let source = schema.find(className.name) else {
+            throw QueryFault(
+                "there is no class '\(className.name)'"
+                    + NearestName.hint(for: className.name, among: schema.classes.map(\.name)),
+                at: className.range)
+        }
+        guard let link = source.property(named: propertyName.name) else {
+            throw QueryFault(
+                "'\(source.name)' has no property '\(propertyName.name)'"
+                    + NearestName.hint(
+                        for: propertyName.name, among: source.properties.map(\.name)),
+                at: propertyName.range)
+        }
+        guard link.type == .mixed || link.type == .object && link.target == target.name else {
+            throw QueryFault(
+                "'\(source.name).\(link.name)' does not link to '\(target.name)'",
+                at: propertyName.range)
+        }
+        let property = Property(
+            "@links.\(source.name).\(link.name)", .backlinks,
+            origin: Property.Origin(className: source.name, property: link.name))
+        walk.components.append(PropertyPath.Component(property, of: target, in: schema))
+        walk.description = "'@links.\(source.name).\(link.name)'"
+        walk.reached = source
+        try hop(&walk, property, target, start)
+    }
+}

@@ -1,0 +1,38 @@
+import ColumnStorage
+
+extension Scalar {
+    /// A mixed value as the key of its section: equal numbers of different types have the same one.
+    var mixedSectionKey: Scalar { Scalar(mixed: value.inSimplestForm) }
+}
+
+extension Value {
+    /// The value with numbers as ints where they are whole, as doubles where those are exact; also inside lists and maps.
+    fileprivate var inSimplestForm: Value {
+        switch self {
+        case .float(let number): return Value.double(Double(number)).inSimplestForm
+        case .double(let number): return Int64(exactly: number).map(Value.int) ?? self
+        case .decimal(let number):
+            if number.isNotANumber { return .double(.nan) }
+            if let whole = number.exactInt { return .int(whole) }
+            return DecimalValue.order(number, DecimalValue(number.double)) == 0
+                ? .double(number.double) : self
+        case .list(let elements): return .list(elements.map(\.inSimplestForm))
+        case .dictionary(let entries): return .dictionary(entries.mapValues(\.inSimplestForm))
+        default: return self
+        }
+    }
+}
+
+/// Whether the value at the end of a path is not a number, which equals nothing.
+struct NotANumberNode: RowPredicateNode {
+    let path: CompiledPath
+    var cost: Int { path.cost }
+
+    func matches(_ tables: BoundTables, _ key: ObjectKey) -> Bool {
+        switch path.value(tables, key) {
+        case .double(let number): number.isNaN
+        case .decimal(let number): number.isNotANumber
+        default: false
+        }
+    }
+}

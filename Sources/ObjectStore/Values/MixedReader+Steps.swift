@@ -1,0 +1,38 @@
+extension MixedReader {
+    /// Goes to an element of the list whose tag was read.
+    mutating func enter(_ index: Int) -> Bool {
+        guard let count = head(), (0..<count).contains(index) else { return false }
+        for _ in 0..<index where !skip() { return false }
+        return true
+    }
+
+    /// Goes to the value of an entry of the map whose tag was read.
+    mutating func enter(_ wanted: String) -> Bool {
+        guard let count = head() else { return false }
+        for _ in 0..<count {
+            guard let key = key() else { return false }
+            if key == wanted { return true }
+            guard skip() else { return false }
+        }
+        return false
+    }
+}
+
+extension MixedReader {
+    /// Goes to the last element of the list whose tag was read.
+    mutating func enterLast() -> Bool {
+        guard let count = head(), count > 0 else { return false }
+        for _ in 1..<count where !skip() { return false }
+        return true
+    }
+
+    /// How many elements a list or map has, or bytes a string or data; nil for other values.
+    func count() -> Int? {
+        var reader = self
+        switch reader.tag() {
+        case .list, .map: return reader.head()
+        case .string, .data: return reader.sized()?.count
+        default: return nil
+        }
+    }
+}
