@@ -136,7 +136,7 @@ import Testing
             assert(stats.cost == "looks only at objects that a commit touches", stats.cost)
             local text = store:objects("Dog"):sorted("age"):limit(3):explain()
             assert(text:find("an observer looks only at objects that a commit touches; runs the query again when", 1, true), text)
-            assert(rex.toys:where("price > 1"):explain():find("an observer runs the query again after", 1, true))
+            assert(rex.toys:where("price > 1"):explain():find("an observer follows the edits of the list, and looks only at objects", 1, true))
             """)
     }
 

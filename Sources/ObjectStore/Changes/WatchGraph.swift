@@ -225,8 +225,8 @@ extension VersionStep {
         for row in changes.inserted { found += targets(row, after) }
         for row in changes.deleted { found += targets(row, before) }
         for row in changes.modified[backlinks.column] ?? KeySet() {
-            if let edited = editedTargets(row, backlinks, before, after) {
-                found += edited
+            if let edited = editedTargets(row, backlinks) {
+                found += edited.keys
                 continue
             }
             var counts: [ObjectKey: Int] = [:]
@@ -243,12 +243,13 @@ extension VersionStep {
 }
 
 extension VersionStep {
-    /// The targets of the links that edits of a list took away or added; nil if the edits are not
-    /// known.
-    private func editedTargets(
-        _ row: ObjectKey, _ backlinks: WatchGraph.Backlinks, _ before: TableReader,
-        _ after: TableReader
-    ) -> [ObjectKey]? {
+    /// The targets that edits of a list took links from or gave links to, and how many more there are
+    /// now; nil if the edits are not known.
+    func editedTargets(
+        _ row: ObjectKey, _ backlinks: WatchGraph.Backlinks
+    ) -> [ObjectKey: Int]? {
+        let before = self.old.table(backlinks.table)
+        let after = self.new.table(backlinks.table)
         let columns = before.definition.columns
         guard columns.indices.contains(backlinks.column.rawValue),
             !columns[backlinks.column.rawValue].isMixed,
@@ -267,7 +268,7 @@ extension VersionStep {
             guard let target = (try? old.key(at: position)) ?? nil else { return nil }
             counts[target, default: 0] -= 1
         }
-        return counts.filter { $0.value != 0 }.map(\.key)
+        return counts.filter { $0.value != 0 }
     }
 }
 

@@ -40,8 +40,8 @@ struct BestRows: ObservedRows {
     }
 
     mutating func advance(along step: VersionStep, modified: KeySet) -> PositionChanges {
-        let before = rules.order(in: step.old)
-        let after = rules.order(in: step.new)
+        let before = RowReader(step.old).order(rules.order)
+        let after = RowReader(step.new).order(rules.order)
         let oldCount = ordered.keys.count
         let kept = ordered.keys
         let shown = rules.delta(along: step) { kept.position(of: $0, by: before) != nil }

@@ -9,25 +9,27 @@ struct DistinctRows {
     private var groups: [[Scalar]: SortedKeys]
 
     /// Takes all rows in order.
-    init(_ distinct: RowRules.Distinct, inOrder keys: [ObjectKey], in view: StoreView) {
+    init(_ distinct: RowRules.Distinct, inOrder keys: [ObjectKey], _ reader: RowReader) {
         self.distinct = distinct
-        let values = Self.values(distinct, in: view)
+        let values = reader.values(distinct.paths)
         groups = Dictionary(grouping: keys, by: values).mapValues(SortedKeys.init(inOrder:))
     }
 
     /// The rows that are the first of their values, of all rows in order.
-    func first(of keys: [ObjectKey], in view: StoreView) -> [ObjectKey] {
-        let values = Self.values(distinct, in: view)
+    func first(of keys: [ObjectKey], _ reader: RowReader) -> [ObjectKey] {
+        let values = reader.values(distinct.paths)
         return keys.filter { groups[values($0)]?.first == $0 }
     }
 
     /// What a change of the rows is for those that are the first.
-    mutating func advance(_ delta: RowDelta, along step: VersionStep) -> RowDelta {
+    mutating func advance(
+        _ delta: RowDelta, before old: RowReader, after new: RowReader
+    ) -> RowDelta {
         guard !delta.isEmpty else { return delta }
-        let oldValues = Self.values(distinct, in: step.old)
-        let newValues = Self.values(distinct, in: step.new)
-        let before = RowRules.order(distinct.order, in: step.old)
-        let after = RowRules.order(distinct.order, in: step.new)
+        let oldValues = old.values(distinct.paths)
+        let newValues = new.values(distinct.paths)
+        let before = old.order(distinct.order)
+        let after = new.order(distinct.order)
         var firstBefore: [[Scalar]: ObjectKey?] = [:]
         func note(_ values: [Scalar]) {
             if firstBefore[values] == nil { firstBefore[values] = .some(groups[values]?.first) }
@@ -62,14 +64,5 @@ struct DistinctRows {
         return RowDelta(
             left: left.subtracting(stayed).sorted(), entered: entered.subtracting(stayed).sorted(),
             stayed: stayed.sorted())
-    }
-
-    private static func values(
-        _ distinct: RowRules.Distinct, in view: StoreView
-    ) -> (ObjectKey) -> [Scalar] {
-        var tables: [TableID] = []
-        let paths = distinct.paths.map { $0.compiled(&tables) }
-        let bound = BoundTables(tables, in: view)
-        return { key in paths.map { $0.value(bound, key) } }
     }
 }

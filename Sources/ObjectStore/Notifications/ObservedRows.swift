@@ -28,6 +28,16 @@ struct RowDelta {
     var stayed: [ObjectKey] = []
 
     var isEmpty: Bool { left.isEmpty && entered.isEmpty && stayed.isEmpty }
+
+    /// Adds a touched row by whether it was a member and is one.
+    mutating func add(_ row: ObjectKey, was wasMember: Bool, is isMember: Bool) {
+        switch (wasMember, isMember) {
+        case (true, false): left.append(row)
+        case (false, true): entered.append(row)
+        case (true, true): stayed.append(row)
+        case (false, false): break
+        }
+    }
 }
 
 /// How the rows of a query are followed.
@@ -42,6 +52,11 @@ enum RowsFactory {
         }
         guard let rules = RowRules(query, schema: view.schema) else {
             return ComparedRows(query, in: view)
+        }
+        if let source = rules.sequence {
+            let rows = SequencedRows(rules, source, query, in: view)
+            guard let limit = rules.limit else { return rows }
+            return LimitedRows(rows, limit)
         }
         guard let limit = rules.limit else {
             return rules.isPlain ? unsorted(rules, view) : SortedRows(rules, in: view)
@@ -68,6 +83,7 @@ enum RowsFactory {
     static func cost(of query: Query, schema: Schema) -> String {
         if isSequence(query, schema) { return ListRows.cost }
         guard let rules = RowRules(query, schema: schema) else { return ComparedRows.cost }
+        if let source = rules.sequence { return SequencedRows.cost(rules, source) }
         guard let limit = rules.limit, rules.distincts.isEmpty, !rules.isPlain else {
             return rules.isPlain ? UnsortedRows.cost : SortedRows.cost(rules)
         }

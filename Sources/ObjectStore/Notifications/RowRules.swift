@@ -1,8 +1,8 @@
 import ColumnStorage
 
-/// The conditions and the order of a query that can be followed row by row: a whole class, or the
-/// objects whose link leads to one object, filtered by predicates that look at one row at a time;
-/// perhaps sorted, each value once, and limited.
+/// The conditions and the order of a query that can be followed row by row: a whole class, a list, or
+/// the objects that link to one, filtered by predicates that look at one row at a time; perhaps sorted,
+/// each value once, and limited.
 struct RowRules {
     /// Keeps the first row of each combination of values.
     struct Distinct {
@@ -24,6 +24,9 @@ struct RowRules {
     /// Whether the members in the order of creation are the rows.
     var isPlain: Bool { order.isEmpty && distincts.isEmpty }
 
+    /// Where the rows come from if an object may stand there several times; nil if a row is an object.
+    let sequence: ObservedSequence.Source?
+
     private let link: (column: ColumnID, target: ObjectKey)?
 
     /// Nil if the query has to be evaluated again to find out what became of it.
@@ -31,16 +34,24 @@ struct RowRules {
         var paths: [PropertyPath] = []
         switch query.base {
         case .table:
-            link = nil
+            (link, sequence) = (nil, nil)
         case .backlinks(let table, let column, let target):
-            // A list may hold an object several times; then it has as many rows.
             guard let owner = schema.find(table: table), let property = owner.property(in: column),
-                property.isSingle
+                let targets = schema.target(of: property)?.table
             else { return nil }
-            link = (column, target)
-            paths.append(PropertyPath([.init(property, of: owner, in: schema)]))
-        case .list:
-            return nil
+            if property.isSingle {
+                (link, sequence) = ((column, target), nil)
+                paths.append(PropertyPath([.init(property, of: owner, in: schema)]))
+            } else {
+                let links = WatchGraph.Backlinks(table: table, column: column)
+                (link, sequence) = (nil, .backlinks(links, target: target, targets))
+            }
+        case .list(let table, let column, let owner):
+            // A map leaves out its nulls, so its positions are not those of the rows.
+            guard let property = schema.find(table: table)?.property(in: column),
+                property.collection != .map
+            else { return nil }
+            (link, sequence) = (nil, .list(table, column, owner: owner))
         }
         var predicates: [CompiledPredicate] = []
         var distincts: [Distinct] = []
@@ -83,14 +94,13 @@ struct RowRules {
         }
     }
 
-    /// Ties stand in the order of creation, which is the order of the keys.
-    func order(in view: StoreView) -> SortedKeys.Order { Self.order(order, in: view) }
+    /// The order in which the members are needed at first: that of the first step that keeps each value
+    /// once, or of the rows.
+    private var firstOrder: [SortKey] { distincts.first?.order ?? order }
 
-    /// Ties stand in the order of creation.
-    static func order(_ keys: [SortKey], in view: StoreView) -> SortedKeys.Order {
-        guard !keys.isEmpty else { return { $0 < $1 } }
-        let comparator = SortComparator(keys, in: view)
-        return { first, second in comparator.order(first, second) < 0 }
+    /// The members in the order in which ``ArrangedRows`` takes them.
+    var membersInFirstOrder: Query {
+        firstOrder.isEmpty ? members : members.adding(.sort(firstOrder))
     }
 
     /// What a step does to the members; `isMember` knows those before.
@@ -101,12 +111,7 @@ struct RowRules {
         var delta = RowDelta()
         delta.left = changes?.deleted.filter(isMember) ?? []
         for key in dependencies.touchedRows(in: step) where !inserted.contains(key) {
-            switch (isMember(key), admits(key)) {
-            case (true, false): delta.left.append(key)
-            case (false, true): delta.entered.append(key)
-            case (true, true): delta.stayed.append(key)
-            case (false, false): break
-            }
+            delta.add(key, was: isMember(key), is: admits(key))
         }
         delta.entered += inserted.filter(admits)
         return delta

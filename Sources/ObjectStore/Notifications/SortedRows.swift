@@ -56,35 +56,17 @@ struct OrderedKeys {
 /// The rows of a query that is sorted, or has each value once.
 struct SortedRows: OrderedRows {
     private let rules: RowRules
-    private var members: KeyBitmap
-    private var distincts: [DistinctRows]
-    private var ordered: OrderedKeys
+    private var arranged: ArrangedRows
 
     init(_ rules: RowRules, in view: StoreView) {
         self.rules = rules
-        members = KeyBitmap(QueryEvaluator.keys(of: rules.members, in: view))
-        distincts = []
-        var query = rules.members
-        guard !rules.distincts.isEmpty else {
-            ordered = OrderedKeys(
-                inOrder: QueryEvaluator.keys(of: query.adding(.sort(rules.order)), in: view).array)
-            return
-        }
-        if !rules.distincts[0].order.isEmpty {
-            query = query.adding(.sort(rules.distincts[0].order))
-        }
-        var keys = QueryEvaluator.keys(of: query, in: view).array
-        for (index, distinct) in rules.distincts.enumerated() {
-            if index > 0 { keys.sort(by: RowRules.order(distinct.order, in: view)) }
-            let rows = DistinctRows(distinct, inOrder: keys, in: view)
-            keys = rows.first(of: keys, in: view)
-            distincts.append(rows)
-        }
-        keys.sort(by: rules.order(in: view))
-        ordered = OrderedKeys(inOrder: keys)
+        arranged = ArrangedRows(
+            rules, KeyBitmap(QueryEvaluator.keys(of: rules.members, in: view)),
+            inOrder: QueryEvaluator.keys(of: rules.membersInFirstOrder, in: view).array,
+            RowReader(view))
     }
 
-    var count: Int { ordered.keys.count }
+    var count: Int { arranged.count }
 
     static func cost(_ rules: RowRules) -> String {
         rules.distincts.isEmpty
@@ -93,16 +75,11 @@ struct SortedRows: OrderedRows {
     }
     var cost: String { Self.cost(rules) }
 
-    func key(at position: Int) -> ObjectKey { ordered.keys.key(at: position) }
+    func key(at position: Int) -> ObjectKey { arranged.row(at: position) }
 
     mutating func advance(along step: VersionStep, modified: KeySet) -> PositionChanges {
-        var delta = rules.delta(along: step, isMember: members.contains)
-        for key in delta.left { members.remove(key) }
-        for key in delta.entered { members.insert(key) }
-        for index in distincts.indices { delta = distincts[index].advance(delta, along: step) }
-        if delta.isEmpty, modified.isEmpty { return PositionChanges() }
-        return ordered.change(
-            delta, modified: modified, before: rules.order(in: step.old),
-            after: rules.order(in: step.new))
+        let delta = rules.delta(along: step, isMember: arranged.isMember)
+        return arranged.change(
+            delta, modified: modified, before: RowReader(step.old), after: RowReader(step.new))
     }
 }

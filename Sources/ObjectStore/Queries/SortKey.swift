@@ -238,11 +238,17 @@ public struct SortComparator {
 
     /// -1, 0 or 1; 0 only for the same object.
     public func order(_ left: ObjectKey, _ right: ObjectKey) -> Int {
+        let order = orderByValues(left, right)
+        return order != 0 || left == right ? order : left < right ? -1 : 1
+    }
+
+    /// -1, 0 or 1; 0 for objects with equal values.
+    func orderByValues(_ left: ObjectKey, _ right: ObjectKey) -> Int {
         for (index, key) in keys.enumerated() {
             let order = SortComparator.order(key.value(left), key.value(right))
             if order != 0 { return descending[index] ? -order : order }
         }
-        return left == right ? 0 : left < right ? -1 : 1
+        return 0
     }
 
     /// The values that an object is ordered by, to be kept.

@@ -47,6 +47,7 @@ struct ObservedWorld {
                 Property("names", .string, isOptional: true, collection: .list),
                 Property("targets", .object, collection: .list, target: "Target"),
                 Property("others", .object, collection: .list, target: "Other"),
+                Property("objects", .object, collection: .list, target: "Obj"),
             ]),
         ClassSchema(
             "Bag",
@@ -55,6 +56,7 @@ struct ObservedWorld {
                 Property("links", .object, collection: .set, target: "Target"),
                 Property("names", .int, collection: .map),
                 Property("things", .object, collection: .map, target: "Target"),
+                Property("objects", .object, collection: .set, target: "Obj"),
             ]),
         ClassSchema(
             "Keyed",

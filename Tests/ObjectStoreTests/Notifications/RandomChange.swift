@@ -20,7 +20,7 @@ enum RandomChange {
         }
         let number = Value.int(.random(in: 0...20, using: &random))
         let text = ["a", "ab", "b", "c"].randomElement(using: &random)!
-        switch Int.random(in: 0..<30, using: &random) {
+        switch Int.random(in: 0..<34, using: &random) {
         case 0, 1:
             let values: [String: Value] = [
                 "value": number, "text": .string(text), "link": try link("Target"),
@@ -97,6 +97,17 @@ enum RandomChange {
                     isOfObjects ? target.map { .object($0.reference) } ?? .null : number,
                     forKey: text)
             }
+        case 30, 31, 32:
+            let object = try any("Obj")
+            try edit(any("Holder")?.list("objects"), using: &random) { _ in
+                object.map { .object($0.reference) }
+            }
+        case 33:
+            guard let set = try any("Bag")?.set("objects"), let object = try any("Obj") else {
+                return
+            }
+            let value = Value.object(object.reference)
+            if try set.insert(value) == false { _ = try set.remove(value) }
         case 27:
             if Int.random(in: 0..<8, using: &random) == 0 { try any("Bag").map(store.delete) }
         case 22:

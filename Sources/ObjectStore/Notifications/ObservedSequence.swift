@@ -1,0 +1,262 @@
+import ColumnStorage
+
+/// The elements of an observed list, or of backlinks through lists, in their order.
+///
+/// An object may stand there several times, so each element has a number of its own, by which rows
+/// are kept. The number stays while its object is an element, also when that moves; where an element
+/// stands is told by its label, which leaves room for others between any two. Numbers are written as
+/// object keys, because that is what the ordered structures hold.
+///
+/// Takes some fifty bytes for each element. A step costs what it has done to the sequence, times a
+/// logarithm.
+final class ObservedSequence {
+    /// Where the elements come from.
+    enum Source {
+        case list(TableID, ColumnID, owner: ObjectKey)
+        /// The rows that link to a row of a table, as often as each does.
+        case backlinks(WatchGraph.Backlinks, target: ObjectKey, TableID)
+    }
+
+    /// What a step did, in numbers.
+    struct Step {
+        /// Elements that are gone; their objects can be asked for until `forget`.
+        var removed: [ObjectKey] = []
+        var added: [ObjectKey] = []
+        /// Elements that stand elsewhere, with the labels that they had.
+        var labelsBefore: [ObjectKey: Int64] = [:]
+    }
+
+    let source: Source
+    private var objects: [ObjectKey] = []
+    private var labels: [Int64] = []
+    private var unused: [Int] = []
+    /// The elements of each object: the first one, and behind each the next; -1 at the end.
+    private var first: [ObjectKey: Int32] = [:]
+    private var next: [Int32] = []
+    /// All elements of a list; backlinks need no positions.
+    private var order = SortedKeys()
+    private var lastLabel: Int64?
+
+    private static let room: Int64 = 1 << 32
+    private static let step: Int64 = 1 << 8
+
+    init(_ source: Source, _ keys: some Sequence<ObjectKey>) {
+        self.source = source
+        var numbers: [ObjectKey] = []
+        for key in keys {
+            let label = Int64(numbers.count) * Self.room
+            switch source {
+            case .list: numbers.append(add(key, label: label))
+            case .backlinks: numbers.append(add(key, label: Int64(self.numbers(of: key).count)))
+            }
+        }
+        if case .list = source { order = SortedKeys(inOrder: numbers) }
+    }
+
+    /// The object that an element is.
+    func object(_ number: ObjectKey) -> ObjectKey { objects[Int(number.rawValue)] }
+
+    /// The elements that an object is.
+    func numbers(of object: ObjectKey) -> [ObjectKey] {
+        var found: [ObjectKey] = []
+        var number = first[object] ?? -1
+        while number >= 0 {
+            found.append(ObjectKey(rawValue: Int64(number)))
+            number = next[Int(number)]
+        }
+        return found
+    }
+
+    /// The elements that some objects are, in any order.
+    func numbers(of wanted: KeySet) -> [ObjectKey] {
+        guard wanted.count > first.count else { return wanted.flatMap(numbers) }
+        return first.keys.filter(wanted.contains).flatMap(numbers)
+    }
+
+    /// The elements that objects in some order are, where equal ones keep the order of the sequence.
+    func numbers(inOrder keys: some Sequence<ObjectKey>) -> [ObjectKey] {
+        // What is left of the elements of objects that are several, the last one first.
+        var several: [ObjectKey: [ObjectKey]] = [:]
+        let precedes = order()
+        return keys.compactMap { key in
+            guard let number = first[key] else { return nil }
+            if next[Int(number)] < 0 { return ObjectKey(rawValue: Int64(number)) }
+            return several[key, default: numbers(of: key).sorted { precedes($1, $0) }].popLast()
+        }
+    }
+
+    /// Whether one element stands before another; `labelsBefore` are those of an earlier version.
+    func order(labelsBefore: [ObjectKey: Int64] = [:]) -> SortedKeys.Order {
+        func label(_ number: ObjectKey) -> Int64 {
+            if !labelsBefore.isEmpty, let label = labelsBefore[number] { return label }
+            return self.labels[Int(number.rawValue)]
+        }
+        guard case .backlinks = source else { return { label($0) < label($1) } }
+        return { one, other in
+            let (left, right) = (self.object(one), self.object(other))
+            return left == right ? label(one) < label(other) : left < right
+        }
+    }
+
+    /// Moves along a step; nil if the elements have to be read anew.
+    func advance(along step: VersionStep) -> Step? {
+        switch source {
+        case .list(let table, let column, let owner):
+            guard step.isChanged(table, column, owner) else { return Step() }
+            return advance(along: step, step.new.table(table).list(column, owner))
+        case .backlinks(let links, let target, let table):
+            guard let changes = step.changes(of: links.table) else { return Step() }
+            return advance(along: step, changes, links, target, table)
+        }
+    }
+
+    /// Lets go of elements that are gone.
+    func forget(_ removed: [ObjectKey]) {
+        unused += removed.map { Int($0.rawValue) }
+    }
+}
+
+// Lists.
+extension ObservedSequence {
+    private func advance(along step: VersionStep, _ list: ListReader?) -> Step? {
+        guard let list, let changes = changes(along: step) else { return nil }
+        // Elements that were replaced are gone, and others are in their places.
+        let goes = (changes.deletions + changes.modifications).sorted()
+        let comes = (changes.insertions + changes.modificationsNew).sorted()
+        // Very many are done sooner all at once.
+        guard goes.count + comes.count <= 64 + order.count / 8 else { return nil }
+        var gone: [ObjectKey: [ObjectKey]] = [:]
+        for position in goes.reversed() {
+            let number = order.key(at: position)
+            order.remove(at: position)
+            gone[object(number), default: []].append(number)
+        }
+        var result = Step()
+        for position in comes {
+            // because: what cannot be read is found by reading everything anew.
+            guard let key = (try? list.key(at: position)) ?? nil, let label = label(at: position)
+            else { return nil }
+            let number: ObjectKey
+            if let known = gone[key]?.popLast() {
+                number = known
+                result.labelsBefore[known] = labels[Int(known.rawValue)]
+                labels[Int(known.rawValue)] = label
+            } else {
+                number = add(key, label: label)
+                result.added.append(number)
+            }
+            order.insert(number, by: order())
+            lastLabel = label
+        }
+        for number in gone.values.joined() {
+            unlink(number)
+            result.removed.append(number)
+        }
+        return result
+    }
+
+    /// Where elements came and went, by the edits of the list or, if they are not known, by comparing.
+    private func changes(along step: VersionStep) -> PositionChanges? {
+        guard case .list(let table, let column, let owner) = source else { return nil }
+        let count = step.new.table(table).listCount(column, owner)
+        if let edits = step.edits(table, column, owner),
+            let sequence = EditedSequence(count: order.count, edits), sequence.count == count
+        {
+            return sequence.changes()
+        }
+        let after = step.new.table(table).linkedKeys(column, owner)
+        guard after.count == count else { return nil }
+        return SequenceDifference.changes(
+            from: order.keys().map(object), to: after, isTouched: { _ in false })
+    }
+
+    /// A label for an element that comes to a position; nil if there is no room for one.
+    private func label(at position: Int) -> Int64? {
+        func label(_ position: Int) -> Int64? {
+            position >= 0 && position < order.count
+                ? labels[Int(order.key(at: position).rawValue)] : nil
+        }
+        let (before, after) = (label(position - 1), label(position))
+        let found: Int64
+        switch (before, after) {
+        case (nil, nil): found = 0
+        case (let before?, nil): found = before + Self.room
+        case (nil, let after?): found = after - Self.room
+        case (let before?, let after?):
+            guard after - before > 1 else { return nil }
+            // Elements that come one by one to the same place would halve the room each time.
+            let isWide = after - before > 2 * Self.step
+            found =
+                isWide && before == lastLabel
+                ? before + Self.step
+                : isWide && after == lastLabel
+                    ? after - Self.step : before + (after - before) / 2
+        }
+        return abs(found) < 1 << 61 ? found : nil
+    }
+}
+
+// Backlinks.
+extension ObservedSequence {
+    private func advance(
+        along step: VersionStep, _ changes: TableChanges, _ links: WatchGraph.Backlinks,
+        _ target: ObjectKey, _ table: TableID
+    ) -> Step {
+        var result = Step()
+        let rows = step.new.table(links.table)
+        func set(_ row: ObjectKey, count wanted: Int) {
+            let numbers = numbers(of: row)
+            for label in numbers.count..<max(numbers.count, wanted) {
+                result.added.append(add(row, label: Int64(label)))
+            }
+            for number in numbers where labels[Int(number.rawValue)] >= Int64(wanted) {
+                unlink(number)
+                result.removed.append(number)
+            }
+        }
+        for row in changes.deleted { set(row, count: 0) }
+        for row in changes.inserted.union(changes.modified[links.column] ?? KeySet())
+        where rows.isPresent(row) {
+            if !changes.inserted.contains(row), let counts = step.editedTargets(row, links) {
+                set(row, count: max(0, numbers(of: row).count + (counts[target] ?? 0)))
+            } else {
+                let targets = LinkTargets.of(row, links.column, in: rows, to: table)
+                set(row, count: targets.count { $0 == target })
+            }
+        }
+        return result
+    }
+}
+
+// Numbers.
+extension ObservedSequence {
+    private func add(_ object: ObjectKey, label: Int64) -> ObjectKey {
+        let number: Int
+        if let known = unused.popLast() {
+            number = known
+            objects[number] = object
+            labels[number] = label
+        } else {
+            number = objects.count
+            objects.append(object)
+            labels.append(label)
+            next.append(-1)
+        }
+        next[number] = first[object] ?? -1
+        first[object] = Int32(number)
+        return ObjectKey(rawValue: Int64(number))
+    }
+
+    /// The object no longer has this element.
+    private func unlink(_ number: ObjectKey) {
+        let object = object(number)
+        let gone = Int32(number.rawValue)
+        var place = first[object] ?? -1
+        if place == gone {
+            first[object] = next[Int(gone)] < 0 ? nil : next[Int(gone)]
+            return
+        }
+        while place >= 0, next[Int(place)] != gone { place = next[Int(place)] }
+        if place >= 0 { next[Int(place)] = next[Int(gone)] }
+    }
+}

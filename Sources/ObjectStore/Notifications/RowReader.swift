@@ -1,0 +1,52 @@
+import ColumnStorage
+
+/// How the rows of an observed query are read in one version: the values of their objects, and the
+/// order of rows whose values are equal.
+struct RowReader {
+    private let view: StoreView
+    /// The elements that rows stand for; nil where a row is an object.
+    private let sequence: ObservedSequence?
+    private let labelsBefore: [ObjectKey: Int64]
+
+    /// Reads objects of a class; where values are equal they stand in the order of creation, which is
+    /// the order of the keys.
+    init(_ view: StoreView) {
+        self.view = view
+        sequence = nil
+        labelsBefore = [:]
+    }
+
+    /// Reads elements, which keep the order of their sequence where values are equal.
+    init(_ view: StoreView, _ sequence: ObservedSequence, labelsBefore: [ObjectKey: Int64] = [:]) {
+        self.view = view
+        self.sequence = sequence
+        self.labelsBefore = labelsBefore
+    }
+
+    /// A total order by some keys.
+    func order(_ keys: [SortKey]) -> SortedKeys.Order {
+        let comparator = SortComparator(keys, in: view)
+        guard let sequence else {
+            guard !keys.isEmpty else { return { $0 < $1 } }
+            return { first, second in comparator.order(first, second) < 0 }
+        }
+        let ties = sequence.order(labelsBefore: labelsBefore)
+        guard !keys.isEmpty else { return ties }
+        return { first, second in
+            let order = comparator.orderByValues(sequence.object(first), sequence.object(second))
+            return order == 0 ? ties(first, second) : order < 0
+        }
+    }
+
+    /// The values on some paths.
+    func values(_ paths: [PropertyPath]) -> (ObjectKey) -> [Scalar] {
+        var tables: [TableID] = []
+        let compiled = paths.map { $0.compiled(&tables) }
+        let bound = BoundTables(tables, in: view)
+        guard let sequence else { return { key in compiled.map { $0.value(bound, key) } } }
+        return { number in
+            let key = sequence.object(number)
+            return compiled.map { $0.value(bound, key) }
+        }
+    }
+}

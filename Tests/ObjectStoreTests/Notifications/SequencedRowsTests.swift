@@ -1,0 +1,207 @@
+import ColumnStorage
+import Testing
+
+@testable import ObjectStore
+
+/// Observed queries over lists and over backlinks through lists, which are followed element by element.
+@Suite struct SequencedRowsTests {
+    private let world: ObservedWorld
+    private let told = Told()
+    private let holder: LiveObject
+    private let list: LiveList
+    private var store: Store { world.store }
+
+    init() throws {
+        world = try ObservedWorld()
+        // The targets 0 to 9, whose values are their numbers.
+        holder = try world.holder()
+        list = try holder.list("targets")
+        world.stores.settle()
+    }
+
+    private func target(_ number: Int64) throws -> Value {
+        .object(try world.object(number, of: "Target").reference)
+    }
+
+    private func observe(
+        _ filter: String, sort: [(path: String, ascending: Bool)] = [], distinct: [String] = [],
+        limit: Int? = nil
+    ) throws -> NotificationToken {
+        var results = try Results(list)
+        if !filter.isEmpty { results = try results.filtered(filter) }
+        if !sort.isEmpty { results = try results.sorted(sort) }
+        if !distinct.isEmpty { results = try results.distinct(distinct) }
+        if let limit { results = try results.limited(to: limit) }
+        #expect(try !results.explain().contains("runs the query again"))
+        return try world.observe(results.query, [], told)
+    }
+
+    private func set(_ number: Int64, _ value: Int64) throws {
+        try world.set(world.object(number, of: "Target"), value)
+    }
+
+    @Test func `a filtered list keeps its order, and tells what enters, leaves and is modified`()
+        throws
+    {
+        let token = try observe("value > 3")
+        #expect(try world.told(told) { _ in try set(4, 1) } == ["del[0]"])
+        #expect(try world.told(told) { _ in try set(4, 5) } == ["ins[0]"])
+        #expect(try world.told(told) { _ in try set(6, 60) } == ["mod[2]"])
+        #expect(try world.told(told) { _ in try set(1, 2) } == [])
+        #expect(
+            try world.told(told) { _ in try list.append([target(2), target(7)]) } == ["ins[6]"])
+        #expect(try world.told(told) { _ in try list.remove(at: 0) } == [])
+        #expect(try world.told(told) { _ in try list.remove(at: 3) } == ["del[0]"])
+        #expect(
+            try world.told(told) { try $0.delete(world.object(9, of: "Target")) } == ["del[4]"])
+        #expect(try world.told(told) { _ in try list.removeAll() } == ["del[0, 1, 2, 3, 4]"])
+        #expect(try world.told(told) { _ in try list.append([target(8)]) } == ["ins[0]"])
+        token.invalidate()
+    }
+
+    @Test func `a move among rows that do not match is no news, among those that do it is`() throws
+    {
+        let token = try observe("value > 3")
+        #expect(try world.told(told) { _ in try list.move(from: 0, to: 2) } == [])
+        #expect(try world.told(told) { _ in try list.move(from: 0, to: 9) } == [])
+        #expect(try world.told(told) { _ in try list.swap(0, 1) } == [])
+        // The list is now 0, 2, 3, 4 … 9, 1.
+        #expect(try world.told(told) { _ in try list.move(from: 8, to: 3) } == ["del[5] ins[0]"])
+        token.invalidate()
+    }
+
+    @Test func `elements that are replaced leave and enter`() throws {
+        let token = try observe("value > 3")
+        #expect(try world.told(told) { _ in try list.set(target(8), at: 4) } == ["del[0] ins[0]"])
+        #expect(try world.told(told) { _ in try list.set(target(0), at: 4) } == ["del[0]"])
+        #expect(try world.told(told) { _ in try list.set(target(5), at: 0) } == ["ins[0]"])
+        #expect(try world.told(told) { _ in try list.set(target(5), at: 0) } == [])
+        token.invalidate()
+    }
+
+    @Test func `3.64 moves in a sorted list count among equal values only`() throws {
+        let token = try observe("", sort: [("value2", true)])
+        // All are equal, so the list's own order is the order.
+        #expect(try world.told(told) { _ in try list.move(from: 9, to: 0) } == ["del[9] ins[0]"])
+        try store.write {
+            for number in 0..<10 {
+                let target = try world.object(Int64(number), of: "Target")
+                try world.set(target, "value2", Int64(number))
+            }
+        }
+        world.stores.settle()
+        _ = told.news()
+        #expect(try world.told(told) { _ in try list.move(from: 9, to: 0) } == [])
+        #expect(try world.told(told) { _ in try list.swap(2, 7) } == [])
+        #expect(
+            try world.told(told) { _ in try world.set(world.object(2, of: "Target"), "value2", 100)
+            }
+                == ["del[2] ins[9]"])
+        token.invalidate()
+    }
+
+    @Test func `an object that stands there several times is several rows`() throws {
+        try store.write { try list.insert(target(5), at: 0) }
+        let token = try observe("value > 3")
+        #expect(try world.told(told) { _ in try set(5, 50) } == ["mod[0, 2]"])
+        #expect(try world.told(told) { _ in try set(5, 0) } == ["del[0, 2]"])
+        #expect(try world.told(told) { _ in try set(5, 5) } == ["ins[0, 2]"])
+        #expect(try world.told(told) { _ in try list.remove(at: 6) } == ["del[2]"])
+        #expect(try world.told(told) { _ in try list.append([target(5)]) } == ["ins[6]"])
+        #expect(
+            try world.told(told) { try $0.delete(world.object(5, of: "Target")) }
+                == ["del[0, 6]"])
+        token.invalidate()
+    }
+
+    @Test func `each value once, and limits, over a list`() throws {
+        try store.write { try list.append([target(0), target(1)]) }
+        let once = try observe("", distinct: ["value"], limit: 3)
+        #expect(try world.told(told) { _ in try list.remove(at: 0) } == ["del[0] ins[2]"])
+        #expect(try world.told(told) { _ in try list.remove(at: 5) } == [])
+        #expect(try world.told(told) { _ in try set(2, 1) } == ["del[1] ins[2]"])
+        once.invalidate()
+    }
+
+    @Test func `3.65 the owner of a filtered list is deleted`() throws {
+        let token = try observe("value > 3", sort: [("value", false)])
+        #expect(
+            try world.told(told) { try $0.delete(holder) } == ["del[0, 1, 2, 3, 4, 5] gone"])
+        #expect(!token.isValid)
+    }
+
+    @Test func `many elements that come one by one to the same place stay in order`() throws {
+        let results = try Results(list).filtered("value < 5").sorted([("value2", true)])
+        var keys: [ObjectKey] = []
+        let token = try results.observe { change in
+            if case .initial = change.kind { keys = try results.keys().array }
+            for position in change.deletions.reversed() { keys.remove(at: position) }
+            for (position, object) in zip(change.insertions, change.insertedObjects) {
+                keys.insert(object.key, at: position)
+            }
+        }
+        world.stores.settle()
+        for round in 0..<120 {
+            let place = [0, 5, 5 + round, 7][round % 4]
+            try store.write { try list.insert(target(Int64(round % 8)), at: place) }
+            world.stores.settle()
+            #expect(try keys == results.keys().array)
+        }
+        token.invalidate()
+    }
+
+    @Test func `room between elements is found again where it is used up`() throws {
+        var random = SplitMix(seed: 4)
+        let shadow = try Results(list).filtered("value >= 0")
+        var keys: [ObjectKey] = []
+        let token = try shadow.observe { change in
+            if case .initial = change.kind { keys = try shadow.keys().array }
+            for position in change.deletions.reversed() { keys.remove(at: position) }
+            for (position, object) in zip(change.insertions, change.insertedObjects) {
+                keys.insert(object.key, at: position)
+            }
+        }
+        world.stores.settle()
+        // Always in the middle of the two that came last: half of the room is left each time.
+        var place = 5
+        for round in 0..<80 {
+            place += round % 2
+            try store.write {
+                try list.insert(target(.random(in: 0..<10, using: &random)), at: place)
+            }
+            world.stores.settle()
+        }
+        #expect(try keys == shadow.keys().array)
+        token.invalidate()
+    }
+
+    @Test func `3.66 backlinks through a list count every link`() throws {
+        let query = try store.schema.backlinks("holders", of: world.object(3, of: "Target"))
+        let results = Results(.store(store), query)
+        #expect(try !results.explain().contains("runs the query again"))
+        let token = try world.observe(results.sorted([("value", false)]).query, ["value"], told)
+        let other = Told()
+        let plain = try world.observe(query, ["value"], other)
+        func news(after body: () throws -> Void) throws -> [[String]] {
+            try store.write(body)
+            world.stores.settle()
+            return [told.news(), other.news()]
+        }
+        func targets(_ number: Int64) throws -> LiveList {
+            try world.object(number).list("targets")
+        }
+        let link = try target(3)
+        #expect(try news { try targets(4).append([link]) } == [["ins[0]"], ["ins[0]"]])
+        #expect(try news { try targets(2).append([link, target(1)]) } == [["ins[1]"], ["ins[0]"]])
+        #expect(try news { try targets(4).append([link]) } == [["ins[1]"], ["ins[2]"]])
+        #expect(
+            try news { try world.set(world.object(4), 1) }
+                == [["del[2] ins[0] mod[0, 1] new[1, 2]"], ["mod[1, 2]"]])
+        #expect(try news { try targets(4).remove(at: 0) } == [["del[2]"], ["del[2]"]])
+        #expect(try news { try targets(2).move(from: 0, to: 1) } == [[], []])
+        #expect(try news { try targets(2).set(target(5), at: 1) } == [["del[0]"], ["del[0]"]])
+        #expect(try news { try store.delete(world.object(4)) } == [["del[0]"], ["del[0]"]])
+        token.invalidate()
+        plain.invalidate()
+    }
+}
