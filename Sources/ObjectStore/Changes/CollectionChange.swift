@@ -25,6 +25,8 @@ public struct CollectionChange {
     public let isCollectionValid: Bool
 
     let positions: PositionChanges
+    /// What `deletions` were, where ``versionBefore`` does not know all of it.
+    private let lost: [ElementDetail]
     let table: TableID
     /// The collection of plain values that this is about; nil for objects.
     let values: (owner: ObjectReference, column: ColumnID)?
@@ -34,13 +36,15 @@ public struct CollectionChange {
 
     init(
         _ kind: Kind, isCollectionValid: Bool = true, positions: PositionChanges = .init(),
-        table: TableID, values: (owner: ObjectReference, column: ColumnID)? = nil,
+        lost: [ElementDetail] = [], table: TableID,
+        values: (owner: ObjectReference, column: ColumnID)? = nil,
         step: VersionStep? = nil
     ) {
         self.values = values
         self.kind = kind
         self.isCollectionValid = isCollectionValid
         self.positions = positions
+        self.lost = lost
         self.table = table
         oldView = step?.old
         newView = step?.new
@@ -64,7 +68,10 @@ public struct CollectionChange {
     public var modifiedObjects: [ObjectReference] { positions.modifiedKeys.map(reference) }
 
     /// The plain values that left or moved, as `deletions` lists them; empty for objects.
-    public var deletedValues: [Value] { plainValues(oldView, deletions) }
+    public var deletedValues: [Value] {
+        let known = lost.compactMap { if case .value(let value, _) = $0 { value } else { nil } }
+        return known.isEmpty ? plainValues(oldView, deletions) : known
+    }
     /// The plain values that entered or moved, as `insertions` lists them.
     ///
     /// Read them while the observer runs, as all that shows the version after the change.
@@ -79,11 +86,23 @@ public struct CollectionChange {
     public var isOfMap: Bool { valuesProperty(newView ?? oldView)?.collection == .map }
 
     /// The keys that left a map, as `deletions` lists them; empty for other collections.
-    public var deletedKeys: [String] { mapKeys(oldView, deletions) }
+    public var deletedKeys: [String] {
+        let known = lost.compactMap { if case .value(_, let key) = $0 { key } else { nil } }
+        return isOfMap && !known.isEmpty ? known : mapKeys(oldView, deletions)
+    }
     /// The keys that came to a map, as `insertions` lists them.
     public var insertedKeys: [String] { mapKeys(newView, insertions) }
     /// The keys of a map whose values were set or modified, as `modifications` lists them.
     public var modifiedKeys: [String] { mapKeys(newView, modificationsNew) }
+
+    /// The deleted elements, to be told of when no version knows them any more.
+    var deletedDetails: [ElementDetail] {
+        guard isOfValues else { return [] }
+        let keys = deletedKeys
+        return deletedValues.enumerated().map { index, value in
+            .value(value, mapKey: keys.indices.contains(index) ? keys[index] : "")
+        }
+    }
 
     private func valuesProperty(_ view: StoreView?) -> Property? {
         guard let values else { return nil }

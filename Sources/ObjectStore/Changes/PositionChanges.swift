@@ -21,24 +21,6 @@ struct PositionChanges: Equatable {
     var modifiedKeys: [ObjectKey] = []
 
     var isEmpty: Bool { deletions.isEmpty && insertions.isEmpty && modifications.isEmpty }
-
-    /// All rows that something is said of.
-    var keys: [ObjectKey] { deletedKeys + insertedKeys + modifiedKeys }
-
-    /// Says nothing of some rows; elements without keys are not asked about.
-    mutating func remove(where isSilent: (ObjectKey) -> Bool) {
-        func keep(_ keys: inout [ObjectKey], _ positions: inout [Int], _ others: inout [Int]) {
-            let kept = keys.indices.filter { !isSilent(keys[$0]) }
-            guard kept.count < keys.count else { return }
-            keys = kept.map { keys[$0] }
-            positions = kept.map { positions[$0] }
-            if !others.isEmpty { others = kept.map { others[$0] } }
-        }
-        var none: [Int] = []
-        keep(&deletedKeys, &deletions, &none)
-        keep(&insertedKeys, &insertions, &none)
-        keep(&modifiedKeys, &modifications, &modificationsNew)
-    }
 }
 
 /// Builds the changes of a sequence from the rows that a commit has touched, without looking at

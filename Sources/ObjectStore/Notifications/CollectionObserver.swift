@@ -131,10 +131,12 @@ final class CollectionObserver: Observer {
         defer { if isActive { self.rows = rows } }
         var positions = rows.advance(
             along: step, modified: filter?.touchedRows(in: step) ?? KeySet())
-        if let delay, delay.hasSilent { positions.remove(where: { delay.isSilent($0) }) }
+        var lost: [ElementDetail] = []
+        if let loud = delay?.loudChanges { (positions, lost) = loud.told() }
         guard !positions.isEmpty, let handler else { return nil }
         let change = CollectionChange(
-            .update, positions: positions, table: table, values: collection.values, step: step)
+            .update, positions: positions, lost: lost, table: table, values: collection.values,
+            step: step)
         explain(positions, step)
         return { try handler(change) }
     }
@@ -169,8 +171,10 @@ final class CollectionObserver: Observer {
             let count = step.old.table(owner.table).listCount(property.column, owner.key)
             positions.deletions = Array(0..<count)
         }
+        var lost: [ElementDetail] = []
+        if let loud = delay?.loudChanges { (positions, lost) = loud.told() }
         let change = CollectionChange(
-            .update, isCollectionValid: false, positions: positions, table: table,
+            .update, isCollectionValid: false, positions: positions, lost: lost, table: table,
             values: collection.values, step: step)
         explain(positions, step)
         isFinished = true

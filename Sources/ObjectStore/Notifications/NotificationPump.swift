@@ -134,7 +134,11 @@ extension NotificationPump {
         if let delay = observer.delay {
             delay.isSilencing = true
             defer { delay.isSilencing = false }
-            if let probe = delay.probe { passOver(probe, left) { try $0?() } }
+            if let probe = delay.probe {
+                passOver(probe, left) { try $0?() }
+                // What was observed is gone, and nobody is to be told.
+                guard probe.isActive else { return observer.end() }
+            }
             guard !delay.isHolding else { return }
         }
         // The call that comes back is the one that must not be made.

@@ -61,7 +61,7 @@ final class ObjectObserver: Observer {
             return lastCall()
         }
         var changed = changedProperties(of: classSchema, in: step)
-        if let delay, delay.hasSilent { changed.removeAll { delay.isSilent($0.name) } }
+        if let delay { changed.removeAll { delay.isSilent($0.name) } }
         guard !changed.isEmpty, let handler else { return nil }
         let change = ObjectChange(
             kind: .change, object: object,

@@ -20,10 +20,10 @@ final class ObserverDelay {
     private let requestTurn: () -> Void
     /// Whether a call would come too early.
     private var isClosed: Bool
-    /// What the commits since the last call have changed that are to be told: rows by key, or
-    /// properties by name.
-    private var told: Set<AnyHashable> = []
-    private var silent: Set<AnyHashable> = []
+    // What the commits since the last call have changed: properties of an object, or a sequence.
+    private var told: Set<String> = []
+    private var silent: Set<String> = []
+    private var changes = LoudChanges()
     private var isPending = false
 
     /// Whether the probe is being moved over a silent commit.
@@ -45,22 +45,35 @@ final class ObserverDelay {
     /// Whether there is something to tell, but not yet.
     var isHolding: Bool { isClosed && isPending }
 
-    /// Whether a row or property was changed by silent commits only since the last call.
-    func isSilent(_ element: AnyHashable) -> Bool {
-        silent.contains(element) && !told.contains(element)
+    /// Whether a property was changed by silent commits only since the last call.
+    func isSilent(_ property: String) -> Bool {
+        silent.contains(property) && !told.contains(property)
     }
 
-    /// Whether anything was changed silently since the last call.
-    var hasSilent: Bool { !silent.isEmpty }
+    /// What has become of a sequence since the last call; nil if nothing of it was silent.
+    var loudChanges: LoudChanges? { changes.hasSilent ? changes : nil }
 
-    /// The probe was told of changes.
-    func probeWasTold(of elements: some Sequence<AnyHashable>) {
+    /// The probe was told of properties of an object.
+    func probeWasTold(of properties: [String]) {
+        note { isSilent in
+            if isSilent { silent.formUnion(properties) } else { told.formUnion(properties) }
+        }
+    }
+
+    /// The probe was told of changes of a sequence; see ``LoudChanges``.
+    func probeWasTold(
+        of positions: PositionChanges, lost: [ElementDetail], gained: [ElementDetail] = []
+    ) {
+        note { changes.add(positions, isSilent: $0, lost: lost, gained: gained) }
+    }
+
+    private func note(_ record: (_ isSilent: Bool) -> Void) {
         if isSilencing {
             // What was never to be told is none of the next call's business either.
-            if isPending { silent.formUnion(elements) }
+            if isPending { record(true) }
             return
         }
-        told.formUnion(elements)
+        record(false)
         isPending = true
         if case .debounce(let time) = pace { timer.start(after: time) }
     }
@@ -70,6 +83,7 @@ final class ObserverDelay {
         isPending = false
         told = []
         silent = []
+        changes = LoudChanges()
         switch pace {
         case .debounce:
             isClosed = true

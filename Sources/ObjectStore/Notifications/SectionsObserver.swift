@@ -17,6 +17,8 @@ final class SectionsObserver: Observer {
     private var rows: (any ObservedRows)?
     private var sections: [(key: Scalar, count: Int)] = []
     private var handler: Handler?
+    /// Told of every change of the sequence, for the probe of a delayed observer.
+    var recorder: ((PositionChanges, _ lost: [ElementDetail], _ gained: [ElementDetail]) -> Void)?
 
     /// Throws `invalid_query` for a key path that the class does not have.
     init(
@@ -53,6 +55,7 @@ final class SectionsObserver: Observer {
 
     override func release() {
         handler = nil
+        recorder = nil
         rows = nil
         sections = []
     }
@@ -76,8 +79,9 @@ final class SectionsObserver: Observer {
             step.changes(of: owner.table)?.deleted.contains(owner.key) == true
         {
             isFinished = true
+            recorder?(PositionChanges(), [], [])
             guard let handler else { return nil }
-            let change = SectionedChange(losing: sections.count)
+            let change = SectionedChange(losing: withSilentChanges(sections).count)
             return { try handler(change) }
         }
         guard var rows else { return nil }
@@ -112,12 +116,33 @@ final class SectionsObserver: Observer {
                 told.modificationsNew.append(positions.modificationsNew[index])
             }
         }
-        told.deletions = deleted.map(\.0).sorted()
-        told.insertions = inserted.map(\.0).sorted()
-        let old = sections
-        sections = moved(
-            old, losing: deleted.map { before($0.1) }, gaining: inserted.map { after($0.1) })
+        deleted.sort { $0.0 < $1.0 }
+        inserted.sort { $0.0 < $1.0 }
+        told.deletions = deleted.map(\.0)
+        told.insertions = inserted.map(\.0)
+        let (lost, gained) = (deleted.map { before($0.1) }, inserted.map { after($0.1) })
+        if let recorder, !told.isEmpty {
+            recorder(told, lost.map(ElementDetail.section), gained.map(ElementDetail.section))
+        }
+        var old = sections
+        sections = moved(old, losing: lost, gaining: gained)
+        if let loud = delay?.loudChanges {
+            old = withSilentChanges(old)
+            told = loud.told().changes
+        }
         return SectionedChange(told, from: old, to: sections, rules)
+    }
+
+    /// Sections as they were at the last call, with what silent writes have done to them since.
+    private func withSilentChanges(
+        _ sections: [(key: Scalar, count: Int)]
+    ) -> [(key: Scalar, count: Int)] {
+        guard let loud = delay?.loudChanges else { return sections }
+        func keys(_ details: [ElementDetail]) -> [Scalar] {
+            details.compactMap { if case .section(let key) = $0 { key } else { nil } }
+        }
+        return moved(
+            sections, losing: keys(loud.silentlyLost), gaining: keys(loud.silentlyGained))
     }
 
     private func moved(
@@ -176,8 +201,7 @@ extension SectionedResults {
     /// Calls a handler with the sections as they are at the next delivery, and whenever they change.
     ///
     /// The token keeps the observation alive; these sections need not be. Errors: as for
-    /// ``Store/observe(_:keyPaths:name:pace:_:)``, and `frozen` for sections of a frozen version. A
-    /// delayed call also tells what silent writes have changed meanwhile.
+    /// ``Store/observe(_:keyPaths:name:pace:_:)``, and `frozen` for sections of a frozen version.
     public func observe(
         keyPaths: [String] = [], name: String = "", pace: ObserverPace? = nil,
         _ handler: @escaping (SectionedChange) throws -> Void
@@ -207,11 +231,12 @@ extension Store {
         let observer = try make(name, handler)
         if let delay = try makeDelay(pace) {
             observer.delay = delay
-            delay.probe = try make("") { [weak delay] change in
-                if case .initial = change.kind { return }
-                delay?.probeWasTold(of: [0])
+            let probe = try make("") { _ in }
+            probe.recorder = { [weak delay] positions, lost, gained in
+                delay?.probeWasTold(of: positions, lost: lost, gained: gained)
             }
-            delay.probe.map { notifications.enter($0, seen: nil) }
+            delay.probe = probe
+            notifications.enter(probe, seen: nil)
         }
         return notifications.add(observer, seen: nil)
     }

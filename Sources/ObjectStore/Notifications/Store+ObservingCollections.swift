@@ -57,9 +57,7 @@ extension Store {
             observer.delay = delay
             delay.probe = try make("") { [weak delay] change in
                 if case .initial = change.kind { return }
-                // Plain values have no keys; they stand for each other.
-                let keys = change.positions.keys
-                delay?.probeWasTold(of: keys.isEmpty ? [0] : keys.map { AnyHashable($0) })
+                delay?.probeWasTold(of: change.positions, lost: change.deletedDetails)
             }
             delay.probe.map { notifications.enter($0, seen: nil) }
         }

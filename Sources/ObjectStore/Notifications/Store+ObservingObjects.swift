@@ -26,8 +26,7 @@ extension Store {
         if let delay = try makeDelay(pace) {
             observer.delay = delay
             delay.probe = try make("") { [weak delay] change in
-                let names = change.properties.map { AnyHashable($0.name) }
-                delay?.probeWasTold(of: names.isEmpty ? [0] : names)
+                delay?.probeWasTold(of: change.properties.map(\.name))
             }
             delay.probe.map { notifications.enter($0, seen: view.version) }
         }

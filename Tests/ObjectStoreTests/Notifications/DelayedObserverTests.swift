@@ -114,6 +114,143 @@ import Testing
         #expect(told.news() == ["mod[6]"])
     }
 
+    @Test func `positions count what silent writes have done as done before`() throws {
+        let token = try observe(.debounce(.seconds(10)), told)
+        try set(5, 100)
+        try world.store.write(withoutNotifying: [token]) {
+            try world.store.delete(world.object(0))
+            try world.store.create("Obj", .dictionary([:]))
+        }
+        try world.store.write {
+            try world.store.delete(world.object(7))
+            try world.store.create("Obj", .dictionary([:]))
+        }
+        world.stores.settle()
+        scheduler.pass(.seconds(11))
+        #expect(told.news() == ["del[6] ins[9] mod[4]"])
+    }
+
+    @Test func `silent changes of plain values are not told`() throws {
+        let list = try world.holder().list("ints")
+        var gone: [Value] = []
+        let token = try list.observe(pace: .debounce(.seconds(10))) { change in
+            told.hear(change)
+            gone += change.deletedValues
+        }
+        func write(silently isSilent: Bool = false, _ body: () throws -> Void) throws {
+            try world.store.write(withoutNotifying: isSilent ? [token] : [], body)
+            world.stores.settle()
+        }
+        world.stores.settle()
+        try write { try list.append([.int(10)]) }
+        try write(silently: true) { try list.remove(at: 0) }
+        try write { try list.set(.int(60), at: 5) }
+        try write { try list.remove(at: 2) }
+        try write(silently: true) { try list.set(.int(90), at: 7) }
+        scheduler.pass(.seconds(11))
+        #expect(told.news() == ["initial", "del[2] ins[8] mod[5] new[4]"])
+        #expect(gone == [.int(3)])
+        try write(silently: true) { try list.append([.int(11)]) }
+        scheduler.pass(.seconds(11))
+        #expect(told.news() == [])
+    }
+
+    @Test func `silent changes of a map are not told`() throws {
+        let bag = try world.store.write {
+            try world.store.create(
+                "Bag", .dictionary(["names": .dictionary(["a": .int(1), "b": .int(2)])]))
+        }
+        let map = try bag.map("names")
+        var heard: [[String]] = []
+        let token = try map.observe(pace: .throttle(.seconds(10))) { change in
+            heard += [change.deletedKeys, change.insertedKeys, change.modifiedKeys]
+        }
+        func write(silently isSilent: Bool = false, _ body: () throws -> Void) throws {
+            try world.store.write(withoutNotifying: isSilent ? [token] : [], body)
+            world.stores.settle()
+        }
+        world.stores.settle()
+        scheduler.pass(.seconds(11))
+        try write { try map.set(.int(3), forKey: "c") }
+        #expect(heard.suffix(3) == [[], ["c"], []])
+        try write { try map.removeValue(forKey: "b") }
+        try write(silently: true) {
+            try map.set(.int(9), forKey: "a")
+            try map.set(.int(4), forKey: "d")
+        }
+        try write { try map.set(.int(0), forKey: "0") }
+        try write { try map.removeValue(forKey: "d") }
+        try write { try map.set(.int(5), forKey: "c") }
+        scheduler.pass(.seconds(11))
+        #expect(heard.suffix(3) == [["b", "d"], ["0"], ["c"]])
+        #expect(heard.count == 9)
+    }
+
+    @Test func `silent changes of sections are not told`() throws {
+        try world.store.write {
+            for number in 0..<6 {
+                let text = number < 3 ? "a" : "b"
+                try world.object(Int64(number)).set("text", .string(text))
+            }
+        }
+        world.stores.settle()
+        var changes: [SectionedChange] = []
+        let sections = try world.store.objects("Obj").grouped(by: "text")
+        let token = try sections.observe(pace: .debounce(.seconds(10))) { changes.append($0) }
+        world.stores.settle()
+        func write(silently isSilent: Bool = false, _ body: () throws -> Void) throws {
+            try world.store.write(withoutNotifying: isSilent ? [token] : [], body)
+            world.stores.settle()
+        }
+        try write { try world.object(3).set("text", .string("a")) }
+        try write(silently: true) {
+            try world.store.create("Obj", .dictionary(["text": .string("a")]))
+            try world.object(9).set("text", .string("c"))
+        }
+        try write { try world.store.delete(world.object(0)) }
+        scheduler.pass(.seconds(11))
+        #expect(changes.count == 2)
+        let last = try #require(changes.last)
+        #expect(last.sectionDeletions == [] && last.sectionInsertions == [])
+        #expect(last.sections.map(\.section) == [1, 2])
+        #expect(last.sections.map(\.deletions) == [[0], [0]])
+        #expect(last.sections.map(\.insertions) == [[2], []])
+        try write(silently: true) { try world.store.delete(world.object(5)) }
+        scheduler.pass(.seconds(11))
+        #expect(changes.count == 2)
+        try write { try world.store.delete(world.object(4)) }
+        scheduler.pass(.seconds(11))
+        #expect(changes.last?.sectionDeletions == [2])
+        #expect(changes.count == 3)
+    }
+
+    @Test func `what is deleted silently while a call waits ends the observation without one`()
+        throws
+    {
+        let holder = try world.holder()
+        let list = try holder.list("ints")
+        let object = try world.object(1)
+        let tokens = [
+            try list.observe(pace: .debounce(.seconds(1)), told.hear),
+            try object.observe(pace: .debounce(.seconds(1)), other.hear),
+        ]
+        world.stores.settle()
+        #expect(told.news() == ["initial"])
+        try world.store.write {
+            try list.append([.int(1)])
+            try world.set(object, 100)
+        }
+        world.stores.settle()
+        try world.store.write(withoutNotifying: tokens) {
+            try world.store.delete(holder)
+            try world.store.delete(object)
+        }
+        world.stores.settle()
+        scheduler.pass(.seconds(5))
+        #expect(told.news() == [] && other.news() == [])
+        #expect(!tokens[0].isValid && !tokens[1].isValid)
+    }
+
     @Test func `an observer of an object waits as well, with the oldest and the newest value`()
         throws
     {

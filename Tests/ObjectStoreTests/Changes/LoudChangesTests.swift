@@ -1,0 +1,76 @@
+import ColumnStorage
+import Testing
+
+@testable import ObjectStore
+
+/// Loud and silent changes of one sequence, told as if the silent ones had come first.
+@Suite struct LoudChangesTests {
+    /// What is told leads from the old sequence with the silent changes to the present one.
+    @Test(arguments: 1...60)
+    func `random commits`(seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        let count = Int.random(in: 0...12, using: &random)
+        var next = Int64(count)
+        var sequence = (0..<next).map { ObjectKey(rawValue: $0) }
+        let old = sequence
+        var composed = LoudChanges()
+        var origins: [ObjectKey: Bool] = [:]  // whether the element was inserted silently
+        var gone: [ObjectKey] = []
+        var modified: Set<ObjectKey> = []
+        var lost: [ObjectKey] = []
+        for _ in 0..<Int.random(in: 1...8, using: &random) {
+            let isSilent = Bool.random(using: &random)
+            var changes = PositionChanges()
+            for (position, key) in sequence.enumerated()
+            where Int.random(in: 0..<6, using: &random) == 0 {
+                changes.deletions.append(position)
+                changes.deletedKeys.append(key)
+                if origins[key] == false { continue }
+                if !isSilent { gone.append(key) } else if origins[key] == nil { lost.append(key) }
+            }
+            for position in changes.deletions.reversed() { sequence.remove(at: position) }
+            var position = 0
+            while position <= sequence.count {
+                if Int.random(in: 0..<6, using: &random) == 0 {
+                    let key = ObjectKey(rawValue: next)
+                    next += 1
+                    sequence.insert(key, at: position)
+                    origins[key] = isSilent
+                    changes.insertions.append(position)
+                    changes.insertedKeys.append(key)
+                } else if position < sequence.count, Int.random(in: 0..<6, using: &random) == 0 {
+                    changes.modificationsNew.append(position)
+                    changes.modifiedKeys.append(sequence[position])
+                    if !isSilent { modified.insert(sequence[position]) }
+                }
+                position += 1
+            }
+            changes.modifications = changes.modificationsNew
+            composed.add(
+                changes, isSilent: isSilent,
+                lost: changes.deletedKeys.map { .value(.int($0.rawValue), mapKey: "") })
+        }
+
+        let told = composed.told().changes
+        let present = Set(sequence)
+        #expect(Set(told.deletedKeys) == Set(gone) && told.deletedKeys.count == gone.count)
+        #expect(told.insertedKeys == sequence.filter { origins[$0] == false })
+        #expect(told.insertions.map { sequence[$0] } == told.insertedKeys)
+        let expected = modified.intersection(present).filter { origins[$0] != false }
+        #expect(Set(told.modifiedKeys) == expected)
+        #expect(told.modificationsNew.map { sequence[$0] } == told.modifiedKeys)
+        #expect(
+            composed.silentlyLost.compactMap {
+                if case .value(.int(let key), _) = $0 { ObjectKey(rawValue: key) } else { nil }
+            } == lost)
+
+        // Back from the present to the sequence that the silent changes alone would have made.
+        var before = sequence
+        for position in told.insertions.reversed() { before.remove(at: position) }
+        for (position, key) in zip(told.deletions, told.deletedKeys) {
+            before.insert(key, at: position)
+        }
+        #expect(told.modifications.map { before[$0] } == told.modifiedKeys)
+        #expect(before.filter { origins[$0] == nil } == old.filter { !lost.contains($0) })
+    }
+}
