@@ -67,6 +67,24 @@ import Testing
         #expect(script.log == (1...20).map { "\(100 + $0)" })
     }
 
+    @Test func `7.16 and 7.17 a token stays on its thread, and ends what may not have begun`()
+        throws
+    {
+        let script = try run(
+            """
+            for i = 1, 20 do
+                local token = rex:observe(function(change) moonpool.post_to_parent("called") end, { on = w })
+                log(pcall(w.post, w, token))
+                token:invalidate()
+                store:write(function() rex.age = i end)
+            end
+            w:post() expect(1)
+            w:stop()
+            """)
+        #expect(Set(script.log.map { $0.prefix(5) }) == ["false", "pong"])
+        #expect(script.log.filter { $0 == "pong" }.count == 1)
+    }
+
     @Test func `observes lists, values and the store, with key paths`() throws {
         let script = try run(
             """

@@ -68,6 +68,28 @@ import Testing
             """)
     }
 
+    @Test
+    func `5.27 a single property is told with its old and new value, and only once committed`() {
+        session.expect(
+            """
+            local rex, log = dog { age = 3 }, {}
+            local token = rex:observe_value("age", function(new, old) log[#log + 1] = tostring(old) .. ">" .. tostring(new) end)
+            turn()
+            store:begin_write() rex.age = 9 store:cancel_write() turn()
+            assert(#log == 0)
+            store:write(function() rex.age = 4 rex.age = 5 end)
+            assert(#log == 0)
+            store:write(function() rex.name = "Max" end)
+            assert(log[1] == "3>5" and #log == 1)
+            store:write(function() rex.age = 5 end) turn()
+            assert(log[2] == "5>5" and #log == 2)
+            store:write(function() rex.age = nil end) turn()
+            assert(log[3] == "5>nil" and #log == 3)
+            store:write(function() store:delete(rex) end) turn()
+            assert(not token.is_valid)
+            """)
+    }
+
     @Test func `silent writes are not heard by their token`() {
         session.expect(
             """

@@ -125,6 +125,8 @@ extension StoreModule {
             let function = try code.load(in: self)
             let link = host?.link
             let called = self.state.makeFunction("observer") { call in
+                // Whoever holds the token has ended it, and the word of that is on its way.
+                guard state.current.isActive else { return .none }
                 defer {
                     // In a turn of its own, when this call has been counted.
                     link?.post { module in

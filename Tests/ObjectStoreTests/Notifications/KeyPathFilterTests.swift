@@ -64,6 +64,27 @@ import Testing
         token.invalidate()
     }
 
+    @Test func `6.24 an empty list of key paths is no filter`() throws {
+        let token = try world.observe(world.middle(), [], told)
+        #expect(try told { _ in try world.set(world.object(1), 3) } == ["mod[0]"])
+        #expect(try told { _ in try world.object(1).set("link", .null) } == ["mod[0]"])
+        #expect(try told { _ in try world.set(world.object(2, of: "Target"), 9) } == ["mod[1]"])
+        token.invalidate()
+    }
+
+    @Test func `6.35 a filter of backlinks looks at those that link`() throws {
+        let target = try world.object(1, of: "Target")
+        let query = try world.store.schema.backlinks("origin", of: target)
+        let token = try world.observe(query, ["value"], told)
+        let link = Value.object(target.reference)
+        #expect(try told { _ in try world.set(world.object(1), 3) } == ["mod[0]"])
+        #expect(try told { _ in try world.object(1).set("text", .string("a")) } == [])
+        #expect(try told { _ in try world.object(2).set("link", link) } == ["ins[1]"])
+        #expect(try told { _ in try world.object(1).set("link", .null) } == ["del[0]"])
+        #expect(try told { try $0.delete(target) } == ["del[0] gone"])
+        #expect(!token.isValid)
+    }
+
     @Test func `6.25 backlinks of the row`() throws {
         let token = try world.observe(world.query("Target"), ["origin.value"], told)
         #expect(try told { _ in try world.set(world.object(1), 9) } == ["mod[1]"])

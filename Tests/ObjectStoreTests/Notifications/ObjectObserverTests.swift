@@ -34,6 +34,14 @@ import Testing
         token.invalidate()
     }
 
+    @Test func `5.04 the old value is known without a call before`() throws {
+        let token = try observe()
+        try world.remotely { try world.set(world.object(1, in: $0), 7) }
+        world.stores.settle()
+        #expect(told.news() == ["value 2>7"])
+        token.invalidate()
+    }
+
     @Test func `5.05 several properties are told in schema order`() throws {
         let token = try observe()
         let news = try told { _ in

@@ -173,7 +173,10 @@ import Testing
         first.invalidate()
     }
 
-    @Test func `an error in a handler is reported, and the commit stands`() throws {
+    @Test
+    func `2.13 and 2.14 an error in a handler is reported, and neither begin nor commit fails`()
+        throws
+    {
         let world = try ObservedWorld()
         let token = try world.store.observe { _, _ in throw StoreError(.interrupted, "stop") }
         try world.store.write { _ = try world.store.create("Other") }
