@@ -74,12 +74,13 @@ public final class AttachClient {
         } else {
             while waitUntilIdle(), let entry = readEntry(editor) { run(entry: entry) }
         }
+        // Before this end closes the connection, which the reader would report like any other end.
+        let reason = state.reason ?? ""
         socket.end()
-        if let reason = state.reason, !reason.isEmpty {
-            output.finishLine()
-            ProcessServices.writeError("moonpool: \(reason)\n")
-        }
-        return state.isBroken ? 1 : 0
+        guard !reason.isEmpty else { return 0 }
+        output.finishLine()
+        ProcessServices.writeError("moonpool: \(reason)\n")
+        return 1
     }
 
     private func run(entry: String) {
@@ -159,9 +160,6 @@ private final class Reply: Sendable {
     var prompt: String { state.withLock { $0.prompt } }
     var reason: String? { state.withLock { $0.reason } }
     var hasEnded: Bool { reason != nil }
-    /// Whether the end was none that was asked for.
-    var isBroken: Bool { !(reason ?? "").isEmpty }
-
     func busy() { state.withLock { $0.isIdle = false } }
     func idle(_ prompt: String) {
         state.withLock { state in
