@@ -16,6 +16,7 @@ enum LatencyWorkload {
             let rows = LatencyRows("commit to callback, \(number(size)) objects")
             try measure(bench, rows, .older(than: 50), size)
         }
+        try measureWaking(bench)
         for size in Set(ends).sorted() {
             let rows = LatencyRows("the same through a link, \(number(size)) objects")
             try measure(bench, rows, .petsOfOlder(than: 50), size)
@@ -31,6 +32,28 @@ enum LatencyWorkload {
         for size in Set(ends).sorted() {
             let rows = LatencyRows("the same between processes, \(number(size)) objects")
             try measure(bench, rows, .older(than: 50), size, isRemote: true)
+        }
+    }
+
+    /// What every wait here contains: waking a thread that sleeps, without any store.
+    private static func measureWaking(_ bench: Bench) throws {
+        let rows = LatencyRows("waking the observer's thread alone", hasTargets: false)
+        try rows.measure(bench) { contestant in
+            guard contestant.name == Report.swift else { return nil }
+            let calls = Calls()
+            let signal = Signal()
+            let thread = Thread { while signal.wait() { calls.add(1) } }
+            defer {
+                signal.close()
+                thread.join()
+            }
+            return try (0..<400).map { _ in
+                usleep(1000)  // so that both processors' caches and clocks are as in the other rows
+                let before = calls.number
+                let start = nanoseconds()
+                signal.raise()
+                return Double(try calls.wait(for: before + 1) - start) / 1e9
+            }
         }
     }
 
