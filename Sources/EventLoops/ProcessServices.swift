@@ -32,6 +32,13 @@ public enum ProcessServices {
     /// Whether a standard descriptor (0, 1, 2) is a terminal.
     public static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
+    /// How many columns the terminal at a standard descriptor has; nil where that is none, or does not know.
+    public static func columns(of descriptor: Int32) -> Int? {
+        var size = winsize()
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+        return Int(size.ws_col)
+    }
+
     /// Ends the process; what the C library has buffered is written, `atexit` handlers run.
     public static func exit(_ status: Int32) -> Never {
         #if canImport(Glibc)

@@ -32,19 +32,32 @@ import Testing
         #expect(sound.output == "\(store) is sound: 2 classes, 2001 objects\n")
     }
 
-    @Test func `a store with changed bytes never crashes the check, and is mostly found out`()
-        throws
-    {
-        let folder = try TemporaryFolder()
+    /// A store with every kind of value and index, as bytes.
+    private func makeWhole(_ folder: TemporaryFolder) throws -> [UInt8] {
         let store = folder.path + "/whole.moonpool"
         let script = try folder.write(Self.writer, to: "writer.lua")
         #expect(try Tool.run([script, store]).exitCode == 0)
         let file = try #require(fopen(store, "r"))
+        defer { fclose(file) }
         fseek(file, 0, SEEK_END)
         var whole = [UInt8](repeating: 0, count: ftell(file))
         rewind(file)
         _ = fread(&whole, 1, whole.count, file)
-        fclose(file)
+        return whole
+    }
+
+    private func check(_ bytes: [UInt8], _ folder: TemporaryFolder) throws -> Tool.Outcome {
+        let damaged = folder.path + "/damaged.moonpool"
+        unlink(damaged + "-lock")
+        let out = try #require(fopen(damaged, "w"))
+        fwrite(bytes, 1, bytes.count, out)
+        fclose(out)
+        return try Tool.run(["check", damaged])
+    }
+
+    @Test func `text that was changed behind the store's back is found by its index`() throws {
+        let folder = try TemporaryFolder()
+        let whole = try makeWhole(folder)
         var found = 0
         for round in 0..<6 {
             var bytes = whole
@@ -56,14 +69,88 @@ import Testing
                 })
             else { continue }
             bytes[place] = 0x58
-            let damaged = folder.path + "/damaged-\(round).moonpool"
-            let out = try #require(fopen(damaged, "w"))
-            fwrite(bytes, 1, bytes.count, out)
-            fclose(out)
-            let outcome = try Tool.run(["check", damaged])
+            let outcome = try check(bytes, folder)
             #expect(outcome.exitCode == 0 || outcome.exitCode == 1)
             if outcome.exitCode == 1, outcome.output.contains("'Dog.name'") { found += 1 }
         }
         #expect(found > 0)
+    }
+
+    @Test func `bytes changed at random, on any page, never crash the check`() throws {
+        let folder = try TemporaryFolder()
+        let whole = try makeWhole(folder)
+        var random = SystemRandomNumberGenerator()
+        var found = 0
+        for _ in 0..<40 {
+            var bytes = whole
+            var changes: [(place: Int, byte: UInt8)] = []
+            for _ in 0..<[1, 1, 4, 16].randomElement(using: &random)! {
+                // Every other one in the head of a page, where it hurts most.
+                var place = Int.random(in: 0..<bytes.count, using: &random)
+                if Bool.random(using: &random) { place = place / 4096 * 4096 + place % 64 }
+                bytes[place] ^= UInt8.random(in: 1...255, using: &random)
+                changes.append((place, bytes[place]))
+            }
+            let outcome = try check(bytes, folder)
+            #expect(
+                outcome.exitCode == 0 || outcome.exitCode == 1, "\(changes): \(outcome.error)")
+            if outcome.exitCode == 1 {
+                found += 1
+                #expect(outcome.error.contains("damaged.moonpool"), "\(outcome.error)")
+            }
+        }
+        #expect(found > 0)
+    }
+
+    @Test func `damaged pages are named`() throws {
+        let folder = try TemporaryFolder()
+        let whole = try makeWhole(folder)
+        var isNamed = false
+        for page in 2..<whole.count / 4096 {
+            var bytes = whole
+            // The page's own number, with which each page begins.
+            guard bytes[page * 4096] == UInt8(page & 255), bytes[page * 4096 + 10] == 2 else {
+                continue
+            }
+            bytes[page * 4096] ^= 1
+            let outcome = try check(bytes, folder)
+            // Pages that nothing uses may say what they like.
+            guard outcome.exitCode != 0 else { continue }
+            #expect(outcome.output.contains("says that it is page \(page ^ 1)"))
+            #expect(outcome.output.hasPrefix("page \(page) of "), "\(outcome.output)")
+            #expect(outcome.error.contains("is damaged"), "\(outcome.error)")
+            isNamed = true
+            break
+        }
+        #expect(isNamed)
+        let short = try check(Array(whole[..<(whole.count / 2)]), folder)
+        #expect(short.exitCode == 1)
+        #expect(short.error.contains("damaged"), "\(short.error)")
+    }
+
+    @Test func `a store is checked while another process writes to it`() throws {
+        let folder = try TemporaryFolder()
+        let store = folder.path + "/busy.moonpool"
+        let script = try folder.write(Self.writer, to: "writer.lua")
+        #expect(try Tool.run([script, store]).exitCode == 0)
+        let writer = try folder.write(
+            """
+            local store = moonpool.open(arg[1])
+            print "begun" io.flush()
+            while true do
+              for id = 1, 2000, 7 do
+                store:write(function() store:object("Dog", id).age = math.random(100) end)
+              end
+            end
+            """, to: "busy.lua")
+        let process = try Subprocess(Tool.path, [writer, store])
+        try process.wait { process.output.contains("begun") }
+        for _ in 0..<5 {
+            let outcome = try Tool.run(["check", store])
+            #expect(outcome.exitCode == 0, "\(outcome.output)\(outcome.error)")
+        }
+        process.send(SIGKILL)
+        _ = try process.finish()
+        #expect(try Tool.run(["check", store]).exitCode == 0)
     }
 }

@@ -62,3 +62,15 @@ extension Snapshot {
         }
     }
 }
+
+extension ColumnFile {
+    /// Looks at the pages of a file that this process does not have open: what is wrong with them, at most `limit` faults.
+    ///
+    /// To be called before ``open(path:options:)`` of a file that may be damaged: LMDB itself cannot be asked about
+    /// pages that lead nowhere. Throws `notAStore`, `newerFormat`, `damaged`, `notFound`, `permission`.
+    public static func verifyPages(
+        path: String, atMost limit: Int = 100
+    ) throws(StorageError) -> [FileFault] {
+        try PageVerifier.faults(path: path, atMost: limit).map { FileFault($0) }
+    }
+}

@@ -125,6 +125,7 @@ public final class Migration {
                 loop: begun.number, position: position, done: done, total: total)
         }
         walk.batch = batch
+        try walk.report()
         try run(walk)
     }
 

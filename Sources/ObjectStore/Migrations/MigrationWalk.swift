@@ -104,7 +104,8 @@ public final class MigrationWalk {
         }
     }
 
-    private func report() throws {
+    /// Says how far the walk is.
+    func report() throws {
         try migration.check()
         try migration.progressHandler?(oldClass.name, done, total)
     }

@@ -9,11 +9,16 @@ enum CommandStore {
     ///
     /// Throws `invalid_argument` for a file to be read that does not exist.
     static func open(_ path: String, isReadOnly: Bool) throws -> Store {
-        if isReadOnly, ProcessServices.read(path, limit: 1) == nil {
-            throw StoreError(.invalidArgument, "there is no store '\(path)'")
-        }
+        if isReadOnly { try requireFile(path) }
         return try Store(
             StoreConfiguration(.file(path), isReadOnly: isReadOnly), scheduler: UnwokenThread())
+    }
+
+    /// Throws `invalid_argument` for a file that does not exist, or cannot be read.
+    static func requireFile(_ path: String) throws {
+        guard ProcessServices.read(path, limit: 1) != nil else {
+            throw StoreError(.invalidArgument, "there is no store '\(path)'")
+        }
     }
 
     /// A store that is gone with the command, for trying what would happen.
@@ -68,40 +73,4 @@ enum CommandFailure {
         ProcessServices.writeError("moonpool: \(message)\n")
         throw ExitCode(1)
     }
-}
-
-/// A line that tells how far long work has come, on terminals only.
-final class ProgressLine {
-    private let verb: String
-    private let isShown = ProcessServices.isTerminal(2)
-    private let clock = ContinuousClock()
-    private let start: ContinuousClock.Instant
-    private var last: ContinuousClock.Instant
-    private var isDrawn = false
-
-    init(_ verb: String) {
-        self.verb = verb
-        start = clock.now
-        last = start
-    }
-
-    /// Shows the count, the rate and, where the part done is known, the time left; ten times a second at most.
-    func update(_ count: Int, _ part: Double?) {
-        guard isShown, clock.now - last > .milliseconds(100) else { return }
-        last = clock.now
-        let seconds = Double((last - start).components.seconds) + 0.001
-        var text = "\(count) \(verb), \(Int(Double(count) / seconds)) a second"
-        if let part, part > 0.01 {
-            let left = max(0, Int(seconds / part * (1 - part)))
-            let bar = String(repeating: "#", count: max(0, min(20, Int(part * 20))))
-            text =
-                "[\(bar)\(String(repeating: ".", count: 20 - bar.count))] \(Int(part * 100)) %, \(text), "
-                + "\(left) s left"
-        }
-        isDrawn = true
-        ProcessServices.writeError("\r\u{1B}[K\(text)")
-    }
-
-    /// Takes the line away.
-    func end() { if isDrawn { ProcessServices.writeError("\r\u{1B}[K") } }
 }

@@ -1,0 +1,308 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Looks at every page that the newest version of a file uses, by plain reads.
+///
+/// LMDB believes the pages that it maps: a damaged one ends the process by a signal, or by an assertion of LMDB's. What
+/// is meant to tell damage must therefore know that the pages are sound before LMDB sees them.
+package struct PageVerifier {
+    /// What a tree may be, and where in the file it is, in words.
+    private struct Tree {
+        let name: String
+        let head: TreeHead
+        let isIntegers: Bool
+        /// Whether the values are the heads of other trees.
+        var hasTables = false
+        /// Whether the values are lists of free pages.
+        var hasFreePages = false
+    }
+
+    /// What has been counted of a tree so far.
+    private struct Count {
+        var branchPages: UInt64 = 0
+        var leafPages: UInt64 = 0
+        var overflowPages: UInt64 = 0
+        var entries: UInt64 = 0
+        var lastKey: [UInt8]?
+        /// The least key that the next leaf may have.
+        var floor: [UInt8]?
+    }
+
+    private let descriptor: Int32
+    private let pageSize: Int
+    private let pageCount: UInt64
+    private let limit: Int
+    private var taken: [UInt64]
+    private var faults: [String] = []
+
+    /// What is wrong with the pages of a file, in words; an empty array for a sound one, and for an empty file.
+    ///
+    /// Reads every page in use once. Others may write meanwhile. At most `limit` faults are listed. Throws `notAStore`,
+    /// `newerFormat`, `notFound`, `permission`, and `damaged` where the file's header is.
+    package static func faults(
+        path: String, atMost limit: Int
+    ) throws(StorageError) -> [String] {
+        let descriptor = Platform.openDescriptor(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw StorageError(rawCode: errno, call: "open", file: path) }
+        defer { close(descriptor) }
+        try FileHeader.check(descriptor, path: path)
+        // Pages of a version may be written over after the next commit but one: then the look was at a mixture.
+        var attempts = 20
+        while true {
+            guard let before = Self.newest(descriptor) else { return [] }
+            var verifier = PageVerifier(descriptor, before.meta, limit)
+            verifier.verify(before.image, before.index)
+            let after = Self.newest(descriptor)?.meta.version_ ?? before.meta.version_
+            attempts -= 1
+            if verifier.faults.isEmpty || after <= before.meta.version_ + 1 {
+                return verifier.faults
+            }
+            // Who writes so often without an error is a better witness.
+            if attempts == 0 { return [] }
+        }
+    }
+
+    private static func newest(
+        _ descriptor: Int32
+    ) -> (meta: FileHeader.Meta, index: Int, image: [UInt8])? {
+        guard let first = FileHeader.meta(descriptor, at: 0),
+            let second = FileHeader.meta(descriptor, at: first.pageSize)
+        else { return nil }
+        let index = second.version_ > first.version_ ? 1 : 0
+        var image = [UInt8](repeating: 0, count: first.pageSize)
+        let offset = off_t(index * first.pageSize)
+        guard pread(descriptor, &image, image.count, offset) == image.count else { return nil }
+        return (index == 1 ? second : first, index, image)
+    }
+
+    private init(_ descriptor: Int32, _ meta: FileHeader.Meta, _ limit: Int) {
+        self.descriptor = descriptor
+        self.limit = limit
+        pageSize = meta.pageSize
+        let size = lseek(descriptor, 0, SEEK_END)
+        let present = UInt64(max(0, Int(size))) / UInt64(meta.pageSize)
+        pageCount = meta.lastPage < present ? meta.lastPage + 1 : present
+        taken = [UInt64](repeating: 0, count: Int(pageCount / 64) + 1)
+    }
+
+    private mutating func add(_ fault: String) { if faults.count < limit { faults.append(fault) } }
+
+    // MARK: Trees
+
+    private mutating func verify(_ header: [UInt8], _ index: Int) {
+        header.withUnsafeBytes { bytes in
+            let image = PageImage(bytes)
+            let base = PageImage.headerSize
+            let free = TreeHead(image, at: base + 24)
+            let main = TreeHead(image, at: base + 24 + PageImage.tableSize)
+            let version = image.load(base + 128, UInt64.self)
+            // A map at a fixed address is something that no store asks for.
+            if image.flags != PageImage.Flags.meta || free.flags & 1 != 0 || main.flags != 0 {
+                add("header \(index) has flags that no store has")
+            }
+            if version > 0, Int(version & 1) != index {
+                add("header \(index) bears the version \(version), which belongs into the other")
+            }
+            guard faults.isEmpty else { return }
+            take(0)
+            take(1)
+            verify(Tree(name: "the list of tables", head: main, isIntegers: false, hasTables: true))
+            verify(
+                Tree(
+                    name: "the list of free pages", head: free, isIntegers: true,
+                    hasFreePages: true))
+        }
+    }
+
+    private mutating func verify(_ tree: Tree) {
+        var count = Count()
+        let head = tree.head
+        if let root = head.root {
+            guard head.depth > 0, head.depth <= 32 else {
+                return add("\(tree.name) is said to be \(head.depth) pages deep")
+            }
+            visit(root, depth: 1, tree, &count)
+        }
+        // What is missing has been told by its page.
+        guard faults.isEmpty else { return }
+        if count.entries != head.entries {
+            add("\(tree.name) has \(count.entries) entries, and says \(head.entries)")
+        }
+        let pages = [count.branchPages, count.leafPages, count.overflowPages]
+        if pages != [head.branchPages, head.leafPages, head.overflowPages] {
+            add("\(tree.name) has another number of pages than it says")
+        }
+    }
+
+    /// Marks a page as used; false where it was used already.
+    @discardableResult  // because the two headers are the first
+    private mutating func take(_ number: UInt64) -> Bool {
+        let bit: UInt64 = 1 << (number & 63)
+        defer { taken[Int(number >> 6)] |= bit }
+        return taken[Int(number >> 6)] & bit == 0
+    }
+
+    /// Marks pages as used, which must be there and free so far.
+    private mutating func take(_ first: UInt64, _ count: UInt64, _ tree: Tree) -> Bool {
+        guard first >= 2, first < pageCount, count <= pageCount - first else {
+            add("\(tree.name) leads to page \(first), which the file does not have")
+            return false
+        }
+        for number in first..<first + count where !take(number) {
+            add("page \(number) of \(tree.name) is used twice")
+            return false
+        }
+        return true
+    }
+
+    private mutating func visit(
+        _ number: UInt64, depth: Int, _ tree: Tree, _ count: inout Count
+    ) {
+        guard faults.count < limit, take(number, 1, tree) else { return }
+        let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: pageSize, alignment: 8)
+        defer { bytes.deallocate() }
+        guard read(number, into: bytes) else {
+            return add("page \(number) of \(tree.name) cannot be read")
+        }
+        let image = PageImage(UnsafeRawBufferPointer(bytes))
+        guard image.number == number else {
+            return add("page \(number) of \(tree.name) says that it is page \(image.number)")
+        }
+        let isLeaf = depth == tree.head.depth
+        guard image.flags == (isLeaf ? PageImage.Flags.leaf : PageImage.Flags.branch) else {
+            return add("page \(number) of \(tree.name) is no \(isLeaf ? "leaf" : "branch")")
+        }
+        guard image.hasBounds, image.nodeCount >= (isLeaf ? 1 : 2) else {
+            return add("page \(number) of \(tree.name) has impossible bounds")
+        }
+        if isLeaf { count.leafPages += 1 } else { count.branchPages += 1 }
+        for index in 0..<image.nodeCount {
+            guard let node = image.node(index, isLeaf: isLeaf) else {
+                return add("entry \(index) of page \(number) of \(tree.name) lies outside of it")
+            }
+            let place = "entry \(index) of page \(number) of \(tree.name)"
+            if isLeaf {
+                guard verifyKey(node.key, tree, &count, place) else { return }
+                verifyValue(node, image, tree, &count, place)
+            } else {
+                if index > 0 {
+                    let key = [UInt8](node.key)
+                    if let last = count.lastKey, !Self.isAscending(last, key, tree) {
+                        add("\(place) stands in the wrong order")
+                    }
+                    count.floor = key
+                }
+                visit(node.child, depth: depth + 1, tree, &count)
+            }
+        }
+    }
+
+    private mutating func verifyKey(
+        _ key: UnsafeRawBufferPointer, _ tree: Tree, _ count: inout Count, _ place: String
+    ) -> Bool {
+        guard !key.isEmpty, !tree.isIntegers || key.count == 8 else {
+            add("\(place) has a key of \(key.count) bytes")
+            return false
+        }
+        let bytes = [UInt8](key)
+        let isAfterLast = count.lastKey.map { Self.isAscending($0, bytes, tree) } ?? true
+        let isAboveFloor = count.floor.map { !Self.isAscending(bytes, $0, tree) } ?? true
+        if !isAfterLast || !isAboveFloor { add("\(place) stands in the wrong order") }
+        count.lastKey = bytes
+        count.floor = nil
+        count.entries += 1
+        return true
+    }
+
+    private static func isAscending(_ one: [UInt8], _ other: [UInt8], _ tree: Tree) -> Bool {
+        guard tree.isIntegers, one.count == 8, other.count == 8 else {
+            return one.lexicographicallyPrecedes(other)
+        }
+        func number(_ bytes: [UInt8]) -> UInt64 {
+            bytes.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }
+        }
+        return number(one) < number(other)
+    }
+
+    // MARK: Values
+
+    private mutating func verifyValue(
+        _ node: PageImage.Node, _ image: PageImage, _ tree: Tree, _ count: inout Count,
+        _ place: String
+    ) {
+        switch node.flags {
+        case PageImage.NodeFlags.big:
+            verifyLongValue(node, image, tree, &count, place)
+        case PageImage.NodeFlags.table where tree.hasTables:
+            guard node.dataSize == PageImage.tableSize else {
+                return add("\(place) is no table")
+            }
+            let head = TreeHead(image, at: node.data)
+            // Of LMDB's kinds of tables, stores have those with plain keys and those with integers.
+            guard head.flags & ~8 == 0 else {
+                return add("\(place) is a table of a kind that no store has")
+            }
+            let name = String(decoding: node.key, as: UTF8.self)
+            verify(Tree(name: "table '\(name)'", head: head, isIntegers: head.flags == 8))
+        case 0:
+            if tree.hasFreePages {
+                let end = node.data + node.dataSize
+                verifyFreePages(
+                    UnsafeRawBufferPointer(rebasing: image.bytes[node.data..<end]), place)
+            }
+        default: add("\(place) has flags that no store has")
+        }
+    }
+
+    /// A value with pages of its own.
+    private mutating func verifyLongValue(
+        _ node: PageImage.Node, _ image: PageImage, _ tree: Tree, _ count: inout Count,
+        _ place: String
+    ) {
+        let first = image.load(node.data, UInt64.self)
+        let needed = (PageImage.headerSize + node.dataSize - 1) / pageSize + 1
+        guard take(first, UInt64(needed), tree) else { return }
+        count.overflowPages += UInt64(needed)
+        let bytes = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: needed * pageSize, alignment: 8)
+        defer { bytes.deallocate() }
+        guard read(first, into: bytes) else {
+            return add("page \(first) of \(tree.name) cannot be read")
+        }
+        let value = PageImage(UnsafeRawBufferPointer(bytes))
+        guard value.number == first, value.flags == PageImage.Flags.overflow,
+            value.pages == UInt64(needed)
+        else {
+            return add("page \(first), the value of \(place), is no long value of its length")
+        }
+        if tree.hasFreePages {
+            let end = PageImage.headerSize + node.dataSize
+            verifyFreePages(
+                UnsafeRawBufferPointer(rebasing: value.bytes[PageImage.headerSize..<end]), place)
+        }
+    }
+
+    /// A list of pages: how many there are, then their numbers; LMDB may leave room behind them.
+    private mutating func verifyFreePages(_ list: UnsafeRawBufferPointer, _ place: String) {
+        guard list.count >= 8, list.count % 8 == 0,
+            list.loadUnaligned(as: UInt64.self) < UInt64(list.count / 8)
+        else { return add("\(place) is no list of pages") }
+        let end = 8 * (1 + Int(list.loadUnaligned(as: UInt64.self)))
+        for offset in stride(from: 8, to: end, by: 8) {
+            let number = list.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            // Pages that were taken and given back in one go may lie behind the file's end.
+            if number < 2 { return add("\(place) calls a header free") }
+            if number < pageCount, !take(number) {
+                return add("\(place) calls page \(number) free, which is in use")
+            }
+        }
+    }
+
+    private func read(_ number: UInt64, into bytes: UnsafeMutableRawBufferPointer) -> Bool {
+        let offset = off_t(number) * off_t(pageSize)
+        return pread(descriptor, bytes.baseAddress, bytes.count, offset) == bytes.count
+    }
+}

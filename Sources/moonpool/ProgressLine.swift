@@ -1,0 +1,71 @@
+import EventLoops
+
+/// A line that tells how far long work has come, on terminals only.
+final class ProgressLine {
+    /// Where the work was when it began, which is not at zero when it goes on after an interruption.
+    private struct Beginning {
+        let time: ContinuousClock.Instant
+        let count: Int
+        let part: Double
+    }
+
+    private let verb: String
+    private let isShown = ProcessServices.isTerminal(2)
+    private var beginning: Beginning?
+    private var lastCount = 0
+    private var lastDrawn = ContinuousClock.now
+    private var isDrawn = false
+
+    init(_ verb: String) { self.verb = verb }
+
+    /// Shows the count, the rate and, where the part done is known, the time left; ten times a second at most.
+    ///
+    /// A count below the last one begins something new, such as the next class.
+    func update(_ count: Int, _ part: Double?) {
+        guard isShown else { return }
+        let now = ContinuousClock.now
+        defer { lastCount = count }
+        guard let beginning, count >= lastCount else {
+            self.beginning = Beginning(time: now, count: count, part: part ?? 0)
+            return
+        }
+        guard now - lastDrawn > .milliseconds(100) else { return }
+        lastDrawn = now
+        isDrawn = true
+        let text = text(count, part, since: beginning, now - beginning.time)
+        // A longer line would wrap, and the next could not take its place.
+        let columns = ProcessServices.columns(of: 2) ?? 80
+        ProcessServices.writeError("\r\u{1B}[K\(text.prefix(max(columns - 1, 1)))")
+    }
+
+    /// Takes the line away.
+    func end() {
+        guard isDrawn else { return }
+        isDrawn = false
+        ProcessServices.writeError("\r\u{1B}[K")
+    }
+
+    private func text(
+        _ count: Int, _ part: Double?, since beginning: Beginning, _ elapsed: Duration
+    ) -> String {
+        let seconds = max(elapsed / .seconds(1), 0.001)
+        let rate = Int(Double(count - beginning.count) / seconds)
+        var text = "\(count) \(verb), \(rate) a second"
+        guard let part = part.map({ min(max($0, 0), 1) }) else { return text }
+        if part - beginning.part > 0.01 {
+            let left = seconds / (part - beginning.part) * (1 - part)
+            text += ", \(Self.duration(left)) left"
+        }
+        let bar = String(repeating: "#", count: Int(part * 20))
+        let rest = String(repeating: ".", count: 20 - bar.count)
+        return "[\(bar)\(rest)] \(Int(part * 100)) %, \(text)"
+    }
+
+    /// `12 s`, `5 min`, `3 h 20 min`.
+    private static func duration(_ seconds: Double) -> String {
+        let seconds = Int(seconds.rounded(.up))
+        if seconds < 120 { return "\(seconds) s" }
+        let minutes = (seconds + 30) / 60
+        return minutes < 120 ? "\(minutes) min" : "\(minutes / 60) h \(minutes % 60) min"
+    }
+}
