@@ -13,10 +13,14 @@ public enum TransferFormat: String, CaseIterable, Sendable {
     /// Source of Lua that holds data only.
     case lua
 
-    /// The format that a file's ending names.
+    /// The format that a file's ending names; JSON Lines for `-`, which is standard input or output.
     ///
     /// Throws `invalid_argument` with the endings that there are.
     public init(path: String) throws {
+        guard path != "-" else {
+            self = .jsonLines
+            return
+        }
         let ending = path.split(separator: "/").last?.split(separator: ".").last ?? ""
         switch ending.lowercased() {
         case "jsonl", "ndjson": self = .jsonLines
@@ -28,7 +32,7 @@ public enum TransferFormat: String, CaseIterable, Sendable {
             throw StoreError(
                 .invalidArgument,
                 "the ending of '\(path)' names no format; use .jsonl, .json, .csv, .sqlite or "
-                    + ".lua, or say the format")
+                    + ".lua, or say the format with --format (in Lua, format = …)")
         }
     }
 

@@ -8,7 +8,7 @@ public enum MigrationModule {
     /// Gives a script the table `moonpool.migrate`.
     static func install(in context: ScriptContext) {
         let module = context.storeModule
-        let table = context.state.makeTable(fields: 8)
+        let table = context.state.makeTable(fields: 9)
         func add(
             _ name: String,
             _ body: @escaping (StoreModule, borrowing LuaCall) throws -> ReportValue
@@ -32,13 +32,7 @@ public enum MigrationModule {
         }
         add("up") { module, call in
             let (runner, options) = try runner(module, call, ["to", "dry_run", "backup"])
-            var target: Int?
-            if !options["to"].isNil {
-                guard let number = options["to"].integer else {
-                    throw call.argumentError(2, "option 'to' must be the number of a migration")
-                }
-                target = Int(clamping: number)
-            }
+            let target = try target(options, call)
             if try flag("dry_run", options, call) == true { return try runner.dryRun(to: target) }
             return try runner.up(to: target, backup: backup(options, call))
         }
@@ -47,6 +41,10 @@ public enum MigrationModule {
             return try runner.down(backup: backup(options, call))
         }
         add("undo") { module, call in try runner(module, call, []).runner.undo() }
+        add("baseline") { module, call in
+            let (runner, options) = try runner(module, call, ["to"])
+            return try runner.baseline(to: target(options, call))
+        }
         add("test") { module, call in
             let run = MigrationTestRun(module, directory: try MigrationDirectory(call.text(1)))
             return MigrationTestRun.report(try run.run())
@@ -70,6 +68,14 @@ public enum MigrationModule {
         )
     }
 
+    private static func target(_ options: LuaTable, _ call: borrowing LuaCall) throws -> Int? {
+        if options["to"].isNil { return nil }
+        guard let number = options["to"].integer else {
+            throw call.argumentError(2, "option 'to' must be the number of a migration")
+        }
+        return Int(clamping: number)
+    }
+
     private static func flag(
         _ name: String, _ options: LuaTable, _ call: borrowing LuaCall
     ) throws -> Bool? {
@@ -83,11 +89,7 @@ public enum MigrationModule {
     private static func backup(
         _ options: LuaTable, _ call: borrowing LuaCall
     ) throws -> MigrationRunner.Backup {
-        switch try flag("backup", options, call) {
-        case true?: .always
-        case false?: .never
-        case nil: .whenLosing
-        }
+        .init(try flag("backup", options, call))
     }
 
     /// The difference between a store and a schema, as a migration script; `answer` is asked about

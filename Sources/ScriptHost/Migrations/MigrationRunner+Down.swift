@@ -37,11 +37,7 @@ extension MigrationRunner {
                     recording: { _ = $0.entries.popLast() },
                     migration: migrating(script, function, handle, attempt))
             }
-            guard let report else {
-                throw StoreError(
-                    .invalidArgument,
-                    "another process has migrated '\(store)' meanwhile; look at its status")
-            }
+            guard let report else { throw migratedMeanwhile }
             return .members([
                 "store": .text(store), "down": attempt.report(report),
                 "seconds": .double(Self.seconds(since: start)),

@@ -19,6 +19,15 @@ public final class MigrationRunner {
         case always
         /// Never.
         case never
+
+        /// What was asked for; nil where nobody has said.
+        public init(_ choice: Bool?) {
+            switch choice {
+            case true?: self = .always
+            case false?: self = .never
+            case nil: self = .whenLosing
+            }
+        }
     }
 
     /// How far a migration is: its file's name, the class, objects done, objects in all.
@@ -152,7 +161,8 @@ public final class MigrationRunner {
         return report.map { attempt.report($0) }
     }
 
-    private func checkVersion(_ version: UInt64, _ file: MigrationFile) throws {
+    /// Throws `version_too_low` for a store that has a higher version than a migration.
+    func checkVersion(_ version: UInt64, _ file: MigrationFile) throws {
         guard version > UInt64(file.number) else { return }
         throw StoreError(
             .versionTooLow,
@@ -179,6 +189,13 @@ public final class MigrationRunner {
                 throw error
             }
         }
+    }
+
+    /// The error where a log is not what it was before the write lock was waited for.
+    var migratedMeanwhile: StoreError {
+        StoreError(
+            .invalidArgument,
+            "another process has migrated '\(store)' meanwhile; look at its status")
     }
 
     static func seconds(since start: ContinuousClock.Instant) -> Double {

@@ -62,6 +62,13 @@ public enum MigrationText {
         ]
     }
 
+    /// A report of `baseline`, in lines.
+    public static func baseline(_ report: ReportValue) -> [String] {
+        report["recorded"].elements.map {
+            "\(number($0["number"])) \(plain($0["name"]))  recorded as applied, not run"
+        }
+    }
+
     /// What the lint has found, in lines.
     public static func findings(_ findings: ReportValue) -> [String] {
         guard !findings.elements.isEmpty else { return ["nothing would be lost or broken"] }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ScriptHost
 
 /// `moonpool migrate`: changes of schema and data as numbered scripts.
 struct MigrateCommand: ParsableCommand {
@@ -13,7 +14,7 @@ struct MigrateCommand: ParsableCommand {
         subcommands: [
             MigratePlanCommand.self, MigrateLintCommand.self, MigrateUpCommand.self,
             MigrateStatusCommand.self, MigrateCheckCommand.self, MigrateDownCommand.self,
-            MigrateUndoCommand.self, MigrateTestCommand.self,
+            MigrateUndoCommand.self, MigrateBaselineCommand.self, MigrateTestCommand.self,
         ])
 }
 
@@ -27,4 +28,14 @@ struct MigrationPlace: ParsableArguments {
 
     @Flag(help: "Report as JSON, errors too.")
     var json = false
+}
+
+extension MigrationPlace {
+    /// What brings the store through the folder's migrations; `notice` says when it has to wait.
+    func runner(_ context: ScriptContext, _ notice: WaitNotice? = nil) throws -> MigrationRunner {
+        let runner = MigrationRunner(
+            context.storeModule, store: store, directory: try MigrationDirectory(folder))
+        runner.isWaiting = notice?.note
+        return runner
+    }
 }

@@ -12,10 +12,7 @@ struct MigrateStatusCommand: ParsableCommand {
     func run() throws {
         let place = place
         MigrationSession.run(json: place.json) { context in
-            let state = try MigrationRunner(
-                context.storeModule, store: place.store,
-                directory: try MigrationDirectory(place.folder)
-            ).state()
+            let state = try place.runner(context).state()
             return .init(report: state.report, lines: state.lines)
         }
     }
@@ -37,10 +34,7 @@ struct MigrateCheckCommand: ParsableCommand {
     func run() throws {
         let place = place
         MigrationSession.run(json: place.json, failure: 2) { context in
-            let state = try MigrationRunner(
-                context.storeModule, store: place.store,
-                directory: try MigrationDirectory(place.folder)
-            ).state()
+            let state = try place.runner(context).state()
             return .init(
                 report: state.report, lines: state.problems.isEmpty ? [state.summary] : state.lines,
                 exitCode: state.code)

@@ -31,14 +31,8 @@ struct MigrateUpCommand: ParsableCommand {
         let (place, to, dryRun, backup) = (place, to, dryRun, backup)
         let notice = WaitNotice(place.store)
         MigrationSession.run(json: place.json, notice: notice) { context in
-            let runner = MigrationRunner(
-                context.storeModule, store: place.store,
-                directory: try MigrationDirectory(place.folder))
-            runner.isWaiting = notice.note
-            let progress = ProgressLine("migrated")
-            runner.progress = { _, _, done, total in
-                progress.update(done, Double(done) / Double(max(total, 1)))
-            }
+            let runner = try place.runner(context, notice)
+            let progress = runner.showProgress()
             defer { progress.end() }
             if dryRun {
                 let report = try runner.dryRun(to: to)
@@ -59,8 +53,7 @@ struct MigrateUpCommand: ParsableCommand {
                         MigrationText.migration(report).joined(separator: "\n") + "\n")
                 }
             }
-            let report = try runner.up(
-                to: to, backup: backup.map { $0 ? .always : .never } ?? .whenLosing)
+            let report = try runner.up(to: to, backup: .init(backup))
             return .init(report: report, lines: count == 0 ? MigrationText.lines(report) : [])
         }
     }
@@ -81,12 +74,11 @@ struct MigrateDownCommand: ParsableCommand {
         let (place, backup) = (place, backup)
         let notice = WaitNotice(place.store)
         MigrationSession.run(json: place.json, notice: notice) { context in
-            let runner = MigrationRunner(
-                context.storeModule, store: place.store,
-                directory: try MigrationDirectory(place.folder))
-            runner.isWaiting = notice.note
-            let report = try runner.down(
-                backup: backup.map { $0 ? .always : .never } ?? .whenLosing)
+            let runner = try place.runner(context, notice)
+            let progress = runner.showProgress()
+            defer { progress.end() }
+            let report = try runner.down(backup: .init(backup))
+            progress.end()
             return .init(report: report, lines: MigrationText.down(report))
         }
     }
@@ -107,11 +99,17 @@ struct MigrateUndoCommand: ParsableCommand {
     func run() throws {
         let place = place
         MigrationSession.run(json: place.json) { context in
-            let report = try MigrationRunner(
-                context.storeModule, store: place.store,
-                directory: try MigrationDirectory(place.folder)
-            ).undo()
+            let report = try place.runner(context).undo()
             return .init(report: report, lines: MigrationText.undo(report))
         }
+    }
+}
+
+extension MigrationRunner {
+    /// Shows on a terminal how far each loop over objects is.
+    fileprivate func showProgress() -> ProgressLine {
+        let line = ProgressLine("migrated")
+        progress = { _, _, done, total in line.update(done, Double(done) / Double(max(total, 1))) }
+        return line
     }
 }

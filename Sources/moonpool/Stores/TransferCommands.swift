@@ -27,7 +27,8 @@ struct ExportCommand: ParsableCommand {
         name: .customLong("where"), help: "Only objects that match this predicate; needs --class.")
     var predicate: String?
 
-    @Option(help: "jsonl, json, csv, sqlite or lua; otherwise the file's ending tells.")
+    @Option(
+        help: "jsonl, json, csv, sqlite or lua; otherwise the file's ending tells, and - is jsonl.")
     var format: String?
 
     @Option(help: "How SQLite is to keep dates: text, seconds, milliseconds or julian.")
@@ -85,7 +86,8 @@ struct ImportCommand: ParsableCommand {
             """)
     var classes: [String] = []
 
-    @Option(help: "jsonl, json, csv, sqlite or lua; otherwise the file's ending tells.")
+    @Option(
+        help: "jsonl, json, csv, sqlite or lua; otherwise the file's ending tells, and - is jsonl.")
     var format: String?
 
     @Option(

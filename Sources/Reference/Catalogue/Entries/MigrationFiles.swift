@@ -44,6 +44,14 @@ extension Catalogue {
             print((pcall(moonpool.migrate.undo, "other.moonpool", { dir = "." })))  --> false
             """),
         ran(
+            "baseline", "(store: string, options: {dir: string, to: integer?}): table",
+            "Records migrations as applied without running them, for a store that has their schema already.",
+            """
+            moonpool.open({ path = "farm.moonpool", schema = { Cow = { name = "string" } }, schema_version = 1 }):close()
+            moonpool.migrate.baseline("farm.moonpool", { dir = "." })
+            print(moonpool.migrate.check("farm.moonpool", { dir = "." }))  --> 0
+            """),
+        ran(
             "status", "(store: string, options: {dir: string}): table",
             "Tells which migrations were applied and which are pending.",
             """

@@ -1,0 +1,73 @@
+import Testing
+
+/// A store that was there before its migrations, or that a program has migrated, is taken over without running them.
+@Suite struct MigrateBaselineTests {
+    /// A shop whose store a program has brought to the schema of its second migration.
+    private func makeShop(version: Int) throws -> MigrationShop {
+        let shop = try MigrationShop()
+        let made = try Tool.run([
+            "-e",
+            """
+            local store <close> = moonpool.open { path = arg[1], schema_version = \(version), schema = {
+              Person = { id = "int primary", name = "string", age = "string" } } }
+            store:write(function() store:create("Person", { id = 9, name = "Zoe Lee", age = "7" }) end)
+            """, "-", shop.store,
+        ])
+        #expect(made.exitCode == 0, "\(made.error)")
+        return shop
+    }
+
+    @Test func `the schema version says which migrations a store has, and the next ones run`()
+        throws
+    {
+        let shop = try makeShop(version: 2)
+        #expect(try shop.migrate("up").exitCode == 1)
+        let baseline = try shop.migrate("baseline")
+        #expect(baseline.exitCode == 0, "\(baseline.error)")
+        #expect(
+            baseline.lines == [
+                "0001 people  recorded as applied, not run",
+                "0002 names  recorded as applied, not run",
+            ])
+        #expect(try shop.migrate("check").exitCode == 1)
+        #expect(try shop.migrate("status").lines.last == "1 pending, schema version 2")
+        #expect(try shop.migrate("up").exitCode == 0)
+        #expect(try shop.migrate("check").exitCode == 0)
+        #expect(try shop.value("store:object('Person', 9).age") == "7")
+        #expect(try shop.value("#store:objects 'Person'") == "1")
+        let again = try shop.migrate("baseline")
+        #expect(again.exitCode == 1)
+        #expect(again.error.contains("is at migration 3 already"), "\(again.error)")
+    }
+
+    @Test func `a store without a version is said which migration it is at`() throws {
+        let shop = try makeShop(version: 0)
+        let unsaid = try shop.migrate("baseline")
+        #expect(unsaid.exitCode == 1)
+        #expect(unsaid.error.contains("has schema version 0"), "\(unsaid.error)")
+        #expect(unsaid.error.contains("say which one the store is at"))
+        let wrong = try shop.migrate("baseline", "--to", "1")
+        #expect(wrong.exitCode == 1)
+        #expect(
+            wrong.error.contains("does not have the schema of '0001_people.lua'"), "\(wrong.error)")
+        let absent = try shop.migrate("baseline", "--to", "12")
+        #expect(absent.error.contains("there is no migration 12"), "\(absent.error)")
+        #expect(try shop.value("store.schema_version") == "0")
+        #expect(try shop.migrate("baseline", "--to", "2").exitCode == 0)
+        #expect(try shop.value("store.schema_version") == "2")
+        #expect(try shop.migrate("up").exitCode == 0)
+        #expect(try shop.value("store:object('Person', 9).age") == "7")
+    }
+
+    @Test func `programs are told what was recorded, and what was wrong`() throws {
+        let shop = try makeShop(version: 2)
+        let wrong = try shop.migrate("baseline", "--to", "1", "--json")
+        #expect(wrong.exitCode == 1)
+        #expect(try MigrationShop.json(wrong, "error.code") == "version_too_low")
+        let baseline = try shop.migrate("baseline", "--json")
+        #expect(try MigrationShop.json(baseline, "recorded[2].name") == "names")
+        #expect(
+            try Tool.run(["migrate", "baseline", "/nonexistent", "--dir", shop.migrations]).exitCode
+                == 1)
+    }
+}
