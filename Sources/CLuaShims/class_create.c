@@ -4,7 +4,7 @@
 
 enum { MOST_FIELDS = 64 };
 
-static int create(lua_State *L) {
+int class_create_function(lua_State *L) {
     int top = lua_gettop(L);
     object *o = check(L, 1);
     if (top == 3 && o && o->magic == box_magic && o->payload && o->cls->calls.resolve &&
@@ -47,4 +47,4 @@ static int create(lua_State *L) {
     return lua_gettop(L);
 }
 
-void shim_class_use_fast_create(lua_State *L) { lua_pushcclosure(L, create, 1); }
+void shim_class_use_fast_create(lua_State *L) { lua_pushcclosure(L, class_create_function, 1); }

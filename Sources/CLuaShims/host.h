@@ -102,4 +102,5 @@ void coroutine_setup(lua_State *L);
 void class_setup(lua_State *L, host *h);
 void class_teardown(host *h);
 void function_setup(lua_State *L, host *h);
+int class_create_function(lua_State *L);
 int message_handler(lua_State *L);

@@ -189,7 +189,15 @@ int32_t shim_dump(lua_State *L, bool strip) {
 void shim_traceback(lua_State *L, lua_State *of, const char *message, int32_t level) {
     luaL_traceback(L, of, message, level);
 }
-void shim_where(lua_State *L, int32_t level) { luaL_where(L, level); }
+// Where the function that runs was called from. The fast way to create calls the general one itself: its caller is meant.
+void shim_where(lua_State *L, int32_t level) {
+    lua_Debug ar;
+    if (lua_getstack(L, level, &ar) && lua_getinfo(L, "f", &ar)) {
+        if (lua_tocfunction(L, -1) == class_create_function) level++;
+        lua_pop(L, 1);
+    }
+    luaL_where(L, level);
+}
 
 bool shim_stack_frame(lua_State *L, int32_t level, shim_frame *out) {
     lua_Debug ar;

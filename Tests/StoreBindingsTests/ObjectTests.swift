@@ -83,6 +83,23 @@ import Testing
             """)
     }
 
+    @Test func `a fault in creating names the line that asked for it`() throws {
+        let session = try Session()
+        session.expect(
+            """
+            for code, wanted in pairs {
+                ["store:create('Dgo', {})"] = "no class 'Dgo'",
+                ["store:create('Dog', { nmae = 1 })"] = "no property 'nmae'",
+                ["store:create('Dog', { id = {} })"] = "expects int",
+            } do
+                local ok, err = pcall(store.write, store, load(code, "@here.lua"))
+                assert(not ok and tostring(err):find("here.lua:1: ", 1, true) == 1, tostring(err))
+                assert(tostring(err):find(wanted, 1, true), tostring(err))
+            end
+            assert(not pcall(store.create, store, "Dgo", {}))
+            """)
+    }
+
     @Test func `objects print, compare, copy and are walked in schema order`() throws {
         let session = try Session()
         session.expect(

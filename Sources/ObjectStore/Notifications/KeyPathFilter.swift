@@ -97,7 +97,9 @@ private enum WildcardPath {
             if next == "*" {
                 for property in current.properties {
                     // A value cannot be followed further, so it is no match before the end.
-                    guard rest.count == 1 || property.leadsToObjects else { continue }
+                    guard rest.count == 1 || property.canHoldLinks || property.isBacklinks else {
+                        continue
+                    }
                     extend(
                         prefix + [property.name], schema.target(of: property), rest.dropFirst())
                 }

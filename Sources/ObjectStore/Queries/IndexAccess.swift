@@ -297,7 +297,8 @@ struct IndexAccess {
         guard let target = rest.path.table(tables) else { return nil }
         let inner = rest.simplified
         guard let access = access(inner, tables, target, min(most, 4096)) else { return nil }
-        let targets = access.keys().filter { inner.matches(tables, $0) }
+        let targets =
+            access.isExact ? access.keys() : access.keys().filter { inner.matches(tables, $0) }
         guard let back = links(column, targets, rows, most) else { return nil }
         return IndexAccess(
             count: back.count, words: "\(access.words) of the linked objects, then \(back.words)",

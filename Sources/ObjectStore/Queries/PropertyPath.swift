@@ -108,7 +108,7 @@ public struct PropertyPath: Hashable, Sendable {
     }
 
     /// Reads a key path that may go on behind links inside mixed values: one path for each class that has the property
-    /// it goes on with.
+    /// it goes on with; `*` stands for every property.
     ///
     /// Throws `invalid_query` as ``parse(_:class:schema:)``, and for a path with more than 1,000 ways.
     static func parseAll(
@@ -118,7 +118,9 @@ public struct PropertyPath: Hashable, Sendable {
             return [try parse(text, class: classSchema, schema: schema)]
         }
         var open: [(components: [Component], current: ClassSchema?)] = [([], classSchema)]
-        for name in text.split(separator: ".", omittingEmptySubsequences: false).map(String.init) {
+        let names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        for (position, name) in names.enumerated() {
+            let isLast = position == names.count - 1
             var next: [(components: [Component], current: ClassSchema?)] = []
             for (components, current) in open {
                 var owners: [(prefix: [Component], owner: ClassSchema)] = []
@@ -129,12 +131,18 @@ public struct PropertyPath: Hashable, Sendable {
                         .map { (components.dropLast() + [last.leading(to: $0)], $0) }
                 }
                 for (prefix, owner) in owners {
-                    guard let property = owner.property(named: name) else { continue }
-                    next.append(
-                        (
-                            prefix + [Component(property, of: owner, in: schema)],
-                            schema.target(of: property)
-                        ))
+                    // A star is any property that can be followed, at the end any at all.
+                    let properties =
+                        name == "*"
+                        ? owner.properties.filter { isLast || $0.canHoldLinks || $0.isBacklinks }
+                        : owner.property(named: name).map { [$0] } ?? []
+                    for property in properties {
+                        next.append(
+                            (
+                                prefix + [Component(property, of: owner, in: schema)],
+                                schema.target(of: property)
+                            ))
+                    }
                 }
             }
             guard !next.isEmpty else {
@@ -171,7 +179,9 @@ public struct PropertyPath: Hashable, Sendable {
                 throw StoreError(
                     .invalidQuery,
                     "the key path '\(text)' goes on after '\(components.last?.property.name ?? "")',"
-                        + " which is no link")
+                        + (components.last?.property.type == .mixed
+                            ? " which is mixed; predicates, orders, aggregates and observers go into it"
+                            : " which is no link"))
             }
             guard let property = owner.property(named: String(name)) else {
                 let hint = NearestName.hint(for: String(name), among: owner.properties.map(\.name))

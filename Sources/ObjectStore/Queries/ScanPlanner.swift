@@ -75,8 +75,10 @@ struct ScanPlanner {
     func matching(_ conditions: [Condition]) -> RowSet {
         var found = RowSet(clusterCount: rows.clusterCount)
         if let access = IndexAccess.best(of: conditions, rows) {
+            // Full-text searches above all: to test a text again is to cut it into words.
+            let isSure = access.isExact && conditions.count == 1
             for key in access.keys()
-            where conditions.allSatisfy({ $0.node.matches($0.tables, key) }) {
+            where isSure || conditions.allSatisfy({ $0.node.matches($0.tables, key) }) {
                 found.insert(key)
             }
             return found

@@ -1,5 +1,5 @@
 import DataFormats
-import LuaHost
+import Reference
 
 /// A row as JSON has it, for formats that lay it out in their own way.
 struct JSONRow {
@@ -80,7 +80,7 @@ struct JSONRow {
 }
 
 /// JSON as Lua would have it typed.
-enum LuaLiteral {
+enum LuaRow {
     /// The text of a row, on one line.
     static func text(of row: JSONRow) -> String {
         var text = "nil"
@@ -95,7 +95,7 @@ enum LuaLiteral {
         case .falsehood: return "false"
         case .int: return String(node.tape.int(node.index))
         case .real: return node.text
-        case .string: return quoted(node.text)
+        case .string: return LuaLiteral.string(node.text)
         case .array:
             var parts: [String] = []
             node.forEachElement { parts.append(text(of: $0)) }
@@ -103,14 +103,9 @@ enum LuaLiteral {
         case .object:
             var parts: [String] = []
             node.forEachMember { name, member in
-                let key = ValueText.isName(name) ? name : "[\(quoted(name))]"
-                parts.append("\(key) = \(text(of: member))")
+                parts.append("\(LuaLiteral.key(name)) = \(text(of: member))")
             }
             return parts.isEmpty ? "{}" : "{ \(parts.joined(separator: ", ")) }"
         }
-    }
-
-    private static func quoted(_ text: String) -> String {
-        ValueText.quoted(LuaString(text), limit: .max).text
     }
 }

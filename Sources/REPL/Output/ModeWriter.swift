@@ -40,7 +40,7 @@ struct ModeWriter {
             switch mode {
             case .table: return false
             case .json, .jsonl: write(row.text + "\n")
-            case .lua: write(LuaLiteral.text(of: row) + "\n")
+            case .lua: write(LuaRow.text(of: row) + "\n")
             case .csv, .markdown:
                 writeRows(columns: row.names.isEmpty ? ["value"] : row.names) { emit in emit(row) }
             }
@@ -51,7 +51,7 @@ struct ModeWriter {
         case .table: return false
         case .jsonl: try forEach(elements) { write($0.text + "\n") }
         case .json: try list(elements, open: "[", close: "]") { $0.text }
-        case .lua: try list(elements, open: "{", close: "}", LuaLiteral.text)
+        case .lua: try list(elements, open: "{", close: "}", LuaRow.text)
         case .csv, .markdown:
             let columns = try columns(of: elements)
             try writeRows(columns: columns) { emit in try forEach(elements, emit) }

@@ -1,21 +1,10 @@
+import DataFormats
 import ObjectStore
 
 /// Values as Lua source that makes them again.
 public enum LuaLiteral {
-    private static let keywords: Set<String> = [
-        "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if",
-        "in", "local", "nil", "not", "or", "repeat", "return", "then", "true", "until", "while",
-    ]
-
     /// Whether a text is a name of Lua: ASCII letters, digits and `_`, and no keyword.
-    public static func isName(_ text: String) -> Bool {
-        guard let first = text.utf8.first, !(0x30...0x39).contains(first) else { return false }
-        return !keywords.contains(text)
-            && text.utf8.allSatisfy {
-                (0x30...0x39).contains($0) || $0 == 0x5F || (0x41...0x5A).contains($0)
-                    || (0x61...0x7A).contains($0)
-            }
-    }
+    public static func isName(_ text: String) -> Bool { LuaWords.isName(text) }
 
     /// A key in a table constructor: `name`, or `["a name"]`.
     public static func key(_ text: String) -> String { isName(text) ? text : "[\(string(text))]" }

@@ -86,6 +86,24 @@ import Testing
         #expect(explained.contains("2 words in the full-text index for: body text 'red dog'"))
     }
 
+    @Test func `a search through a link asks the index of the linked texts`() throws {
+        try add((0..<2000).map { $0 % 900 == 1 ? "a rare word" : "common words only" })
+        let all = try notes().keys().array
+        let parents = [1, 2, 901].map { all[$0] }
+        try store.write {
+            let note = try store.schema.require("Note")
+            for (index, key) in all.enumerated() {
+                let parent = ObjectReference(table: note.table, key: parents[index % 3])
+                try ObjectSource.store(store).object(note, key).set("parent", .object(parent))
+            }
+        }
+        let found = try notes().filtered("parent.body text 'rare' and stars == 0")
+        #expect(try found.count() == all.indices.count { $0 % 3 == 0 })
+        let few = try notes().filtered("parent.body text 'rare -common' and title == '3'")
+        #expect(try few.count() == 1)
+        #expect(try found.explain().contains("linked objects"))
+    }
+
     @Test func `searches through links and lists`() throws {
         try add(["red dog", "blue dog", nil])
         try store.write {

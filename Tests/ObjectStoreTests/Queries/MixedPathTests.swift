@@ -215,6 +215,9 @@ import Testing
         #expect(heard.last == [0] && named.last == [1])
         token.invalidate()
         filtered.invalidate()
+        for path in ["any.*", "*.price", "map.*"] {
+            try store.objects("Box").observe(keyPaths: [path]) { _ in }.invalidate()
+        }
         let error = storeError(.invalidQuery) {
             _ = try store.objects("Box").observe(keyPaths: ["any.nmae"]) { _ in }
         }

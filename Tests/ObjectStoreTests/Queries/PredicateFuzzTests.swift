@@ -22,6 +22,8 @@ import Testing
         "@links.Person.buddy.age + 2 * height - 1 / rank >= -5.5e3",
         "born > 2021-03-04T10:20:30Z and code != uuid(01234567-89ab-cdef-0123-456789abcdef)",
         "none items.price in {1, 'x', $1, nil} and mark == oid(0123456789abcdef01234567)",
+        "extra.a[1]['b'][*].name != 'x' and extra.@type in {'int', 'Person'} or extra.@keys.@count > 1",
+        "any extra.buddy.extra.@values >= extra.@sum.price * 2 and @links.Person.extra.nick == 'a'",
         "all buddy.items.owners.height <= $2 and photo.@size == 0 and @links.@count <> 2",
     ]
 
@@ -86,7 +88,8 @@ import Testing
                 "age == \(number)", "age < \(number)", "age in {\(number), \(number)}",
                 "age between {\(number), \(number)}", "height >= \(number)", "weight == \(number)",
                 "age + \(number) > \(number) * \(number)", "-\(number) / 0 == age",
-                "numbers[\(number)] == 1", "truepredicate limit(\(number))",
+                "numbers[\(number)] == 1", "extra[\(number)][\(number)] == 1",
+                "truepredicate limit(\(number))",
                 "rank == \(number) and rank > \(number)", "rank <= -\(number)",
             ] {
                 check(text)

@@ -38,6 +38,7 @@ struct QueryWorld {
                 Property("items", .object, collection: .list, target: "Item"),
                 Property("numbers", .int, isOptional: true, collection: .list),
                 Property("tags", .string, collection: .list),
+                Property("extra", .mixed),
                 Property(
                     "admirers", .backlinks,
                     origin: .init(className: "Person", property: "buddy")),

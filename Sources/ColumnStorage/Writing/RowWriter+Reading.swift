@@ -1,0 +1,57 @@
+import LMDBStorage
+
+// What has been set in the row that is being made.
+extension RowWriter {
+    private func word(_ column: ColumnID, _ form: UInt8) -> UInt64? {
+        guard isSet(column), values[column.rawValue].form == form else { return nil }
+        return values[column.rawValue].word
+    }
+
+    /// The integer, or the boolean as 0 or 1.
+    public func int(_ column: ColumnID) -> Int64? {
+        word(column, Form.word).map { Int64(bitPattern: $0) }
+    }
+
+    /// The double.
+    public func double(_ column: ColumnID) -> Double? {
+        word(column, Form.word).map { Double(bitPattern: $0) }
+    }
+
+    /// The float.
+    public func float(_ column: ColumnID) -> Float? {
+        word(column, Form.float).map { Float(bitPattern: UInt32(truncatingIfNeeded: $0)) }
+    }
+
+    /// The target of the link; nil for no link, too.
+    public func link(_ column: ColumnID) -> ObjectKey? {
+        guard let stored = int(column), stored > 0 else { return nil }
+        return ObjectKey(rawValue: stored &- 1)
+    }
+
+    /// The bytes of a string, of data or of a fixed-size value.
+    public func bytes(_ column: ColumnID) -> [UInt8]? {
+        guard isSet(column) else { return nil }
+        let cell = values[column.rawValue]
+        return cell.form == Form.text || cell.form == Form.fixed ? [UInt8](bytes(cell)) : nil
+    }
+
+    /// Whether no row has the value of an indexed column; false for null and for what is not set.
+    public func isNew(_ column: ColumnID) -> Bool {
+        guard isSet(column) else { return false }
+        let cell = values[column.rawValue]
+        switch cell.form {
+        case Form.word:
+            return reader.find(column, int: Int64(bitPattern: cell.word)) == nil
+        case Form.text, Form.fixed:
+            let bytes = bytes(cell)
+            guard let index = reader.bytesIndex(column) else {
+                return reader.find(column, bytes: [UInt8](bytes)) == nil
+            }
+            let found = reader.read { (transaction) throws(StorageError) in
+                try index.find(bytes, in: transaction)
+            }
+            return (found ?? nil) == nil
+        default: return false
+        }
+    }
+}
