@@ -63,6 +63,24 @@ import Testing
             """)
     }
 
+    @Test func `12.32 only a migration renames`() {
+        session.expect(
+            """
+            fill()
+            local kept
+            local store = reopen {
+                schema = { Dog = { id = "int primary", label = "string", age = "int?", owner = "Person" }, Person = before.Person },
+                schema_version = 1,
+                migration = function(m) kept = m m:rename_property("Dog", "name", "label") end,
+            }
+            assert(store:object("Dog", 1).label == "d1")
+            assert(not pcall(function() return store.rename_property end))
+            assert(code(function() kept:rename_property("Dog", "label", "name") end) == "invalid_argument")
+            store:close()
+            done()
+            """)
+    }
+
     @Test func `a migration creates, deletes and removes classes, and keeps handles alive`() {
         session.expect(
             """

@@ -74,7 +74,7 @@ extension PredicateCompiler {
             case .path(let path) = operands.path.form
         else {
             let reason =
-                operands.path.isToMany
+                operands.path.isToMany || operands.path.type.isMixed
                 ? "a list is compared with '==' only; write 'not (… == {…})' for the contrary"
                 : "a list cannot be compared with \(operands.path.description); use 'in'"
             throw QueryFault(reason, at: operands.list.range)
@@ -92,9 +92,13 @@ extension PredicateCompiler {
             try check(.equal, folding, on: operands.path, syntax.operatorRange)
             tests.append(try test(.equal, operands.path, member.value, constant, folding))
         }
+        var whole: ValueTest?
+        if case .mixed(let inside) = path.terminal, inside.isMixed, inside.base != .elements {
+            whole = Self.equal(to: members)
+        }
         return SequenceNode(
             path: path, tests: tests,
-            isSet: operands.path.components.last?.property.collection == .set)
+            isSet: operands.path.components.last?.property.collection == .set, whole: whole)
     }
 
     /// The number of elements of an own list against a number: lists know their counts.

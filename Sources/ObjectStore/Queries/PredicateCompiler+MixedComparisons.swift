@@ -51,15 +51,16 @@ extension PredicateCompiler {
         _ path: PredicateOperand, _ members: [(value: Scalar, type: OperandType)],
         _ operation: PredicateOperator
     ) -> (any PredicateNode)? {
-        guard path.type.isMixed, path.quantifier == nil, !path.isToMany,
-            operation == .equal || operation == .notEqual, case .path(let compiled) = path.form
+        guard path.type.isMixed, path.quantifier == nil, !path.isToMany, operation == .equal,
+            case .path(let compiled) = path.form
         else { return nil }
+        return node(compiled, path, Self.equal(to: members))
+    }
+
+    /// The test for a mixed value that is a list of these values.
+    static func equal(to members: [(value: Scalar, type: OperandType)]) -> ValueTest {
         let values = members.map { Scalar(mixed: $0.value, $0.type).value }
-        return node(
-            compiled, path,
-            ValueTest(
-                form: .compare(operation.comparison ?? .equal, .mixed(.list(values))),
-                matchesNull: operation == .notEqual))
+        return ValueTest(form: .compare(.equal, .mixed(.list(values))), matchesNull: false)
     }
 }
 

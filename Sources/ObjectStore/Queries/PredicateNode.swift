@@ -142,6 +142,9 @@ struct SequenceNode: RowPredicateNode {
     let path: CompiledPath
     let tests: [ValueTest]
     let isSet: Bool
+    /// The same for a single value that is the whole list, where a path may lead to the one or to the other: through a
+    /// link in a mixed value to a list of values, or to a list in a map.
+    var whole: ValueTest?
     var cost: Int { path.cost + tests.count }
 
     func matches(_ tables: BoundTables, _ key: ObjectKey) -> Bool {
@@ -151,6 +154,10 @@ struct SequenceNode: RowPredicateNode {
             return false
         }
         if isSet { return matchesSet(tables, key) }
+        if let whole {
+            let values = values(tables, key)
+            if values.count == 1, whole.matches(values[0]) { return true }
+        }
         var position = 0
         let isWhole = path.forEachValue(tables, key) { value in
             guard position < tests.count, tests[position].matches(value) else { return false }
@@ -160,12 +167,17 @@ struct SequenceNode: RowPredicateNode {
         return isWhole && position == tests.count
     }
 
-    private func matchesSet(_ tables: BoundTables, _ key: ObjectKey) -> Bool {
+    private func values(_ tables: BoundTables, _ key: ObjectKey) -> [Scalar] {
         var values: [Scalar] = []
         _ = path.forEachValue(tables, key) { value in
             values.append(value)
             return true
         }
+        return values
+    }
+
+    private func matchesSet(_ tables: BoundTables, _ key: ObjectKey) -> Bool {
+        let values = values(tables, key)
         return values.allSatisfy { value in tests.contains { $0.matches(value) } }
             && tests.allSatisfy { test in values.contains(where: test.matches) }
     }
