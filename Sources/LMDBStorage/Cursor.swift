@@ -27,8 +27,6 @@ package struct Cursor: ~Copyable {
 
     deinit { mdb_cursor_close(pointer) }
 
-    private var file: String { environment._withUnsafeGuaranteedRef { $0.path } }
-
     @inline(__always)
     private func move(
         _ operation: MDB_cursor_op, _ key: MDB_val = MDB_val()
@@ -40,7 +38,7 @@ package struct Cursor: ~Copyable {
             return Entry(key: UnsafeRawBufferPointer(key), value: UnsafeRawBufferPointer(value))
         }
         if code == MDB_NOTFOUND { return nil }
-        throw StorageError(rawCode: code, call: "mdb_cursor_get", file: file)
+        throw environment._withUnsafeGuaranteedRef { $0.failure(code, "mdb_cursor_get") }
     }
 
     @inline(__always)
@@ -61,7 +59,7 @@ package struct Cursor: ~Copyable {
                 key: UnsafeRawBufferPointer(wrapped), value: UnsafeRawBufferPointer(value))
         }
         if code == MDB_NOTFOUND { return nil }
-        throw StorageError(rawCode: code, call: "mdb_cursor_get", file: file)
+        throw environment._withUnsafeGuaranteedRef { $0.failure(code, "mdb_cursor_get") }
     }
 
     /// Goes to exactly this key.
@@ -107,7 +105,8 @@ package struct Cursor: ~Copyable {
         var wrappedValue = MDB_val(value)
         let flags = append ? UInt32(MDB_APPEND) : 0
         try check(
-            mdb_cursor_put(pointer, &wrappedKey, &wrappedValue, flags), "mdb_cursor_put", file)
+            mdb_cursor_put(pointer, &wrappedKey, &wrappedValue, flags), "mdb_cursor_put",
+            environment)
     }
 
     /// Stores an entry under an integer key and stays on it.
@@ -121,11 +120,11 @@ package struct Cursor: ~Copyable {
             let flags = append ? UInt32(MDB_APPEND) : 0
             return mdb_cursor_put(self.pointer, &wrappedKey, &wrappedValue, flags)
         }
-        try check(code, "mdb_cursor_put", file)
+        try check(code, "mdb_cursor_put", environment)
     }
 
     /// Removes the entry at the position; the cursor is then on the next one (``current()``).
     package func delete() throws(StorageError) {
-        try check(mdb_cursor_del(pointer, 0), "mdb_cursor_del", file)
+        try check(mdb_cursor_del(pointer, 0), "mdb_cursor_del", environment)
     }
 }

@@ -44,8 +44,19 @@ public struct EnvironmentOptions: Sendable {
     /// Refuse to write; the file may then lie on a read-only device.
     public var readOnly: Bool
 
+    /// The usual largest size of a file: 1 TiB, less beside a sanitizer, which takes most of the address space.
+    public static let usualMapSize = isSanitized ? 1 << 32 : 1 << 40
+
+    private static var isSanitized: Bool {
+        #if SANITIZER
+            true
+        #else
+            false
+        #endif
+    }
+
     /// The defaults: 1 TiB, 4096 readers, writable.
-    public init(mapSize: Int = 1 << 40, maxReaders: Int = 4096, readOnly: Bool = false) {
+    public init(mapSize: Int = usualMapSize, maxReaders: Int = 4096, readOnly: Bool = false) {
         self.mapSize = mapSize
         self.maxReaders = maxReaders
         self.readOnly = readOnly
@@ -86,16 +97,19 @@ public final class Environment: Sendable {
     package let tables: [Table]
     let options: EnvironmentOptions
     let writerThread = Atomic<UInt>(0)
-    /// Whether a thread of this process has the write lock.
-    package var isBeingWritten: Bool { writerThread.load(ordering: .relaxed) != 0 }
+    /// Nil where no other process can write.
+    private let lockWord: WriteLockWord?
+    let line = WriteLine()
     let readers = Mutex(ReaderBook())
     let flusher = BackgroundFlusher()
+    /// Why the open write, or the one before it, can do nothing any more; 0 if nothing has happened.
+    let writeFailure = Atomic<Int32>(0)
 
     /// Opens or creates the file.
     ///
-    /// Only the registry calls this, under its lock.
+    /// Only the registry calls this, under its lock. `isPrivate` says that no other process finds the file.
     init(
-        path: String, options: EnvironmentOptions, tables names: [TableName]
+        path: String, options: EnvironmentOptions, tables names: [TableName], isPrivate: Bool
     ) throws(StorageError) {
         self.path = path
         self.options = options
@@ -107,6 +121,7 @@ public final class Environment: Sendable {
             mdb_env_close(pointer)
             throw error
         }
+        lockWord = isPrivate || options.readOnly ? nil : WriteLockWord(of: path)
     }
 
     private static func openEnvironment(
@@ -194,6 +209,35 @@ public final class Environment: Sendable {
         return UInt64(info.me_last_txnid)
     }
 
+    /// Whether somebody seems to have the write lock: a thread of this process, or another process.
+    ///
+    /// A hint. Two loads.
+    package var isLocked: Bool {
+        writerThread.load(ordering: .relaxed) != 0 || lockWord?.isTaken ?? false
+    }
+
+    /// The same of others than the calling thread.
+    @inline(__always)
+    package var isLockedByOthers: Bool {
+        let writer = writerThread.load(ordering: .relaxed)
+        if writer == 0 { return lockWord?.isTaken ?? false }
+        return writer != Platform.currentThread
+    }
+
+    /// Whether the calling thread has the write lock.
+    package var isLockedHere: Bool {
+        writerThread.load(ordering: .relaxed) == Platform.currentThread
+    }
+
+    /// Whether others still seem to have the write lock after a millisecond or two, which most writes do not take.
+    package func isLockedForLong() -> Bool {
+        for _ in 0..<20 {
+            guard isLockedByOthers else { return false }
+            usleep(50)
+        }
+        return isLockedByOthers
+    }
+
     /// How many bytes the pages in use take, and how many the file may reach.
     public func size() -> (used: Int, limit: Int) {
         var info = MDB_envinfo()
@@ -244,6 +288,25 @@ public final class Environment: Sendable {
         }
     }
 
+    /// The error for a code of a call within a transaction.
+    ///
+    /// LMDB refuses everything after a failure in a write; what is said is why it failed first.
+    @inline(never)
+    func failure(_ code: Int32, _ call: String) -> StorageError {
+        var code = code
+        switch code {
+        case MDB_BAD_TXN:
+            let first = writeFailure.load(ordering: .relaxed)
+            if first != 0 { code = first }
+        case MDB_MAP_FULL, MDB_TXN_FULL, ENOSPC, EDQUOT, EFBIG, EIO, ENOMEM:
+            // LMDB calls a write that was cut short an input/output error.
+            if code == EIO, Platform.hasNoRoom(path) { code = ENOSPC }
+            writeFailure.store(code, ordering: .relaxed)
+        default: break
+        }
+        return StorageError(rawCode: code, call: call, file: path)
+    }
+
     /// Closes the file.
     ///
     /// Only the registry calls this, when the last lease is gone.
@@ -263,4 +326,12 @@ func check(
     _ code: Int32, _ call: @autoclosure () -> String, _ file: @autoclosure () -> String
 ) throws(StorageError) {
     if code != 0 { throw StorageError(rawCode: code, call: call(), file: file()) }
+}
+
+/// Throws unless `code` is 0: for calls within a transaction.
+@inline(__always)
+func check(
+    _ code: Int32, _ call: @autoclosure () -> String, _ environment: Unmanaged<Environment>
+) throws(StorageError) {
+    if code != 0 { throw environment._withUnsafeGuaranteedRef { $0.failure(code, call()) } }
 }

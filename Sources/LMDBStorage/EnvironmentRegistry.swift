@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// Files are told apart by device and inode, so that two paths to one file meet.
 public enum EnvironmentRegistry {
-    struct Identity: Hashable, Sendable {
+    package struct Identity: Hashable, Sendable {
         var device: UInt64
         var inode: UInt64
     }
@@ -32,10 +32,14 @@ public enum EnvironmentRegistry {
         path: String, options: EnvironmentOptions, tables: [TableName], unlinkAtOnce: Bool = false
     ) throws(StorageError) -> EnvironmentLease {
         let result = entries.withLock { entries -> Result<EnvironmentLease, StorageError> in
-            do throws(StorageError) {
-                return .success(try open(path, options, tables, unlinkAtOnce, &entries))
-            } catch {
-                return .failure(error)
+            while true {
+                do throws(StorageError) {
+                    return .success(try open(path, options, tables, unlinkAtOnce, &entries))
+                } catch {
+                    guard error.rawCode == EMFILE, Platform.allowMoreDescriptors() else {
+                        return .failure(error)
+                    }
+                }
             }
         }
         return try result.get()
@@ -80,7 +84,8 @@ public enum EnvironmentRegistry {
         }
         do throws(StorageError) {
             try FileHeader.check(descriptor, path: path)
-            let environment = try Environment(path: path, options: options, tables: tables)
+            let environment = try Environment(
+                path: path, options: options, tables: tables, isPrivate: unlinkAtOnce)
             // A compaction may have put another file in this one's place before LMDB had it.
             guard unlinkAtOnce || Self.identity(of: path) == identity else {
                 environment.close()
@@ -98,6 +103,19 @@ public enum EnvironmentRegistry {
                 unlink(path + "-lock")
             }
             throw error
+        }
+    }
+
+    /// The size of the device that a folder lies on; 0 if it is not known.
+    package static func deviceSize(_ folder: String) -> Int { Platform.deviceSize(folder) }
+
+    /// Another share of an environment, while it is open.
+    package static func share(_ environment: Environment, _ identity: Identity) -> EnvironmentLease?
+    {
+        entries.withLock { entries in
+            guard entries[identity]?.environment === environment else { return nil }
+            entries[identity]?.leases += 1
+            return EnvironmentLease(environment, identity)
         }
     }
 
@@ -147,11 +165,20 @@ public enum EnvironmentRegistry {
 public final class EnvironmentLease: Sendable {
     /// The shared environment; valid while the lease lives.
     public let environment: Environment
-    private let identity: EnvironmentRegistry.Identity
+    package let identity: EnvironmentRegistry.Identity
 
     /// Whether nobody else in this process has the file open.
     package var isOnlyOne: Bool {
         EnvironmentRegistry.entries.withLock { $0[identity]?.leases == 1 }
+    }
+
+    /// Lines up for the write lock; `notify` is called on another thread when the turn has come, or has lapsed.
+    ///
+    /// It lapses when it is not taken within `patience` nanoseconds.
+    package func lineUp(
+        patience: Int, notify: @escaping @Sendable () -> Void
+    ) -> WriteTurn {
+        environment.line.join(self, patience: patience, notify: notify)
     }
 
     init(_ environment: Environment, _ identity: EnvironmentRegistry.Identity) {

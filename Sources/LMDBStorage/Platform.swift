@@ -31,6 +31,29 @@ enum Platform {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
+    /// Lets the process have more open files, as far as it may; false if it has them already.
+    ///
+    /// The usual limit is low for the sake of programs that use `select`.
+    static func allowMoreDescriptors() -> Bool {
+        var limit = rlimit()
+        #if canImport(Glibc)
+            let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        #else
+            let kind = RLIMIT_NOFILE
+        #endif
+        guard getrlimit(kind, &limit) == 0, limit.rlim_cur < limit.rlim_max else { return false }
+        limit.rlim_cur = min(limit.rlim_max, limit.rlim_cur &* 2)
+        return setrlimit(kind, &limit) == 0
+    }
+
+    /// The size of the device that a folder lies on; 0 if it is not known.
+    static func deviceSize(_ folder: String) -> Int {
+        var device = statvfs()
+        guard statvfs(folder, &device) == 0 else { return 0 }
+        let size = UInt64(device.f_blocks).multipliedReportingOverflow(by: UInt64(device.f_frsize))
+        return size.overflow ? .max : Int(clamping: size.partialValue)
+    }
+
     /// Whether a file has just about reached the end of its device, or the largest size that the system allows this
     /// process: what a write that was cut short is tested for.
     static func hasNoRoom(_ path: String) -> Bool {

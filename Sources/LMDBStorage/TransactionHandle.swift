@@ -43,7 +43,7 @@ package struct TransactionHandle {
     ) throws(StorageError) -> UnsafeRawBufferPointer? {
         if code == 0 { return UnsafeRawBufferPointer(value) }
         if code == MDB_NOTFOUND { return nil }
-        throw StorageError(rawCode: code, call: "mdb_get", file: file)
+        throw environment._withUnsafeGuaranteedRef { $0.failure(code, "mdb_get") }
     }
 
     /// Stores a value under an integer key; `append` when it is known to be the greatest.
@@ -58,7 +58,7 @@ package struct TransactionHandle {
                 self.pointer, table.dbi, &wrappedKey, &wrappedValue,
                 append ? UInt32(MDB_APPEND) : 0)
         }
-        try check(code, "mdb_put", file)
+        try check(code, "mdb_put", environment)
     }
 
     /// Stores a value under a key of bytes; `append` when it is known to be the greatest.
@@ -69,7 +69,8 @@ package struct TransactionHandle {
         var wrappedKey = MDB_val(key)
         var wrappedValue = MDB_val(value)
         let flags = append ? UInt32(MDB_APPEND) : 0
-        try check(mdb_put(pointer, table.dbi, &wrappedKey, &wrappedValue, flags), "mdb_put", file)
+        try check(
+            mdb_put(pointer, table.dbi, &wrappedKey, &wrappedValue, flags), "mdb_put", environment)
     }
 
     /// Makes room for a value under an integer key; the caller fills it before the next call.
@@ -84,7 +85,7 @@ package struct TransactionHandle {
                 self.pointer, table.dbi, &wrappedKey, &wrappedValue,
                 UInt32(MDB_RESERVE | (append ? MDB_APPEND : 0)))
         }
-        try check(code, "mdb_put", file)
+        try check(code, "mdb_put", environment)
         return UnsafeMutableRawBufferPointer(start: wrappedValue.mv_data, count: count)
     }
 
@@ -114,19 +115,19 @@ package struct TransactionHandle {
 
     private func removed(_ code: Int32) throws(StorageError) -> Bool {
         if code == MDB_NOTFOUND { return false }
-        try check(code, "mdb_del", file)
+        try check(code, "mdb_del", environment)
         return true
     }
 
     /// Removes all entries of a table.
     package func drop(_ table: Table) throws(StorageError) {
-        try check(mdb_drop(pointer, table.dbi, 0), "mdb_drop", file)
+        try check(mdb_drop(pointer, table.dbi, 0), "mdb_drop", environment)
     }
 
     /// How much a table holds.
     package func statistics(_ table: Table) throws(StorageError) -> TableStatistics {
         var stat = MDB_stat()
-        try check(mdb_stat(pointer, table.dbi, &stat), "mdb_stat", file)
+        try check(mdb_stat(pointer, table.dbi, &stat), "mdb_stat", environment)
         return TableStatistics(
             entries: Int(stat.ms_entries),
             pages: Int(stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages),
@@ -138,7 +139,7 @@ package struct TransactionHandle {
     /// Close it (let it go out of scope) before the transaction ends.
     package func cursor(_ table: Table) throws(StorageError) -> Cursor {
         var opened: OpaquePointer?
-        try check(mdb_cursor_open(pointer, table.dbi, &opened), "mdb_cursor_open", file)
+        try check(mdb_cursor_open(pointer, table.dbi, &opened), "mdb_cursor_open", environment)
         // because: mdb_cursor_open succeeded.
         return Cursor(opened!, environment)
     }

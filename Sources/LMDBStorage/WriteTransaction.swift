@@ -11,18 +11,22 @@ import Synchronization
 ///
 /// Dropping it aborts it.
 ///
-/// Belongs to the thread that began it until it has ended.
+/// Belongs to the thread that began it until it has ended. One that was begun with a turn has its lock on the thread of
+/// the line, which then ends it.
 package final class WriteTransaction {
     package let environment: Environment
     // Given back at the end: whoever still holds the transaction then must not keep the file mapped.
     private var lease: EnvironmentLease?
     private let durability: Durability
     private var pointer: OpaquePointer?
+    private let turn: WriteTurn?
 
-    /// Waits for the file's write lock and begins.
+    /// Waits for the file's write lock, unless `turn` has come, and begins.
     ///
     /// Throws `writeInProgress` when this thread has it.
-    package init(_ lease: EnvironmentLease, durability: Durability) throws(StorageError) {
+    package init(
+        _ lease: EnvironmentLease, durability: Durability, turn: WriteTurn? = nil
+    ) throws(StorageError) {
         self.lease = lease
         self.durability = durability
         let environment = lease.environment
@@ -35,18 +39,23 @@ package final class WriteTransaction {
         guard environment.writerThread.load(ordering: .relaxed) != this else {
             throw StorageError(.writeInProgress, call: "begin write", file: environment.path)
         }
-        var begun: OpaquePointer?
-        try check(
-            mdb_txn_begin(environment.pointer, nil, 0, &begun), "mdb_txn_begin", environment.path)
+        var begun = turn?.take()
+        self.turn = begun == nil ? nil : turn
+        if begun == nil {
+            try check(
+                mdb_txn_begin(environment.pointer, nil, 0, &begun), "mdb_txn_begin",
+                environment.path)
+        }
         // Flushing is a setting of the environment, read at commit; the write lock guards it.
         let code = mdb_env_set_flags(
             environment.pointer, UInt32(MDB_NOSYNC), durability == .full ? 0 : 1)
         if code != 0 {
-            mdb_txn_abort(begun)
+            if let turn = self.turn { _ = turn.end(isCommit: false) } else { mdb_txn_abort(begun) }
             throw StorageError(
                 rawCode: code, call: "mdb_env_set_flags", file: environment.path)
         }
         pointer = begun
+        environment.writeFailure.store(0, ordering: .relaxed)
         environment.writerThread.store(this, ordering: .relaxed)
     }
 
@@ -73,7 +82,7 @@ package final class WriteTransaction {
         let lease = lease.take()
         defer { withExtendedLifetime(lease) {} }
         environment.writerThread.store(0, ordering: .relaxed)
-        var code = mdb_txn_commit(ended)
+        var code = turn?.end(isCommit: true) ?? mdb_txn_commit(ended)
         // LMDB calls a write that was cut short an input/output error.
         if code == EIO, Platform.hasNoRoom(environment.path) { code = ENOSPC }
         try check(code, "mdb_txn_commit", environment.path)
@@ -87,7 +96,7 @@ package final class WriteTransaction {
         guard let ended = pointer else { return }
         pointer = nil
         environment.writerThread.store(0, ordering: .relaxed)
-        mdb_txn_abort(ended)
+        if let turn { _ = turn.end(isCommit: false) } else { mdb_txn_abort(ended) }
         lease = nil
     }
 }

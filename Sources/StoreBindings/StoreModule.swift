@@ -173,7 +173,7 @@ public final class StoreModule {
 
     /// Opens a store for the script, or gives the one that is already open at the same place.
     ///
-    /// `shouldCompact` and `migration` as ``Store/init(_:scheduler:migration:shouldCompact:)`` says; functions that are
+    /// `shouldCompact` and `migration` as ``Store/init(_:scheduler:migration:shouldCompact:whileWaiting:)`` says; functions that are
     /// defaults in `schema` hold for what a migration creates.
     public func open(
         _ configuration: StoreConfiguration, shouldCompact: ((Int, Int) throws -> Bool)? = nil,
@@ -196,7 +196,8 @@ public final class StoreModule {
                     migrated = handle
                     try MigrationHandle.run(function, migration, handle, defaults: schema)
                 }
-            }, shouldCompact: shouldCompact)
+            }, shouldCompact: shouldCompact,
+            whileWaiting: { [weak state] in try state?.checkStopping() })
         let handle = migrated ?? StoreHandle(self, store)
         store.notifications.errorHandler = { [weak self] error, token in
             self?.report(error, self?.handle(of: token))

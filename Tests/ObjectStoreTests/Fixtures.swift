@@ -85,6 +85,16 @@ final class ManualScheduler: TimingScheduler, @unchecked Sendable {
     func settle() {
         for _ in 0..<1000 where pending.withLock({ !$0.isEmpty }) { turn() }
     }
+
+    /// Turns until something holds that another thread helps to bring about.
+    func settle(until condition: () -> Bool) {
+        let deadline = ContinuousClock.now + .seconds(60)
+        settle()
+        while !condition(), ContinuousClock.now < deadline {
+            sched_yield()
+            settle()
+        }
+    }
 }
 
 /// A folder of its own for one test, removed at the end.

@@ -183,6 +183,37 @@ import Testing
         #expect(script.log == ["already_in_write", "already_in_write", "Rex", "New"])
     }
 
+    @Test func `10.17 a reference made by hand in a write waits for its end`() throws {
+        let script = try run(
+            """
+            local w = moonpool.worker("w", function(store)
+                moonpool.on_message(function(ref)
+                    local ok, found = pcall(store.resolve, store, ref)
+                    moonpool.post_to_parent(tostring(ok and (found and found.name) or found.code))
+                end)
+            end, store)
+            local answer
+            moonpool.on_message(function(text) answer = text log(text) end)
+            local function send(ref)
+                answer = nil
+                w:post(ref)
+                moonpool.wait_until(function() return answer end, 10)
+            end
+            store:begin_write()
+            local kept = moonpool.reference(store:create("Dog", { id = 2, name = "New" }))
+            send(kept)
+            log(select(2, pcall(moonpool.reference, store:object("Dog", 2).toys:where "label != nil")).code)
+            store:commit_write()
+            send(kept)
+            store:begin_write()
+            local lost = moonpool.reference(store:create("Dog", { id = 3, name = "Lost" }))
+            store:cancel_write()
+            log(store:resolve(lost))
+            w:stop() w:join()
+            """)
+        #expect(script.log == ["already_in_write", "already_in_write", "New", "nil"])
+    }
+
     @Test func `moves the receiver on to what was committed before the message`() throws {
         let script = try run(
             """

@@ -40,18 +40,12 @@ import Testing
 
     // MARK: A full disk
 
-    /// Runs the tool where no file may grow beyond so many blocks of 512 bytes.
-    func runLimited(_ blocks: Int, _ arguments: [String]) throws -> Tool.Outcome {
-        let script = "ulimit -f \(blocks); exec \"$0\" \"$@\""
-        return try Subprocess("/bin/sh", ["-c", script, Tool.path] + arguments, in: folder.path)
-            .finish()
-    }
-
     @Test(arguments: ["jsonl", "json", "csv", "sqlite", "lua"])
     func `an export that finds no room leaves the file that was there`(format: String) throws {
         try makeStore(20_000)
         let file = try folder.write("before", to: "out.\(format)")
-        let outcome = try runLimited(300, ["export", store, file, "--class", "Dog"])
+        let outcome = try Tool.run(
+            ["export", store, file, "--class", "Dog"], withFilesUpTo: 300, in: folder.path)
         #expect(outcome.exitCode == 1, "\(outcome.output)")
         #expect(outcome.error.hasPrefix("moonpool: "), "\(outcome.error)")
         #expect(outcome.error.contains(file), "\(outcome.error)")
@@ -64,7 +58,8 @@ import Testing
         try makeStore(2000)
         let rows = (10_001...60_000).map { "{\"id\":\($0),\"name\":\"the dog number \($0)\"}\n" }
         let more = try folder.write(rows.joined(), to: "more.jsonl")
-        let outcome = try runLimited(1500, ["import", store, more, "--class", "Dog"])
+        let outcome = try Tool.run(
+            ["import", store, more, "--class", "Dog"], withFilesUpTo: 1500, in: folder.path)
         #expect(outcome.exitCode == 1, "\(outcome.output)")
         #expect(outcome.error.hasPrefix("moonpool: "), "\(outcome.error)")
         #expect(outcome.error.contains("free some room"), "\(outcome.error)")

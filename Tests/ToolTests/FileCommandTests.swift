@@ -150,13 +150,6 @@ import Testing
 
     // MARK: A full disk
 
-    /// Runs the tool where no file may grow beyond so many blocks of 512 bytes; without ignoring the signal for it.
-    func runLimited(_ blocks: Int, _ arguments: [String]) throws -> Tool.Outcome {
-        let script = "ulimit -f \(blocks); exec \"$0\" \"$@\""
-        return try Subprocess("/bin/sh", ["-c", script, Tool.path] + arguments, in: folder.path)
-            .finish()
-    }
-
     @Test
     func `a file that may not grow any larger is disk_full, rolled back, and whole afterwards`()
         throws
@@ -179,7 +172,7 @@ import Testing
                 store:write(function() store:create("Entry", { id = 2, text = "second" }) end)
                 print(#store:objects "Entry")
                 """, to: "full.lua")
-        let outcome = try runLimited(4000, [script, store])
+        let outcome = try Tool.run([script, store], withFilesUpTo: 4000, in: folder.path)
         #expect(outcome.error == "")
         #expect(outcome.lines == ["false\tdisk_full\tfalse\t1", "true", "2"])
         #expect(try count(store) == "2\n")
@@ -190,11 +183,11 @@ import Testing
         #expect(try lua(Self.fill, [store]).exitCode == 0)
         let before = size(store)
         let copy = folder.path + "/copy"
-        let backup = try runLimited(200, ["backup", store, copy])
+        let backup = try Tool.run(["backup", store, copy], withFilesUpTo: 200, in: folder.path)
         #expect(backup.exitCode == 1, "\(backup.output)")
         #expect(backup.error.hasPrefix("moonpool: "))
         #expect(size(copy) == -1)
-        let compact = try runLimited(200, ["compact", store])
+        let compact = try Tool.run(["compact", store], withFilesUpTo: 200, in: folder.path)
         #expect(compact.exitCode == 1, "\(compact.output)")
         #expect(size(store) == before)
         #expect(try count(store) == "20000\n")

@@ -50,6 +50,9 @@ import Testing
         print(count)
         """
 
+    private static let rounds =
+        getenv("MOONPOOL_KILLS").flatMap { Int(String(cString: $0)) } ?? 12
+
     @Test func `every acknowledged commit is there after the writer is killed`() throws {
         let folder = try TemporaryFolder()
         let store = folder.path + "/killed.moonpool"
@@ -57,7 +60,7 @@ import Testing
         let checker = try folder.write(Self.checker, to: "checker.lua")
         var acknowledged = 0
         var random = SystemRandomNumberGenerator()
-        for round in 1...12 {
+        for round in 1...Self.rounds {
             let process = try Subprocess(Tool.path, [writer, store])
             // A whole number of commits decides when, so that the moment inside the next one is random.
             let enough = Int.random(in: 1...60, using: &random)

@@ -39,6 +39,14 @@ enum Tool {
         return try process.finish()
     }
 
+    /// Runs the tool where no file may grow beyond so many blocks of 512 bytes; without ignoring the signal for it.
+    static func run(
+        _ arguments: [String], withFilesUpTo blocks: Int, in folder: String = "/"
+    ) throws -> Outcome {
+        let script = "ulimit -f \(blocks); exec \"$0\" \"$@\""
+        return try Subprocess("/bin/sh", ["-c", script, path] + arguments, in: folder).finish()
+    }
+
     /// Runs a script given as text.
     static func run(script: String, arguments: [String] = []) throws -> Outcome {
         let folder = try TemporaryFolder()

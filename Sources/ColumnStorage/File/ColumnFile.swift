@@ -50,8 +50,9 @@ public struct FileOptions: Sendable {
 
     /// The defaults: durable, writable, 1 TiB, 4096 readers, 100 versions.
     public init(
-        durability: Durability = .full, isReadOnly: Bool = false, mapSize: Int = 1 << 40,
-        maxReaders: Int = 4096, historyLimit: Int = 100
+        durability: Durability = .full, isReadOnly: Bool = false,
+        mapSize: Int = EnvironmentOptions.usualMapSize, maxReaders: Int = 4096,
+        historyLimit: Int = 100
     ) {
         self.durability = durability
         self.isReadOnly = isReadOnly
@@ -107,11 +108,11 @@ public final class ColumnFile: Sendable {
 
     /// Opens a file that no path leads to: it exists while somebody in this process has it open.
     ///
-    /// The same name means the same file, with the history limit of who opened it first.
+    /// The same name means the same file, with the history limit and size of who opened it first.
     public static func openInMemory(
-        named name: String, historyLimit: Int = 100
+        named name: String, historyLimit: Int = 100, size: Int? = nil
     ) throws(StorageError) -> ColumnFile {
-        try InMemoryFiles.open(name, historyLimit)
+        try InMemoryFiles.open(name, historyLimit, size)
     }
 
     /// Opens a file that loses its path at once.
@@ -124,17 +125,40 @@ public final class ColumnFile: Sendable {
         return try ColumnFile(name, options, lease, isInMemory: true)
     }
 
-    /// Lets go of the file: it is unmapped as soon as no snapshot and nobody else in this process
-    /// has it open.
-    ///
-    /// Files in memory live by their references alone.
-    public func close() {
-        if !isInMemory { held.withLock { $0 = nil } }
+    /// The file in memory that somebody else has open.
+    static func shareInMemory(
+        _ name: String, _ options: FileOptions, _ lease: EnvironmentLease
+    ) throws(StorageError) -> ColumnFile {
+        try ColumnFile(name, options, lease, isInMemory: true)
     }
 
-    /// Whether a thread of this process has the write lock; other processes are not seen.
-    public var isBeingWritten: Bool {
-        held.withLock { $0?.environment.isBeingWritten ?? false }
+    /// Lets go of the file: it is unmapped as soon as no snapshot and nobody else in this process
+    /// has it open, and what was in memory is gone then.
+    public func close() { held.withLock { $0 = nil } }
+
+    /// Whether somebody seems to have the write lock: a thread of this process, or another process.
+    ///
+    /// A hint: who finds it free may still have to wait.
+    public var isLocked: Bool { environment?.isLocked ?? false }
+
+    /// Whether somebody but the calling thread has the write lock for longer than most writes take.
+    ///
+    /// A hint. A few loads where nobody has, else a millisecond or two.
+    public var isLockedForLong: Bool {
+        guard let environment, environment.isLockedByOthers else { return false }
+        return environment.isLockedForLong()
+    }
+
+    /// Whether the calling thread has the write lock.
+    public var isLockedHere: Bool { environment?.isLockedHere ?? false }
+
+    /// Lines up for the write lock without waiting; `notify` is called on another thread when the turn has come.
+    ///
+    /// It lapses, with another call, when no write is begun with it within `patience` nanoseconds. Throws `closed`.
+    public func lineUp(
+        patience: Int, notify: @escaping @Sendable () -> Void
+    ) throws(StorageError) -> WriteTurn {
+        try lease().lineUp(patience: patience, notify: notify)
     }
 
     /// The share of the open file.
@@ -217,37 +241,5 @@ public final class ColumnFile: Sendable {
 extension FileOptions {
     var environment: EnvironmentOptions {
         EnvironmentOptions(mapSize: mapSize, maxReaders: maxReaders, readOnly: isReadOnly)
-    }
-}
-
-/// The in-memory files of this process by name.
-enum InMemoryFiles {
-    struct Reference: Sendable {
-        weak let file: ColumnFile?
-    }
-
-    static let files = Mutex<(byName: [String: Reference], made: Int)>(([:], 0))
-
-    static func open(
-        _ name: String, _ historyLimit: Int
-    ) throws(StorageError) -> ColumnFile {
-        let result = files.withLock { files -> Result<ColumnFile, StorageError> in
-            if let file = files.byName[name]?.file { return .success(file) }
-            files.byName = files.byName.filter { $0.value.file != nil }
-            files.made += 1
-            // Shared memory where there is some: never written to a device.
-            let folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
-            let path = "\(folder)/moonpool-\(getpid())-\(files.made)"
-            do throws(StorageError) {
-                let file = try ColumnFile.makeInMemory(
-                    name, path,
-                    options: FileOptions(durability: .memory, historyLimit: historyLimit))
-                files.byName[name] = Reference(file: file)
-                return .success(file)
-            } catch {
-                return .failure(error)
-            }
-        }
-        return try result.get()
     }
 }

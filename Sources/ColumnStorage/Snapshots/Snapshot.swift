@@ -144,17 +144,18 @@ public final class Snapshot {
     /// The open write, between begin and commit or cancel.
     public var write: WriteSession? { source.write }
 
-    /// Waits for the file's write lock, then moves to the newest version inside it.
+    /// Waits for the file's write lock, unless `turn` has come, then moves to the newest version inside it.
     ///
     /// Returns the version that was left, if it moved.
     ///
     /// Throws `readOnly`, and `writeInProgress` when this thread has another write open on the file.
-    public func beginWrite() throws(StorageError) -> Snapshot? {
+    public func beginWrite(_ turn: WriteTurn? = nil) throws(StorageError) -> Snapshot? {
         precondition(!isFrozen && write == nil, "only a live snapshot outside a write begins one")
         guard !file.isReadOnly else {
             throw StorageError(.readOnly, call: "begin write", file: file.path)
         }
-        let transaction = try WriteTransaction(file.lease(), durability: file.options.durability)
+        let transaction = try WriteTransaction(
+            file.lease(), durability: file.options.durability, turn: turn)
         let left = try advance()
         source.write = WriteSession(self, transaction)
         source.forgetPages()

@@ -55,6 +55,8 @@ final class TableOverlay {
         headBefore.count = Int64(reader.count)
         headBefore.hasTailRows = reader.hasTailRows
         headBefore.tailStamp = reader.tailStamp
+        // A write that was rolled back may have left more slots than there are columns.
+        recent.removeLast(max(0, recent.count - reader.definition.columns.count - 1))
         columnsChanged()
         isTouched = false
         for index in reader.rowIndexes { index.begin(reader.keyBound) }

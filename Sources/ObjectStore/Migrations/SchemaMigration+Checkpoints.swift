@@ -83,11 +83,13 @@ extension SchemaMigration {
             }
             hasCommitted = true
             store.wakeOthers()
+            let turn = try store.awaitWriteTurn()
             try StoreError.wrapping { () throws(StorageError) in
-                _ = try store.view.snapshot.beginWrite()
+                _ = try store.view.snapshot.beginWrite(turn)
             }
         } catch {
-            try store.adopt(SchemaCatalog.bytes(store.view.snapshot) ?? [])
+            // because: who migrates is to hear why that failed, not that the file can then not even be read.
+            try? store.didRollBack()
             throw error
         }
         session = try store.writing("the schema")

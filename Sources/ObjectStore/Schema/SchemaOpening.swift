@@ -164,7 +164,8 @@ extension Store {
     /// A write transaction while the store is being opened, when there are no observers yet.
     func transact(_ body: () throws -> Void) throws {
         let snapshot = view.snapshot
-        _ = try StoreError.wrapping { () throws(StorageError) in try snapshot.beginWrite() }
+        let turn = try awaitWriteTurn()
+        _ = try StoreError.wrapping { () throws(StorageError) in try snapshot.beginWrite(turn) }
         do {
             try adopt(try SchemaCatalog.bytes(snapshot) ?? [])
             try body()

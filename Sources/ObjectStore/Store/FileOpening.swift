@@ -39,7 +39,8 @@ enum FileOpening {
             case .file(let path): return try ColumnFile.open(path: path, options: options)
             case .memory(let name):
                 return try ColumnFile.openInMemory(
-                    named: name, historyLimit: configuration.history)
+                    named: name, historyLimit: configuration.history,
+                    size: configuration.maximumSize)
             }
         }
     }

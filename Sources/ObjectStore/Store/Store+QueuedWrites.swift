@@ -1,3 +1,5 @@
+import ColumnStorage
+
 /// A write that waits for its turn.
 struct QueuedWrite {
     let body: () throws -> Void
@@ -6,20 +8,36 @@ struct QueuedWrite {
 
 /// The writes of a store that wait for their turn, first come first served.
 struct WriteQueue {
-    /// After so many turns in which another thread was writing the next write waits for the lock
-    /// itself, so that it is not passed over for ever.
-    static let patience = 32
-
     var writes: [QueuedWrite] = []
-    var missedTurns = 0
+    /// The place in the line for the write lock, while somebody else has that.
+    var turn: WriteTurn?
+    /// How often in a row a turn lapsed because the thread was busy.
+    private(set) var lapses = 0
+
+    /// How long the lock may wait for a busy thread, in nanoseconds: each time longer, so that a thread that is always
+    /// busy gets it after all.
+    var patience: Int { 100_000_000 << min(lapses, 6) }
+
+    mutating func didLapse() {
+        turn = nil
+        lapses += 1
+    }
+
+    /// Takes the turn out of the queue.
+    mutating func takeTurn() -> WriteTurn? {
+        defer { turn = nil }
+        return turn
+    }
+
+    mutating func didBegin() { lapses = 0 }
 }
 
 extension Store {
     /// Runs `body` in a write transaction of its own, soon, on the store's thread; returns at once.
     ///
     /// Queued writes run in the order in which they were queued, one in a turn of the event loop, so
-    /// that observers and timers get theirs. While another thread of the process writes, a write
-    /// waits without keeping the event loop; a writer in another process is waited for.
+    /// that observers and timers get theirs. While another thread or process writes, a write waits
+    /// without keeping the event loop; those that wait in one process get their turns in order.
     /// `completion` is called with nil after the commit, or with the error that rolled the write
     /// back; with `closed` if the store is closed before.
     ///
@@ -46,11 +64,7 @@ extension Store {
         guard !queue.writes.isEmpty, !isClosed, !isInWrite, !notifications.isDelivering else {
             return
         }
-        if view.snapshot.file.isBeingWritten, queue.missedTurns < WriteQueue.patience {
-            queue.missedTurns += 1
-            return awaitWriteLock()
-        }
-        queue.missedTurns = 0
+        guard isWriteTurn() else { return }
         let next = queue.writes.removeFirst()
         if !queue.writes.isEmpty { requestTurn() }
         do {
@@ -63,6 +77,7 @@ extension Store {
 
     /// Tells the writes that can never run any more.
     func abandonQueuedWrites() {
+        queue.takeTurn()?.withdraw()
         let abandoned = queue.writes
         queue.writes = []
         for write in abandoned {

@@ -53,8 +53,9 @@ extension Store {
     }
 
     private func openWrite() throws {
+        let turn = try awaitWriteTurn()
         let left = try StoreError.wrapping { () throws(StorageError) in
-            try view.snapshot.beginWrite()
+            try view.snapshot.beginWrite(turn)
         }
         do {
             if let left { try didLeave(left) }
@@ -75,13 +76,21 @@ extension Store {
         try notifications.checkOwn(silenced)
         inserter = nil
         let keepingLeft = notifications.needsPresentVersion
-        let left = try StoreError.wrapping { () throws(StorageError) -> Snapshot? in
-            if keepingLeft { return try view.snapshot.commit() }
-            try view.snapshot.commitOnly()
-            return nil
+        let left: Snapshot?
+        do {
+            left = try StoreError.wrapping { () throws(StorageError) -> Snapshot? in
+                if keepingLeft { return try view.snapshot.commit() }
+                try view.snapshot.commitOnly()
+                return nil
+            }
+        } catch {
+            // because: who commits is to hear why that failed, not that the file can then not even be read.
+            try? didRollBack()
+            throw error
         }
         view.generation &+= 1
         didCommitSchema()
+        settleOutcome(isCommitted: true)
         // Other threads take a while to wake: they need not wait for the observers of this one.
         wakeOthers()
         notifications.didCommit(
@@ -97,9 +106,7 @@ extension Store {
         try checkOpen(to: "cancel")
         inserter = nil
         view.snapshot.cancelWrite()
-        view.generation &+= 1
-        announceRelease()
-        try restoreSchema()
+        try didRollBack()
     }
 
     /// The session of the open write transaction, for a change of `what`.
@@ -132,8 +139,11 @@ extension Store {
         return view.snapshot.write
     }
 
-    /// After a rolled-back transaction that changed the schema, the old one holds again.
-    private func restoreSchema() throws {
+    /// Follows a transaction that was rolled back; if it changed the schema, the old one holds again.
+    func didRollBack() throws {
+        view.generation &+= 1
+        settleOutcome(isCommitted: false)
+        if !queue.writes.isEmpty { requestTurn() }
         let stored = try SchemaCatalog.bytes(view.snapshot) ?? []
         if hasChangedSchema || stored != catalog { try adopt(stored) }
     }

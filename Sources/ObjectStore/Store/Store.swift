@@ -33,6 +33,10 @@ public final class Store {
     /// Called when the schema that the store shows has become another one, on the store's thread.
     public var schemaHandler: (() -> Void)?
 
+    /// Called again and again while a write waits for another writer for longer than a moment; what it throws ends
+    /// the wait, and is thrown by what would have written.
+    let waitHandler: (() throws -> Void)?
+
     let coordinator: StoreCoordinator
     private let pin: PinBoard.Pin
     /// The version that was frozen last, while somebody holds it.
@@ -44,6 +48,8 @@ public final class Store {
     private var announcedVersion: UInt64
     /// The writes that wait for their turn.
     var queue = WriteQueue()
+    /// What becomes of the open write, once somebody has asked.
+    private(set) var outcome: WriteOutcome?
     /// What the open write transaction knows of the class whose objects were created last.
     var inserter: ObjectInserter?
     /// The same as far as it outlives the transaction.
@@ -70,13 +76,16 @@ public final class Store {
     /// `migration` stands for the configuration's, for a closure that is confined to this thread.
     /// `shouldCompact` is asked with the file's bytes and those of them that are in use, when this
     /// is the first store of the file in the process; if it says so the file is compacted, unless
-    /// another process has it open. Its errors are thrown.
+    /// another process has it open. Its errors are thrown. `whileWaiting` is called some fifty times a second while a
+    /// write, now or later, waits for another writer; what it throws ends the wait. Without it nothing does.
     public init(
         _ configuration: StoreConfiguration, scheduler: any Scheduler,
         migration: ((Migration) throws -> Void)? = nil,
-        shouldCompact: ((_ total: Int, _ used: Int) throws -> Bool)? = nil
+        shouldCompact: ((_ total: Int, _ used: Int) throws -> Bool)? = nil,
+        whileWaiting waitHandler: (() throws -> Void)? = nil
     ) throws {
         self.configuration = configuration
+        self.waitHandler = waitHandler
         migrationFunction = migration ?? configuration.migration
         self.scheduler = scheduler
         if let schema = configuration.schema { try SchemaValidation.check(schema) }
@@ -107,11 +116,11 @@ public final class Store {
 
     deinit {
         // Not `close()`: nobody is left who could observe, and handlers must not run in a deinit.
-        let wasInWrite = isInWrite
+        queue.turn?.withdraw()
+        outcome?.didRollBack()
         coordinator.leave(membership)
         wakeup?.cancel()
         if !isClosed { view.snapshot.close() }
-        if wasInWrite { coordinator.didReleaseLock() }
     }
 
     /// Ends the store: an open write is rolled back, observers are ended, the snapshot is released.
@@ -121,6 +130,8 @@ public final class Store {
         guard !isClosed else { return }
         notifications.invalidateAll()
         if isInWrite { view.snapshot.cancelWrite() }
+        outcome?.didRollBack()
+        outcome = nil
         isClosed = true
         coordinator.leave(membership)
         wakeup?.cancel()
@@ -128,7 +139,6 @@ public final class Store {
         pin.move(to: .max)
         view.snapshot.close()
         view.snapshot.file.close()
-        coordinator.didReleaseLock()
         abandonQueuedWrites()
     }
 
@@ -213,18 +223,8 @@ extension Store {
         wakeup?.wake()
     }
 
-    /// Asks for a turn when nobody in this process writes any more.
-    func awaitWriteLock() {
-        coordinator.awaitLock(membership)
-        // Whoever was writing may have ended before it could know.
-        if !view.snapshot.file.isBeingWritten { requestTurn() }
-    }
-
-    /// The write lock is free again without a commit.
-    func announceRelease() {
-        coordinator.didReleaseLock()
-        if !queue.writes.isEmpty { requestTurn() }
-    }
+    /// What asks for a turn of this store's thread on any other.
+    var anyThreadWakeup: @Sendable () -> Void { { [wakeup] in wakeup?.wake() } }
 
     private func advance() throws -> Bool {
         let left = try StoreError.wrapping { () throws(StorageError) in
@@ -276,6 +276,21 @@ extension Store {
 
     /// The open write transaction that has changed the schema was committed.
     func didCommitSchema() { hasChangedSchema = false }
+
+    /// What becomes of the open write.
+    func outcomeOfWrite() -> WriteOutcome {
+        if let outcome { return outcome }
+        let made = WriteOutcome()
+        outcome = made
+        return made
+    }
+
+    /// Tells those who have asked what has become of the write.
+    func settleOutcome(isCommitted: Bool) {
+        guard let outcome else { return }
+        if isCommitted { outcome.didCommit(as: version) } else { outcome.didRollBack() }
+        self.outcome = nil
+    }
 
     /// Runs a migration's function; the write transaction cannot be ended meanwhile.
     func migrating(_ body: () throws -> Void) throws {

@@ -43,7 +43,10 @@ public struct StoreConfiguration: Sendable {
     /// Every writer of a file keeps as many as it was opened with: one that keeps fewer removes older ones, and what one
     /// with 0 writes cannot be undone. Of a store in memory the first to open it decides.
     public var history: Int
-    /// The largest size of the file in bytes; nil for one that no disk of today reaches.
+    /// The largest size of the file in bytes; nil for one that no disk of today reaches, and in memory for what the machine
+    /// has, 64 GiB at most.
+    ///
+    /// Address space only. Of a store in memory the first to open it decides.
     public var maximumSize: Int?
 
     /// How many versions may be kept alive at once; nil for any number.

@@ -12,8 +12,6 @@ final class StoreCoordinator: Sendable {
     private struct Members {
         var next: UInt64 = 0
         var wakeups: [UInt64: any Wakeup] = [:]
-        /// Those that wait for the write lock.
-        var waiting: Set<UInt64> = []
     }
 
     private let members = Mutex(Members())
@@ -59,24 +57,7 @@ final class StoreCoordinator: Sendable {
 
     /// Removes a store.
     func leave(_ member: UInt64) {
-        members.withLock { members in
-            members.wakeups[member] = nil
-            members.waiting.remove(member)
-        }
-    }
-
-    /// Wakes a store once nobody in this process writes any more.
-    func awaitLock(_ member: UInt64) {
-        members.withLock { _ = $0.waiting.insert(member) }
-    }
-
-    /// Wakes those that wait for the write lock; a commit wakes everybody anyway.
-    func didReleaseLock() {
-        let waiting = members.withLock { members in
-            defer { members.waiting = [] }
-            return members.waiting.compactMap { members.wakeups[$0] }
-        }
-        for wakeup in waiting { wakeup.wake() }
+        members.withLock { $0.wakeups[member] = nil }
     }
 
     /// Wakes all stores but the one that committed.

@@ -20,6 +20,8 @@ public struct VersionPin: Hashable, Sendable {
         case store
         /// A frozen version that this process still refers to.
         case frozen
+        /// A reference to results that was not resolved yet.
+        case reference
         /// Observers of this process that are still to hear of newer versions, or results that they were handed.
         case observers
         /// Another process.
@@ -50,6 +52,7 @@ extension VersionPin {
         return switch kind {
         case .store: "the store\(end)"
         case .frozen: "a frozen version\(end)"
+        case .reference: "a reference\(end)"
         case .observers: "observers that are still to be called"
         case .process: "process \(process)"
         }

@@ -3,10 +3,16 @@ import ColumnStorage
 extension Store {
     /// A reference by which another thread gets at something of this store.
     ///
-    /// Costs next to nothing; for what is frozen a look at the file's tables. Throws `invalid_object` for what was
-    /// deleted, `already_in_write` for what the open write has made, `invalid_argument` for something of another store,
-    /// `closed`, `wrong_thread`.
-    public func reference(to value: ReferencedValue) throws -> ThreadSafeReference {
+    /// What the open write has made can be resolved once that is committed, and is nothing if it is rolled back.
+    ///
+    /// Costs next to nothing; for results and for what is frozen a look at the file's tables. Results keep the present
+    /// version readable until the reference is resolved or let go of; ``pins()`` names the holder.
+    ///
+    /// Throws `invalid_object` for what was deleted, `already_in_write` for results over a collection that the open
+    /// write has made, `invalid_argument` for something of another store, `closed`, `wrong_thread`.
+    public func reference(
+        to value: ReferencedValue, for holder: VersionHolder = VersionHolder()
+    ) throws -> ThreadSafeReference {
         try check()
         let view = try value.source.openView()
         let file = try StoreError.wrapping { () throws(StorageError) in
@@ -16,6 +22,7 @@ extension Store {
         guard view.snapshot.file.identity == file.identity || isPast else {
             throw StoreError(.invalidArgument, "this belongs to another store")
         }
+        var outcome: WriteOutcome?
         if let owner = Self.owner(of: Self.content(of: value), in: view) {
             let name = view.schema.find(table: owner.table)?.name ?? "object"
             guard view.isPresent(owner) else {
@@ -25,10 +32,13 @@ extension Store {
                 )
             }
             if isInWrite, !view.isFrozen, try !frozenView().isPresent(owner) {
-                throw StoreError(
-                    .alreadyInWrite,
-                    "this '\(name)' was created in the open write; other threads can be told of it "
-                        + "when that is committed")
+                if case .results = value {
+                    throw StoreError(
+                        .alreadyInWrite,
+                        "the '\(name)' of these results was created in the open write; other threads "
+                            + "can be told of them when that is committed")
+                }
+                outcome = outcomeOfWrite()
             }
         }
         let frozen =
@@ -39,28 +49,59 @@ extension Store {
                     past: isPast ? (view.snapshot.file, view.version) : nil)
             } : nil
         return ThreadSafeReference(
-            Self.content(of: value), of: self, version: view.version, frozen: frozen, file: file)
+            Self.content(of: value), of: self, version: view.version, frozen: frozen, file: file,
+            outcome: outcome, pin: try pin(for: value, holder))
+    }
+
+    /// Keeps the version that live results show.
+    private func pin(
+        for value: ReferencedValue, _ holder: VersionHolder
+    ) throws -> ThreadSafeReference.Pin? {
+        guard case .results(let results) = value, case .store = results.source else { return nil }
+        let version = try StoreError.wrapping { () throws(StorageError) in
+            try view.snapshot.frozen().shared()
+        }
+        return ThreadSafeReference.Pin(
+            version: version,
+            entry: coordinator.pins.add(.reference, holder, version: version.version))
     }
 
     /// What a reference stands for, in this store; nil if it was deleted meanwhile, or belongs to another file.
     ///
     /// A store that has not reached the version of the reference refreshes first, so that what was committed before the
-    /// reference was made is there. Throws `invalid_argument` for a reference that was resolved already, `closed`,
-    /// `wrong_thread`.
+    /// reference was made is there. Throws `invalid_argument` for a reference that was resolved already,
+    /// `already_in_write` for something that another store has made in a write which is still open (it can be resolved
+    /// later), `closed`, `wrong_thread`.
     public func resolve(
         _ reference: ThreadSafeReference, for holder: VersionHolder = VersionHolder()
     ) throws -> ReferencedValue? {
         try check()
         guard reference.file.identity == view.snapshot.file.identity else { return nil }
+        var needed = reference.version
+        if let state = reference.outcome?.state, !reference.isResolved,
+            reference.outcome !== outcome
+        {
+            switch state {
+            case .open:
+                throw StoreError(
+                    .alreadyInWrite,
+                    "what this reference stands for was made in a write that is still open; resolve "
+                        + "it when that is committed")
+            case .committed(let version): needed = version
+            case .rolledBack: needed = 0
+            }
+        }
         guard reference.use() else {
             throw StoreError(
                 .invalidArgument,
                 "this reference was resolved already; make one for each thread and each use")
         }
+        // Another object may have come to be in that row.
+        if reference.outcome?.state == .rolledBack { return nil }
         if let frozen = reference.frozen {
             return try value(reference.content, in: .frozen(thawed(frozen, holder)))
         }
-        if reference.version > version { try refresh() }
+        if needed > version { try refresh() }
         return try value(reference.content, in: .store(self))
     }
 

@@ -33,7 +33,8 @@ public enum ReferencedValue {
 ///
 /// Made on the store's thread by ``Store/reference(to:)``; any thread may hold it, and a store of the
 /// same file resolves it, once, on its own thread. Keeps the file open meanwhile. What is frozen stays
-/// at its version, which is kept as well.
+/// at its version, which is kept as well. Of results the present version is kept readable until the
+/// reference is resolved or let go of.
 public final class ThreadSafeReference: Sendable {
     enum Content: Sendable {
         case store
@@ -58,11 +59,23 @@ public final class ThreadSafeReference: Sendable {
     let file: FileHold
     /// The version that whoever resolves it has to have reached.
     let version: UInt64
+    /// What becomes of the write that has made it; nil if it is older than that.
+    let outcome: WriteOutcome?
     private let isUsed = Atomic<Bool>(false)
+    private let pin: Mutex<Pin?>
+
+    /// Keeps a version readable.
+    struct Pin: Sendable {
+        let version: SharedVersion
+        let entry: PinBoard.Pin
+    }
 
     init(
-        _ content: Content, of store: Store, version: UInt64, frozen: Frozen?, file: FileHold
+        _ content: Content, of store: Store, version: UInt64, frozen: Frozen?, file: FileHold,
+        outcome: WriteOutcome? = nil, pin: Pin? = nil
     ) {
+        self.outcome = outcome
+        self.pin = Mutex(pin)
         var configuration = store.configuration
         configuration.schema = nil
         configuration.schemaVersion = 0
@@ -79,8 +92,16 @@ public final class ThreadSafeReference: Sendable {
     /// Whether it was resolved: it resolves once.
     public var isResolved: Bool { isUsed.load(ordering: .acquiring) }
 
-    /// Marks it as resolved.
+    /// Whether it stands for something that a write has made which is still open.
+    public var isOfOpenWrite: Bool { outcome?.state == .open }
+
+    /// Marks it as resolved, and lets its version go.
     ///
     /// False if it was already.
-    func use() -> Bool { !isUsed.exchange(true, ordering: .acquiringAndReleasing) }
+    func use() -> Bool {
+        guard !isUsed.exchange(true, ordering: .acquiringAndReleasing) else { return false }
+        // Let go of outside the lock.
+        _ = pin.withLock { $0.take() }
+        return true
+    }
 }

@@ -176,7 +176,15 @@ private struct ParcelPacker {
         _ value: ReferencedValue, _ handle: StoreHandle, _ path: String
     ) throws -> Parcel.Item {
         do {
-            return .stored(try handle.store.reference(to: value))
+            let reference = try handle.store.reference(to: value, for: module.holder)
+            // Whoever gets it may look before the write has ended.
+            guard !reference.isOfOpenWrite else {
+                throw StoreError(
+                    .alreadyInWrite,
+                    "this was created in the open write; send it when that is committed, or send "
+                        + "moonpool.reference(…) of it")
+            }
+            return .stored(reference)
         } catch let error as StoreError {
             throw StoreError(error.code, "\(path): \(error.message)")
         }

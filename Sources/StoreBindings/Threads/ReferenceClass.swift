@@ -68,7 +68,7 @@ extension StoreModule {
             throw call.typeError(1, "object, Results, collection or store")
         }
         return call.answer(
-            ReferenceBox(try handle.store.reference(to: value)), ReferenceBox.type)
+            ReferenceBox(try handle.store.reference(to: value, for: holder)), ReferenceBox.type)
     }
 }
 

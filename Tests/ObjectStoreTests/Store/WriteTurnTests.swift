@@ -1,0 +1,146 @@
+import Glibc
+import ObjectStore
+import Synchronization
+import Testing
+
+/// Queued writes while another thread of the process writes.
+@Suite struct WriteTurnTests {
+    private static let classes = [
+        ClassSchema("Entry", [Property("id", .int, isPrimary: true)])
+    ]
+    private let folder = TemporaryFolder()
+    private let scheduler = ManualScheduler()
+
+    private func open(_ scheduler: ManualScheduler) throws -> Store {
+        var configuration = StoreConfiguration(
+            .file(folder.file("a.moonpool")), schema: Self.classes)
+        configuration.durability = .memory
+        return try Store(configuration, scheduler: scheduler)
+    }
+
+    /// A thread with a write open.
+    private final class Writer: Sendable {
+        private enum Stage { case begun, told, ended }
+        private let stage = Mutex<Stage?>(nil)
+
+        /// Returns when the write is open.
+        init(_ path: String, isCommit: Bool) {
+            final class Job: Sendable {
+                let body: @Sendable () -> Void
+                init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+            }
+            let job = Job { [self] in
+                let configuration = StoreConfiguration(.file(path), schema: WriteTurnTests.classes)
+                do {
+                    let store = try Store(configuration, scheduler: ManualScheduler())
+                    try store.beginWrite()
+                    try store.create("Entry", .list([.int(1000)]))
+                    move(to: .begun)
+                    wait(for: .told)
+                    if isCommit { try store.commitWrite() } else { try store.cancelWrite() }
+                    store.close()
+                } catch { Issue.record(error) }
+                move(to: .ended)
+            }
+            var thread = pthread_t()
+            pthread_create(
+                &thread, nil,
+                { argument in
+                    if let argument {
+                        Unmanaged<Job>.fromOpaque(argument).takeRetainedValue().body()
+                    }
+                    return nil
+                }, Unmanaged.passRetained(job).toOpaque())
+            pthread_detach(thread)
+            wait(for: .begun)
+        }
+
+        private func move(to next: Stage) { stage.withLock { $0 = next } }
+        private func wait(for wanted: Stage) {
+            while stage.withLock({ $0 != wanted }) { sched_yield() }
+        }
+
+        func end() {
+            move(to: .told)
+            wait(for: .ended)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `1.50 queued writes wait without keeping the thread, and run in order`(isCommit: Bool)
+        throws
+    {
+        let store = try open(scheduler)
+        let writer = Writer(folder.file("a.moonpool"), isCommit: isCommit)
+        var order: [Int64] = []
+        for id in 1...3 {
+            try store.writeAsync({
+                order.append(Int64(id))
+                try store.create("Entry", .list([.int(Int64(id))]))
+            }) { #expect($0 == nil) }
+        }
+        scheduler.settle()
+        scheduler.settle()
+        #expect(order == [])
+        writer.end()
+        scheduler.settle(until: { order.count == 3 })
+        #expect(order == [1, 2, 3])
+        #expect(try store.objects("Entry").count() == (isCommit ? 4 : 3))
+    }
+
+    @Test func `1.50 a turn that nobody takes lapses, and is asked for again`() throws {
+        let store = try open(scheduler)
+        let second = try open(ManualScheduler())
+        let writer = Writer(folder.file("a.moonpool"), isCommit: false)
+        var hasRun = false
+        try store.writeAsync({ hasRun = true }) { #expect($0 == nil) }
+        scheduler.settle()
+        writer.end()
+        // The same thread waits for the lock that its own queued write has in the meantime.
+        try second.write { try second.create("Entry", .list([.int(1)])) }
+        #expect(!hasRun)
+        scheduler.settle(until: { hasRun })
+        #expect(hasRun)
+        try store.refresh()
+        #expect(try store.objects("Entry").count() == 1)
+    }
+
+    @Test func `1.50 a store that is closed gives its turn up`() throws {
+        let store = try open(scheduler)
+        let writer = Writer(folder.file("a.moonpool"), isCommit: true)
+        var codes: [StoreError.Code?] = []
+        try store.writeAsync({ Issue.record("must not run") }) {
+            codes.append(($0 as? StoreError)?.code)
+        }
+        scheduler.settle()
+        store.close()
+        #expect(codes == [.closed])
+        writer.end()
+        let again = try open(ManualScheduler())
+        try again.write { try again.create("Entry", .list([.int(1)])) }
+        #expect(try again.objects("Entry").count() == 2)
+        #expect(try again.verify() == [])
+    }
+
+    @Test func `1.36 a write that waits can be ended by the host`() throws {
+        struct Enough: Error {}
+        var looks = 0
+        let writer: Writer
+        do {
+            let first = try open(ManualScheduler())
+            first.close()
+            writer = Writer(folder.file("a.moonpool"), isCommit: true)
+        }
+        let store = try Store(
+            StoreConfiguration(.file(folder.file("a.moonpool"))), scheduler: scheduler,
+            whileWaiting: {
+                looks += 1
+                if looks == 3 { throw Enough() }
+            })
+        #expect(throws: Enough.self) { try store.write { Issue.record("must not run") } }
+        #expect(!store.isInWrite)
+        writer.end()
+        try store.write { try store.create("Entry", .list([.int(1)])) }
+        #expect(try store.objects("Entry").count() == 2)
+    }
+}

@@ -1,0 +1,114 @@
+import Glibc
+import Testing
+
+/// A change of the schema for which the disk has no room: nothing of it is kept, and everything goes on.
+@Suite struct FullDiskTests {
+    private static let people = """
+        return {
+          schema = { Person = { id = "int primary", name = "string", text = "string" } },
+          up = function(m)
+            for id = 1, 5000 do
+              m:create("Person", { id = id, name = "P" .. id, text = ("text"):rep(10) .. id })
+            end
+          end,
+        }
+        """
+
+    private static let wider = """
+        return {
+          schema = { Person = { id = "int primary", name = "string indexed", text = "string", long = "string" } },
+          up = function(m)
+            m:each("Person", function(old, new) new.long = old.text:rep(10) .. old.id end)
+          end,
+        }
+        """
+
+    /// A few pages more than a file has, in blocks.
+    private func little(more path: String) throws -> Int {
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw SystemFailure("stat") }
+        return Int(status.st_size) / 512 + 256
+    }
+
+    private func isWhole(_ store: String) throws {
+        let checked = try Tool.run(["check", store])
+        #expect(checked.exitCode == 0, "\(checked.output)\(checked.error)")
+    }
+
+    @Test(arguments: [[], ["--backup"], ["--json"]])
+    func `a migration that finds no room leaves the store as it was`(options: [String]) throws {
+        let shop = try MigrationShop([Self.people, Self.wider])
+        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
+        let content = """
+            store.schema_version .. " " .. #store:objects("Person"):where "text endswith '5'"
+              .. " " .. store:objects("Person"):sum "id" .. " " .. tostring(store:schema().Person.long)
+            """
+        let before = try shop.value(content)
+
+        let up = try Tool.run(
+            ["migrate", "up", shop.store, "--dir", "migrations"] + options,
+            withFilesUpTo: little(more: shop.store), in: shop.folder.path)
+        #expect(up.exitCode == 1, "\(up.output)\(up.error)")
+        if options == ["--json"] {
+            #expect(up.error == "")
+            #expect(try MigrationShop.json(up, "error.code") == "disk_full")
+        } else {
+            #expect(up.error.hasPrefix("moonpool: "))
+            #expect(up.error.contains(shop.store), "\(up.error)")
+            #expect(up.error.contains("free some room"), "\(up.error)")
+            #expect(up.error.split(separator: "\n").count == 1, "\(up.error)")
+        }
+        #expect(try shop.value(content) == before)
+        #expect(try shop.migrate("check").exitCode == 1, "one is pending")
+        try isWhole(shop.store)
+
+        #expect(try shop.migrate("up").exitCode == 0)
+        #expect(try shop.value("#store:objects('Person'):where \"long endswith '5'\"") == "500")
+        try isWhole(shop.store)
+    }
+
+    @Test func `a class that a script defines leaves the script its schema, objects and observers`()
+        throws
+    {
+        let shop = try MigrationShop([Self.people])
+        #expect(try shop.migrate("up").exitCode == 0)
+        let script = try shop.folder.write(
+            """
+            local store = moonpool.open(arg[1])
+            local people = store:objects "Person"
+            local first, seen = people[1], {}
+            local token = people:observe(function(change)
+              seen[#seen + 1] = change.type .. " " .. #change.insertions .. " " .. #change.modifications
+            end)
+            store:refresh()
+            local ok, err = pcall(store.define, store, {
+              Person = { id = "int primary", name = "string indexed", text = "string fulltext", age = "int?" },
+              Page = { text = "string" },
+            })
+            print(ok, err.code, err.message:find("free some room", 1, true) ~= nil, store.is_in_write)
+            print(store:schema().Page, store:schema("Person").age, pcall(function() return first.age end))
+            store:refresh()
+            print(table.concat(seen, ", "))
+            store:write(function()
+              first.name = "changed"
+              store:create("Person", { id = 5001, name = "new", text = "t" })
+            end)
+            store:refresh()
+            print(table.concat(seen, ", "), #people, first.name)
+            token:invalidate()
+            """, to: "define.lua")
+        let outcome = try Tool.run(
+            [script, shop.store], withFilesUpTo: little(more: shop.store), in: shop.folder.path)
+        #expect(outcome.error == "")
+        #expect(outcome.exitCode == 0)
+        try #require(outcome.lines.count == 4)
+        #expect(outcome.lines[0] == "false\tdisk_full\ttrue\tfalse")
+        #expect(outcome.lines[1].hasPrefix("nil\tnil\tfalse\t"), "\(outcome.lines[1])")
+        #expect(outcome.lines[1].contains("'age'"), "\(outcome.lines[1])")
+        #expect(outcome.lines[2] == "initial 0 0")
+        #expect(outcome.lines[3] == "initial 0 0, update 1 1\t5001\tchanged")
+        try isWhole(shop.store)
+        #expect(try shop.value("#store:objects 'Person'") == "5001")
+        #expect(try shop.value("store:schema().Page") == "nil")
+    }
+}

@@ -1,0 +1,199 @@
+import Glibc
+import Testing
+
+/// Writes that wait while another process writes.
+@Suite struct WaitingWriterTests {
+    private let folder: TemporaryFolder
+    private var store: String { folder.path + "/shared.moonpool" }
+    private var sign: String { folder.path + "/go" }
+
+    private static let schema = """
+        local store = moonpool.open {
+          path = arg[1], durability = "memory",
+          schema = { Entry = { id = "int primary", writer = "string" } },
+        }
+        local function create(id, writer) store:create("Entry", { id = id, writer = writer }) end
+
+        """
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func start(_ name: String, _ script: String) throws -> Subprocess {
+        try Subprocess(
+            Tool.path, [folder.write(Self.schema + script, to: name + ".lua"), store, sign])
+    }
+
+    /// A process that has a write open until there is a sign.
+    private func holder() throws -> Subprocess {
+        let process = try start(
+            "holder",
+            """
+            store:begin_write()
+            create(0, "holder")
+            print "writing" io.flush()
+            moonpool.wait_until(function() return io.open(arg[2]) end)
+            store:commit_write()
+            """)
+        try process.wait { process.output.contains("writing") }
+        return process
+    }
+
+    private func giveSign() throws { _ = try folder.write("", to: "go") }
+
+    private func entries() throws -> String {
+        let outcome = try Tool.run([
+            "-e",
+            """
+            local names = moonpool.open(arg[1]):objects("Entry"):map(function(entry)
+              return entry.id .. entry.writer
+            end)
+            print(table.concat(names, " "))
+            """, "-", store,
+        ])
+        #expect(outcome.error == "")
+        return String(outcome.output.dropLast())
+    }
+
+    private func expectSuccess(_ process: Subprocess) throws -> [String] {
+        let outcome = try process.finish()
+        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        #expect(outcome.error == "")
+        return outcome.lines
+    }
+
+    /// Queues three writes, and tells after twenty ticks of a timer that the loop turns.
+    private static let waiter = """
+        local ticks, done = 0, {}
+        local timer = moonpool.every(0.002, function()
+          ticks = ticks + 1
+          if ticks == 20 then print "ticking" io.flush() end
+        end)
+        for id = 1, 3 do
+          store:write_async(function()
+            create(id, "waiter")
+            done[#done + 1] = id
+            if id == 3 then timer:cancel() print(table.concat(done, " ")) end
+          end)
+        end
+        print "queued" io.flush()
+
+        """
+
+    @Test(arguments: [false, true])
+    func `queued writes leave the loop to timers while another process writes`(isKilled: Bool)
+        throws
+    {
+        let holder = try holder()
+        let waiter = try start("waiter", Self.waiter)
+        try waiter.wait { waiter.output.contains("ticking") }
+        if isKilled {
+            holder.send(SIGKILL)
+        } else {
+            try giveSign()
+            _ = try expectSuccess(holder)
+        }
+        #expect(try expectSuccess(waiter) == ["queued", "ticking", "1 2 3"])
+        #expect(try entries() == (isKilled ? "" : "0holder ") + "1waiter 2waiter 3waiter")
+    }
+
+    @Test func `Ctrl-C ends a script with queued writes while another process writes`() throws {
+        let holder = try holder()
+        let waiter = try start("waiter", Self.waiter)
+        try waiter.wait { waiter.output.contains("ticking") }
+        waiter.send(SIGINT)
+        #expect(try waiter.finish().exitCode == 130)
+        try giveSign()
+        _ = try expectSuccess(holder)
+        #expect(try entries() == "0holder")
+    }
+
+    @Test func `the end of a script and of a store end its queued writes`() throws {
+        let holder = try holder()
+        let exiting = try start("exiting", Self.waiter + "os.exit(7, true)")
+        #expect(try exiting.finish().exitCode == 7)
+        let closing = try start(
+            "closing",
+            """
+            local why
+            store:write_async(function() create(1, "closing") end, function(err) why = err.code end)
+            moonpool.sleep(0.01)
+            store:close()
+            print(why)
+            """)
+        #expect(try expectSuccess(closing) == ["closed"])
+        try giveSign()
+        _ = try expectSuccess(holder)
+        #expect(try entries() == "0holder")
+    }
+
+    @Test(arguments: [
+        "store:write(function() create(1, 'waiter') end)", "store:begin_write()",
+        "store:define { Other = { x = 'int' } }",
+        "moonpool.worker('w', function(path) local s = moonpool.open(path) s:begin_write() end, arg[1]):join()",
+    ])
+    func `Ctrl-C ends the wait for another process's write`(wait: String) throws {
+        let holder = try holder()
+        let waiter = try start(
+            "waiter",
+            """
+            print "waiting" io.flush()
+            \(wait)
+            print "not reached"
+            """)
+        try waiter.wait { waiter.output.contains("waiting") }
+        waiter.send(SIGINT)
+        let outcome = try waiter.finish()
+        #expect(outcome.exitCode == 130, "\(outcome.error)")
+        #expect(outcome.lines == ["waiting"])
+        try giveSign()
+        _ = try expectSuccess(holder)
+        #expect(try entries() == "0holder")
+    }
+
+    @Test(arguments: [false, true])
+    func `a write that need not wait in the queue comes first, and the queue goes on`(
+        isKilled: Bool
+    ) throws {
+        let holder = try holder()
+        let waiter = try start(
+            "waiter",
+            """
+            for id = 1, 2 do store:write_async(function() create(id, "queued") end) end
+            moonpool.sleep(0.01)
+            print "waiting" io.flush()
+            store:write(function()
+              print(#store:objects "Entry")
+              create(3, "now")
+            end)
+            """)
+        try waiter.wait { waiter.output.contains("waiting") }
+        if isKilled { holder.send(SIGKILL) } else { try giveSign() }
+        #expect(try expectSuccess(waiter) == ["waiting", isKilled ? "0" : "1"])
+        #expect(try entries() == (isKilled ? "" : "0holder ") + "3now 1queued 2queued")
+    }
+
+    @Test func `queued writes of several processes take turns and lose nothing`() throws {
+        let script = """
+            local last = 0
+            for number = 1, 60 do
+              store:write_async(function()
+                assert(number == last + 1)
+                last = number
+                create(#store:objects "Entry" + 1, arg[2])
+              end)
+            end
+            for _ = 1, 20 do
+              store:write(function() create(#store:objects "Entry" + 1, arg[2]) end)
+              moonpool.sleep(0)
+            end
+            """
+        let processes = try (1...3).map { try start("writer\($0)", script) }
+        for process in processes { _ = try expectSuccess(process) }
+        let counted = try Tool.run([
+            "-e",
+            "local e = moonpool.open(arg[1]):objects 'Entry' print(#e, e:max 'id', e:min 'id')",
+            "-", store,
+        ])
+        #expect(counted.output == "240\t240\t1\n", "\(counted.error)")
+    }
+}
