@@ -13,6 +13,8 @@ struct Options {
     var soakSeconds: Int?
     /// Set in the child process whose peak memory is measured.
     var insertsAs: String?
+    /// The file that the child process imports whose peak memory is measured.
+    var importsFile: String?
     /// Set in the child process that commits what another one observes.
     var commitsAs: String?
 
@@ -67,6 +69,7 @@ struct Options {
             case "--folder": folder = try value(option)
             case "--soak": soakSeconds = try number(option)
             case "--insert-as": insertsAs = try value(option)
+            case "--import": importsFile = try value(option)
             case "--commit-as": commitsAs = try value(option)
             default: throw BenchmarkError("unknown option \(option)\n\n\(Self.help)")
             }

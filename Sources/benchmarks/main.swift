@@ -24,6 +24,10 @@ do {
         exit(0)
     }
 
+    if let file = options.importsFile {
+        try TransferWorkload.importAlone(file, folder: options.folder)
+        exit(0)
+    }
     if let seconds = options.soakSeconds {
         exit(try Soak.run(options, seconds: seconds) ? 0 : 1)
     }

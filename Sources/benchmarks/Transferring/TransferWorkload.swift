@@ -4,38 +4,27 @@ import Transfer
 
 /// W14: all people out into a file of text and in again, beside the command line of SQLite.
 ///
-/// `sqlite3` reads no JSON Lines, and writes JSON as one list; where it is not installed its column stays empty.
+/// Where `sqlite3` is not installed its column stays empty.
 enum TransferWorkload {
-    private static func perSecond(_ title: String, _ bound: Double) -> Row {
-        Row(title: "W14 \(title), rows", unit: .perSecond, swift: .atLeast(bound))
-    }
-
-    static func run(_ bench: Bench) throws {
-        if bench.options.includes(contestant: Report.swift) { try measureMoonpool(bench) }
-        if bench.options.includes(contestant: Report.sqlite), access(tool, X_OK) == 0 {
-            try measureSQLite(bench)
-        }
-    }
-
     private static let formats: [(title: String, format: TransferFormat)] = [
         ("JSON Lines", .jsonLines), ("CSV", .csv),
     ]
 
-    private static func repeatEach(
-        _ bench: Bench, _ row: Row, of name: String, _ step: () throws -> Int
-    ) throws {
-        guard bench.options.includes(row) else { return }
-        printError("\(row.title) ...")
-        for _ in 0..<min(3, bench.options.repetitions) {
-            let (seconds, count) = try timed(step)
-            bench.report.add(
-                row.unit.value(seconds, count: count), answer: [Double(count)], to: row, of: name)
-        }
+    static func exporting(_ title: String) -> Row { perSecond("export \(title)") }
+
+    static func importing(_ title: String) -> Row { perSecond("import \(title)") }
+
+    static func memory(_ title: String) -> Row {
+        Row(
+            title: "W14 peak memory of import \(title)", unit: .mebibytes,
+            swift: .atMost(200))
     }
 
-    // MARK: Moonpool
+    private static func perSecond(_ title: String) -> Row {
+        Row(title: "W14 \(title), rows", unit: .perSecond, swift: .atLeast(300_000))
+    }
 
-    private static func measureMoonpool(_ bench: Bench) throws {
+    static func run(_ bench: Bench) throws {
         let folder = "\(bench.folder)/transfer"
         try Files.makeEmpty(folder)
         defer { Files.remove(folder) }
@@ -44,31 +33,77 @@ enum TransferWorkload {
                 .file("\(folder)/full.moonpool"), schema: SwiftContestant.schema,
                 durability: .memory), scheduler: BenchmarkScheduler())
         try fill(full, bench.people)
+        let tool = SQLiteTool(bench, folder)
         for (title, format) in formats {
             let file = "\(folder)/people.\(format.rawValue)"
             let people = try full.objects("Person")
-            let exporting = perSecond("export \(title)", 300_000)
-            // Once in any case: the import needs the file.
+            // Once in any case: both imports need the file.
             _ = try Exporter(.results(people), as: format).write(to: file)
-            try repeatEach(bench, exporting, of: Report.swift) {
-                try Exporter(.results(people), as: format).write(to: file)
+            if bench.options.includes(contestant: Report.swift) {
+                try measure(bench, title, format, people, file)
             }
-            var number = 0
-            try repeatEach(bench, perSecond("import \(title)", 300_000), of: Report.swift) {
-                number += 1
-                let path = "\(folder)/\(format.rawValue)-\(number).moonpool"
-                let store = try Store(
-                    StoreConfiguration(
-                        .file(path), schema: SwiftContestant.schema, durability: .full),
-                    scheduler: BenchmarkScheduler())
-                var options = ImportOptions()
-                options.className = "Person"
-                let report = try Importer(into: store, options).read(file, as: format)
-                store.close()
-                return report.created
-            }
+            try tool?.measure(title, format, file)
         }
         full.close()
+    }
+
+    /// Adds some repetitions of a step, which returns the seconds that it took and how many rows.
+    static func repeatEach(
+        _ bench: Bench, _ row: Row, of name: String,
+        _ step: (_ number: Int) throws -> (seconds: Double, result: Int)
+    ) throws {
+        guard bench.options.includes(row) else { return }
+        printError("\(row.title), \(name) ...")
+        for number in 0..<min(3, bench.options.repetitions) {
+            let (seconds, count) = try step(number)
+            bench.report.add(
+                row.unit.value(seconds, count: count), answer: [Double(count)], to: row, of: name)
+        }
+    }
+
+    /// Adds what a child process says of its memory.
+    static func addMemory(
+        _ bench: Bench, _ title: String, of name: String, _ measure: () throws -> Double
+    ) throws {
+        let row = memory(title)
+        guard bench.options.includes(row) else { return }
+        bench.report.add(try measure(), to: row, of: name)
+    }
+
+    private static func measure(
+        _ bench: Bench, _ title: String, _ format: TransferFormat, _ people: Results,
+        _ file: String
+    ) throws {
+        try repeatEach(bench, exporting(title), of: Report.swift) { _ in
+            try timed { try Exporter(.results(people), as: format).write(to: file) }
+        }
+        try repeatEach(bench, importing(title), of: Report.swift) { number in
+            try timed { try take(file, into: "\(file)-\(number).moonpool") }
+        }
+        try addMemory(bench, title, of: Report.swift) {
+            let folder = "\(bench.folder)/transfer-alone"
+            try Files.makeEmpty(folder)
+            defer { Files.remove(folder) }
+            return try PeakMemory.ofThisProgram("--import '\(file)' --folder '\(folder)'")
+        }
+    }
+
+    private static func take(_ file: String, into path: String) throws -> Int {
+        let store = try Store(
+            StoreConfiguration(.file(path), schema: SwiftContestant.schema, durability: .full),
+            scheduler: BenchmarkScheduler())
+        var options = ImportOptions()
+        options.className = "Person"
+        let report = try Importer(into: store, options).read(
+            file, as: try TransferFormat(path: file))
+        store.close()
+        return report.created
+    }
+
+    /// What the child process does whose memory is measured.
+    static func importAlone(_ file: String, folder: String) throws {
+        _ = try take(file, into: "\(folder)/alone.moonpool")
+        print(try PeakMemory.ofThisProcess())
     }
 
     private static func fill(_ store: Store, _ people: People) throws {
@@ -85,47 +120,5 @@ enum TransferWorkload {
                 try inserter.insert()
             }
         }
-    }
-
-    // MARK: SQLite
-
-    private static let tool = "/usr/bin/sqlite3"
-
-    private static func measureSQLite(_ bench: Bench) throws {
-        let folder = "\(bench.folder)/transfer-sqlite"
-        try Files.makeEmpty(folder)
-        defer { Files.remove(folder) }
-        let contestant = SQLiteContestant()
-        try contestant.open(folder: folder, .never)
-        _ = try contestant.insert(bench.people)
-        contestant.close()
-        let database = SQLiteContestant.path(folder)
-        let count = bench.people.count
-        for (title, mode) in [("JSON Lines", "json"), ("CSV", "csv")] {
-            try repeatEach(bench, perSecond("export \(title)", 300_000), of: Report.sqlite) {
-                try command(
-                    database, ".mode \(mode)", ".headers on", ".once \(folder)/people.\(mode)",
-                    "SELECT * FROM person")
-                return count
-            }
-        }
-        try command(
-            database, ".mode csv", ".headers off", ".once \(folder)/rows.csv",
-            "SELECT * FROM person")
-        var number = 0
-        try repeatEach(bench, perSecond("import CSV", 300_000), of: Report.sqlite) {
-            number += 1
-            try command(
-                "\(folder)/copy-\(number).sqlite",
-                "CREATE TABLE person (id INTEGER PRIMARY KEY, name TEXT NOT NULL, age INTEGER NOT "
-                    + "NULL, score REAL NOT NULL, active INTEGER NOT NULL)",
-                ".import --csv \(folder)/rows.csv person")
-            return count
-        }
-    }
-
-    private static func command(_ database: String, _ lines: String...) throws {
-        let words = ([tool, database] + lines).map { "'\($0)'" }.joined(separator: " ")
-        guard system(words) == 0 else { throw BenchmarkError("failed: \(words)") }
     }
 }

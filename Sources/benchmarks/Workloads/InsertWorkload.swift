@@ -45,56 +45,18 @@ enum InsertWorkload {
             let folder = bench.folder(contestant, "memory")
             try Files.makeEmpty(folder)
             defer { Files.remove(folder) }
-            return (try peakMemory(of: contestant, size: bench.options.size, folder: folder), [])
+            let peak = try PeakMemory.ofThisProgram(
+                "--insert-as '\(contestant.name)' --size \(bench.options.size) --folder '\(folder)'"
+            )
+            return (peak, [])
         }
-    }
-
-    /// Runs this program again to insert as the given contestant; it prints its own peak.
-    private static func peakMemory(
-        of contestant: any Contestant, size: Int, folder: String
-    ) throws -> Double {
-        var path = [CChar](repeating: 0, count: 4096)
-        guard readlink("/proc/self/exe", &path, path.count - 1) > 0 else {
-            throw BenchmarkError("cannot find this program")
-        }
-        let program = path.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
-        let command =
-            "'\(program)' --insert-as '\(contestant.name)' --size \(size) --folder '\(folder)'"
-        guard let output = popen(command, "r") else {
-            throw BenchmarkError("cannot run \(command)")
-        }
-        var line = [CChar](repeating: 0, count: 64)
-        let answer = fgets(&line, 64, output)
-        guard pclose(output) == 0, let answer,
-            let kilobytes = Int(trimming: String(cString: answer))
-        else { throw BenchmarkError("failed: \(command)") }
-        return Double(kilobytes) / 1024
     }
 
     /// What the child process does.
     static func insertAlone(_ contestant: any Contestant, _ options: Options) throws {
         try contestant.open(folder: options.folder, .full)
         _ = try contestant.insert(People(indices: 0..<options.size))
-        print(try ownPeakKilobytes())
+        print(try PeakMemory.ofThisProcess())
         try contestant.close()
-    }
-
-    /// `VmHWM` begins anew with each program, while `ru_maxrss` remembers the one before `exec`.
-    private static func ownPeakKilobytes() throws -> Int {
-        guard let status = fopen("/proc/self/status", "r") else { throw BenchmarkError("no /proc") }
-        defer { fclose(status) }
-        var line = [CChar](repeating: 0, count: 256)
-        while let text = fgets(&line, 256, status) {
-            let words = String(cString: text).split { $0 == " " || $0 == "\t" || $0 == "\n" }
-            if words.first == "VmHWM:", words.count > 1, let value = Int(words[1]) { return value }
-        }
-        throw BenchmarkError("no VmHWM in /proc/self/status")
-    }
-}
-
-extension Int {
-    /// The number that a line of text holds.
-    init?(trimming text: String) {
-        self.init(text.filter { $0.isNumber })
     }
 }

@@ -1,0 +1,53 @@
+import Glibc
+
+/// The most memory that a process has had at once, told by itself.
+///
+/// `VmHWM` begins anew with each program, while `ru_maxrss` remembers the one before `exec`. Pages of files that it has
+/// mapped are among it.
+enum PeakMemory {
+    /// This process's, in kilobytes.
+    static func ofThisProcess() throws -> Int {
+        guard let status = fopen("/proc/self/status", "r") else { throw BenchmarkError("no /proc") }
+        defer { fclose(status) }
+        var line = [CChar](repeating: 0, count: 256)
+        while let text = fgets(&line, 256, status) {
+            let words = String(cString: text).split { $0 == " " || $0 == "\t" || $0 == "\n" }
+            if words.first == "VmHWM:", words.count > 1, let value = Int(words[1]) { return value }
+        }
+        throw BenchmarkError("no VmHWM in /proc/self/status")
+    }
+
+    /// Runs this program again with other arguments; it prints its kilobytes.
+    ///
+    /// Returns mebibytes.
+    static func ofThisProgram(_ arguments: String) throws -> Double {
+        var path = [CChar](repeating: 0, count: 4096)
+        guard readlink("/proc/self/exe", &path, path.count - 1) > 0 else {
+            throw BenchmarkError("cannot find this program")
+        }
+        let program = path.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+        return try told(by: "'\(program)' \(arguments)")
+    }
+
+    /// Runs a command that prints kilobytes.
+    ///
+    /// Returns mebibytes.
+    static func told(by command: String) throws -> Double {
+        guard let output = popen(command, "r") else {
+            throw BenchmarkError("cannot run \(command)")
+        }
+        var line = [CChar](repeating: 0, count: 64)
+        let answer = fgets(&line, 64, output)
+        guard pclose(output) == 0, let answer,
+            let kilobytes = Int(trimming: String(cString: answer))
+        else { throw BenchmarkError("failed: \(command)") }
+        return Double(kilobytes) / 1024
+    }
+}
+
+extension Int {
+    /// The number that a line of text holds.
+    init?(trimming text: String) {
+        self.init(text.filter { $0.isNumber })
+    }
+}
