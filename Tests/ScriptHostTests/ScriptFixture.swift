@@ -49,10 +49,10 @@ final class ScriptFixture: Sendable {
         running.withLock { $0 = script }
     }
 
-    /// Waits for a line of the log; the outcome is true unless ten seconds went by.
+    /// Waits for a line of the log; the outcome is true unless a minute went by.
     func logs(_ line: String) -> Bool { eventually { log.contains(line) } }
 
-    /// Waits for the end, at most ten seconds; the exit code.
+    /// Waits for the end, at most a minute; the exit code.
     func finish() -> Int32? {
         let flag = Flag()
         script.whenEnded { _ in flag.set() }
@@ -68,10 +68,10 @@ final class Flag: Sendable {
     var isSet: Bool { state.load(ordering: .acquiring) }
 }
 
-/// Waits until the condition holds; false after ten seconds.
+/// Waits until the condition holds; false after a minute.
 func eventually(_ condition: () -> Bool) -> Bool {
     let clock = SystemClock()
-    let deadline = clock.now() + .seconds(10)
+    let deadline = clock.now() + .seconds(60)
     while !condition() {
         if clock.now() > deadline { return false }
         usleep(500)
