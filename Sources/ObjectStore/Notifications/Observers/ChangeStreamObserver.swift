@@ -8,7 +8,7 @@ final class ChangeStreamObserver: Observer {
 
     private var handler: Handler?
     /// The observer of the store that this one follows; ends with it.
-    var pace: NotificationToken?
+    var storeToken: NotificationToken?
 
     init(name: String, pump: NotificationPump, handler: @escaping Handler) {
         self.handler = handler
@@ -28,34 +28,12 @@ final class ChangeStreamObserver: Observer {
 
     override func release() {
         handler = nil
-        pace = nil
+        storeToken = nil
     }
 
     override func advance(along step: VersionStep) throws -> Call? {
         guard let handler, !step.changes.isEmpty else { return nil }
         let change = VersionChange(step)
         return { try handler(change) }
-    }
-}
-
-extension Store {
-    /// Calls a handler with everything that happens: with each commit of this store before that returns, and with the
-    /// commits of others, perhaps several at once, when the store moves on.
-    ///
-    /// From the version that the store shows now on. Read-only stores can be followed too: others may write. Throws
-    /// `already_in_write`, `closed`, `wrong_thread`, `invalid_argument` (the thread has no event loop).
-    public func observeChanges(
-        name: String = "", _ handler: @escaping (VersionChange) throws -> Void
-    ) throws -> NotificationToken {
-        try checkObservable(isReading: true)
-        let pump = notifications
-        let observer = ChangeStreamObserver(name: name, pump: pump, handler: handler)
-        let token = pump.add(observer, seen: version)
-        observer.pace = pump.add(
-            StoreObserver(name: name, pump: pump) { [weak observer] notification, _ in
-                guard notification == .didChange, let observer else { return }
-                observer.pump?.serveNow(observer)
-            })
-        return token
     }
 }

@@ -1,38 +1,5 @@
 import ColumnStorage
 
-/// What an observer of a collection follows.
-enum ObservedCollection {
-    /// The objects of a query.
-    case objects(Query)
-    /// The elements of a collection that no query describes: plain values, and what a map holds.
-    case elements(owner: ObjectReference, Property, target: TableID?)
-
-    /// The table of the objects; of plain values, that of their owner.
-    var table: TableID {
-        switch self {
-        case .objects(let query): query.table
-        case .elements(let owner, _, let target): target ?? owner.table
-        }
-    }
-
-    /// Where the elements are; nil for objects.
-    var values: (owner: ObjectReference, column: ColumnID)? {
-        if case .elements(let owner, let property, _) = self {
-            (owner, property.column)
-        } else {
-            nil
-        }
-    }
-
-    /// The object that the collection belongs to; nil for a whole class.
-    func owner(in schema: Schema) -> ObjectReference? {
-        switch self {
-        case .objects(let query): query.owner(in: schema)
-        case .elements(let owner, _, _): owner
-        }
-    }
-}
-
 /// Follows the rows of a query, or the elements of a collection.
 ///
 /// The rows are kept with their positions; a step costs the rows that it touches times the
@@ -220,20 +187,6 @@ final class CollectionObserver: Observer {
                         && keys.contains { modified[property.column]?.contains($0) == true }
                 }.map(\.name),
                 keyPath: path)
-        }
-    }
-}
-
-extension Query {
-    /// The object whose list or backlinks the query starts from; nil for a whole class.
-    func owner(in schema: Schema) -> ObjectReference? {
-        switch base {
-        case .table: return nil
-        case .list(let table, _, let key): return ObjectReference(table: table, key: key)
-        case .backlinks(let source, let column, let key):
-            let property = schema.find(table: source)?.property(in: column)
-            let target = property.flatMap(schema.target)
-            return target.map { ObjectReference(table: $0.table, key: key) }
         }
     }
 }

@@ -52,34 +52,3 @@ struct OrderedKeys {
         while keys.count > position { keys.remove(at: keys.count - 1) }
     }
 }
-
-/// The rows of a query that is sorted, or has each value once.
-struct SortedRows: OrderedRows {
-    private let rules: RowRules
-    private var arranged: ArrangedRows
-
-    init(_ rules: RowRules, in view: StoreView) {
-        self.rules = rules
-        arranged = ArrangedRows(
-            rules, KeyBitmap(QueryEvaluator.keys(of: rules.members, in: view)),
-            inOrder: QueryEvaluator.keys(of: rules.membersInFirstOrder, in: view).array,
-            RowReader(view))
-    }
-
-    var count: Int { arranged.count }
-
-    static func cost(_ rules: RowRules) -> String {
-        rules.distincts.isEmpty
-            ? "looks only at objects that a commit touches, and searches for their places"
-            : "looks only at objects that a commit touches, and at the next with the same values"
-    }
-    var cost: String { Self.cost(rules) }
-
-    func key(at position: Int) -> ObjectKey { arranged.row(at: position) }
-
-    mutating func advance(along step: VersionStep, modified: KeySet) -> PositionChanges {
-        let delta = rules.delta(along: step, isMember: arranged.isMember)
-        return arranged.change(
-            delta, modified: modified, before: RowReader(step.old), after: RowReader(step.new))
-    }
-}

@@ -1,45 +1,5 @@
 import ColumnStorage
 
-/// The rows of an observed collection as its observer last saw them, and how they move with a step.
-protocol ObservedRows {
-    /// How many rows there are.
-    var count: Int { get }
-
-    /// What a commit that touches the collection costs, in words.
-    var cost: String { get }
-
-    /// Moves along a step. `modified` are the rows whose changes the observer wants to hear of.
-    mutating func advance(along step: VersionStep, modified: KeySet) -> PositionChanges
-}
-
-/// Rows that can be asked for by their position.
-protocol OrderedRows: ObservedRows {
-    /// The row at a position below `count`.
-    func key(at position: Int) -> ObjectKey
-}
-
-/// Which rows a step brought, took and touched, whatever their order.
-struct RowDelta {
-    /// Rows that are no longer members.
-    var left: [ObjectKey] = []
-    /// Rows that have become members.
-    var entered: [ObjectKey] = []
-    /// Members before and after that may stand elsewhere now.
-    var stayed: [ObjectKey] = []
-
-    var isEmpty: Bool { left.isEmpty && entered.isEmpty && stayed.isEmpty }
-
-    /// Adds a touched row by whether it was a member and is one.
-    mutating func add(_ row: ObjectKey, was wasMember: Bool, is isMember: Bool) {
-        switch (wasMember, isMember) {
-        case (true, false): left.append(row)
-        case (false, true): entered.append(row)
-        case (true, true): stayed.append(row)
-        case (false, false): break
-        }
-    }
-}
-
 /// How the rows of a query are followed.
 enum RowsFactory {
     /// Makes the rows of a query that follow its changes best.

@@ -1,0 +1,23 @@
+import ColumnStorage
+
+/// The first rows of others.
+struct LimitedRows<Rows: OrderedRows>: ObservedRows {
+    private var rows: Rows
+    private let limit: Int
+
+    init(_ rows: Rows, _ limit: Int) {
+        self.rows = rows
+        self.limit = limit
+    }
+
+    var count: Int { min(limit, rows.count) }
+
+    var cost: String { rows.cost }
+
+    mutating func advance(along step: VersionStep, modified: KeySet) -> PositionChanges {
+        let oldCount = rows.count
+        let changes = rows.advance(along: step, modified: modified)
+        return changes.limited(
+            to: limit, oldCount: oldCount, newCount: rows.count, keyAtNew: rows.key)
+    }
+}
