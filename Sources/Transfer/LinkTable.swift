@@ -11,8 +11,8 @@ struct LinkTable {
     private let store: Store
     /// Objects made for who links to them, with the place that did so first.
     private var pending: [Name: (key: ObjectKey, place: RowPlace)] = [:]
-    /// The objects of classes without primary key, by the numbers that the file has for them.
-    private var numbered: [Name: ObjectKey] = [:]
+    /// The objects of classes without primary key.
+    private var numbered: [TableID: NumberedObjects] = [:]
     /// What was made for the links of the row that is being read.
     private var madeInRow: [Name] = []
     /// Objects with numbers below these are found by their own, where the file has none for them.
@@ -32,7 +32,7 @@ struct LinkTable {
 
     /// The object that bears this number in the file; nil if no row has.
     func object(numbered number: Int64, _ classSchema: ClassSchema) -> ObjectReference? {
-        numbered[Name(table: classSchema.table, key: .int(number))].map {
+        numbered[classSchema.table]?[number].map {
             ObjectReference(table: classSchema.table, key: $0)
         }
     }
@@ -45,7 +45,7 @@ struct LinkTable {
     /// The row was left out: nobody links to what was made for it.
     mutating func abandonRow() throws {
         for name in madeInRow {
-            numbered[name] = nil
+            if case .int(let number) = name.key { numbered[name.table]?.remove(number) }
             guard let made = pending.removeValue(forKey: name) else { continue }
             try delete(ObjectReference(table: name.table, key: made.key))
         }
@@ -76,9 +76,7 @@ struct LinkTable {
     /// The object that has this number in the file, or of its own; nil if there is none.
     func known(_ number: Int64, _ classSchema: ClassSchema) -> ObjectReference? {
         let table = classSchema.table
-        if let known = numbered[Name(table: table, key: .int(number))] {
-            return ObjectReference(table: table, key: known)
-        }
+        if let known = object(numbered: number, classSchema) { return known }
         guard number >= 0, number < ownNumbers[table] ?? 0 else { return nil }
         let own = ObjectReference(table: table, key: ObjectKey(rawValue: number))
         return store.view.isPresent(own) ? own : nil
@@ -91,7 +89,7 @@ struct LinkTable {
         let name = Name(table: target.table, key: .int(number))
         if let known = known(number, target) { return .object(known) }
         let made = try make(DecodedRow(target))
-        numbered[name] = made
+        numbered[target.table, default: NumberedObjects()].addForNow(number, made)
         wait(for: name, made, place)
         return .object(ObjectReference(table: target.table, key: made))
     }
@@ -106,7 +104,7 @@ struct LinkTable {
 
     /// Remembers an object by its number in the file.
     mutating func note(_ number: Int64, _ classSchema: ClassSchema, _ key: ObjectKey) {
-        numbered[Name(table: classSchema.table, key: .int(number))] = key
+        numbered[classSchema.table, default: NumberedObjects()].add(number, key)
     }
 
     /// What was linked to and never came, in the order of the rows that did so first.

@@ -247,4 +247,53 @@ import Testing
         #expect(try shop.value("store.schema_version") == "1")
         #expect(try shop.value("#store:objects 'Person'") == "5")
     }
+
+    /// Runs a command of `migrate` where no file may grow beyond so many blocks of 512 bytes.
+    private func migrate(_ command: [String], in shop: MigrationShop, blocks: Int) throws
+        -> Tool.Outcome
+    {
+        let script = "ulimit -f \(blocks); exec \"$0\" \"$@\""
+        return try Subprocess(
+            "/bin/sh", ["-c", script, Tool.path, "migrate"] + command, in: shop.folder.path
+        ).finish()
+    }
+
+    @Test
+    func
+        `a migration that finds no room is rolled back, and so is one without room for its backup`()
+        throws
+    {
+        let shop = try MigrationShop([
+            MigrationShop.first,
+            """
+            return {
+              schema = { Person = { id = "int primary", first = "string", last = "string" } },
+              up = function(m)
+                for id = 6, 3000 do
+                  m:create("Person", { id = id, first = ("x"):rep(500) .. id, last = "y" })
+                end
+              end,
+            }
+            """,
+        ])
+        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
+        let words = ["up", shop.store, "--dir", "migrations"]
+        let full = try migrate(words + ["--no-backup"], in: shop, blocks: 600)
+        #expect(full.exitCode == 1, "\(full.output)")
+        #expect(full.error.contains("free some room"), "\(full.error)")
+        #expect(full.error.contains("0002_names.lua"), "\(full.error)")
+        let json = try migrate(words + ["--no-backup", "--json"], in: shop, blocks: 600)
+        #expect(try MigrationShop.json(json, "error.code") == "disk_full")
+        let unsaved = try migrate(words + ["--backup"], in: shop, blocks: 16)
+        #expect(unsaved.exitCode == 1, "\(unsaved.output)")
+        #expect(unsaved.error.contains("free some room"), "\(unsaved.error)")
+        let trial = try migrate(words + ["--dry-run"], in: shop, blocks: 600)
+        #expect(trial.exitCode == 1, "\(trial.output)")
+        let names = TemporaryFolder.names(in: shop.folder.path).sorted()
+        #expect(names == ["migrations", "shop.moonpool", "shop.moonpool-lock"], "\(names)")
+        #expect(try shop.value("store.schema_version") == "1")
+        #expect(try shop.value("#store:objects 'Person'") == "5")
+        #expect(try Tool.run(["check", shop.store]).exitCode == 0)
+        #expect(try shop.migrate("up").exitCode == 0)
+    }
 }

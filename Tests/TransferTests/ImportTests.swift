@@ -96,6 +96,36 @@ import Transfer
         #expect(try world.values("Dog", "owner") == [.null])
     }
 
+    @Test func `objects without primary key are found by their numbers, whatever those are`() throws
+    {
+        let world = try TransferWorld(["Node": ["name": "string", "next": "Node"]])
+        let numbers: [Int64] = [
+            0, 1, 2, 7, 8, 5, 100, 99, 101, .min, .max, -1, 3, 102, 103, .max - 1, 104,
+        ]
+        // Each leads to one that came before, but for the first, which leads to the last.
+        var random = SystemRandomNumberGenerator()
+        var expected: [Value] = []
+        let lines = numbers.enumerated().map { place, number in
+            let target = place == 0 ? numbers[16] : numbers[..<place].randomElement(using: &random)!
+            expected.append(.string("n\(target)"))
+            return "{\"$key\":\(number),\"name\":\"n\(number)\",\"next\":{\"$key\":\(target)}}"
+        }
+        var options = ImportOptions()
+        options.className = "Node"
+        let report = try world.take(lines.joined(separator: "\n"), as: "a.jsonl", options)
+        #expect(report.created == numbers.count)
+        var found: [Value: Value] = [:]
+        let nodes = try world.store.objects("Node")
+        for place in 0..<(try nodes.count()) {
+            let node = try nodes.object(at: place)
+            guard case .object(let next) = try node.value("next") else { continue }
+            found[try node.value("name")] = try world.store.object(next)?.value("name")
+        }
+        for (number, name) in zip(numbers, expected) {
+            #expect(found[.string("n\(number)")] == name, "\(lines)")
+        }
+    }
+
     @Test func `batches leave no object behind that was only linked to`() throws {
         let world = try TransferWorld(Self.dogs)
         var options = dogOptions()

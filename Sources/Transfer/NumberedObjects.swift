@@ -1,0 +1,65 @@
+import ObjectStore
+
+/// The objects of a class without primary key, by the numbers that a file has for them.
+///
+/// Files mostly have their rows in the order of the numbers, and new objects get keys in a row: such runs are kept as
+/// what they are, so that memory does not grow with the objects.
+struct NumberedObjects {
+    private struct Run {
+        let number: Int64
+        let key: Int64
+        var count: Int64 = 1
+
+        /// The key of a number that is not below the first.
+        func key(of wanted: Int64) -> ObjectKey? {
+            // Numbers of a file may be so far from each other that their difference is no number.
+            let (offset, overflow) = wanted.subtractingReportingOverflow(number)
+            return !overflow && offset < count ? ObjectKey(rawValue: key + offset) : nil
+        }
+    }
+
+    /// Ascending by number.
+    private var runs: [Run] = []
+    /// Those that came out of order, or may have to be forgotten.
+    private var others: [Int64: ObjectKey] = [:]
+
+    /// The object that bears a number.
+    subscript(number: Int64) -> ObjectKey? {
+        if !others.isEmpty, let key = others[number] { return key }
+        var low = 0
+        var high = runs.count
+        while low < high {
+            let middle = (low + high) / 2
+            if runs[middle].number <= number { low = middle + 1 } else { high = middle }
+        }
+        return low > 0 ? runs[low - 1].key(of: number) : nil
+    }
+
+    /// Remembers an object; the newest one counts where a number comes twice.
+    mutating func add(_ number: Int64, _ key: ObjectKey) {
+        guard let last = runs.last else {
+            runs.append(Run(number: number, key: key.rawValue))
+            return
+        }
+        if number > last.number, others.isEmpty || others[number] == nil {
+            let offset = number.subtractingReportingOverflow(last.number)
+            if !offset.overflow, offset.partialValue == last.count,
+                key.rawValue == last.key + last.count
+            {
+                runs[runs.count - 1].count += 1
+                return
+            }
+            if offset.overflow || offset.partialValue >= last.count {
+                runs.append(Run(number: number, key: key.rawValue))
+                return
+            }
+        }
+        others[number] = key
+    }
+
+    /// Remembers an object that may be forgotten again.
+    mutating func addForNow(_ number: Int64, _ key: ObjectKey) { others[number] = key }
+
+    /// Forgets an object that was added for now.
+    mutating func remove(_ number: Int64) { others[number] = nil }
+}
