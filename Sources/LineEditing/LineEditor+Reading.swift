@@ -5,7 +5,14 @@ extension LineEditor {
     ///
     /// Returns 1 for a character, 0 at the end, -1 when the line is given up.
     func readCharacter(into character: UnsafeMutablePointer<wchar_t>) -> Int32 {
+        // libedit has drawn the line, in part or whole, and what it has drawn is plain.
+        var mustPaint = true
         while true {
+            // While keys wait, the line is about to be drawn again.
+            if mustPaint, !Descriptor.hasInput(input) {
+                paintLine()
+                mustPaint = false
+            }
             if TerminalSignals.takeInterrupts() > 0 {
                 wasInterrupted = true
                 return -1
@@ -13,13 +20,13 @@ extension LineEditor {
             switch Descriptor.waitForInput(input, or: output.pipe.readEnd) {
             case .second:
                 output.pipe.drain()
-                showWhatHappened()
+                if showWhatHappened() { mustPaint = true }
                 if mustStop?() == true {
                     wasStopped = true
                     return -1
                 }
             case .interrupted, .timeout:
-                showWhatHappened()
+                if showWhatHappened() { mustPaint = true }
             case .first:
                 guard let scalar = readScalar() else { return 0 }
                 switch scalar {
@@ -28,8 +35,10 @@ extension LineEditor {
                     return -1
                 case "\u{1A}":
                     leaveTerminal { suspendJob() }
+                    mustPaint = true
                 case "\u{1C}":
                     leaveTerminal { quitJob() }
+                    mustPaint = true
                 default:
                     character.pointee = wchar_t(scalar.value)
                     return 1
@@ -50,10 +59,13 @@ extension LineEditor {
         shim_refresh(editor)
     }
 
-    private func showWhatHappened() {
+    /// True if that drew the line again.
+    private func showWhatHappened() -> Bool {
         let bytes = output.takePending()
         let wasResized = noticeWindowSize()
-        if !bytes.isEmpty || wasResized { interject(bytes) }
+        guard !bytes.isEmpty || wasResized else { return false }
+        interject(bytes)
+        return true
     }
 
     /// One character of the terminal's UTF-8; damaged ones become U+FFFD.

@@ -51,6 +51,9 @@ public final class LineEditor {
     /// Asked for what may stand at the cursor: gets the text before it and the text after it.
     public var completer: ((_ before: String, _ after: String) -> Completion?)?
 
+    /// Asked for the colours of the typed text, whenever it is drawn; nil for none.
+    public var painter: ((_ text: String) -> [ColoredRun])?
+
     /// Asked whenever the output's pipe is woken: true ends the reading as the end of the input does.
     public var mustStop: (() -> Bool)?
 
@@ -234,9 +237,10 @@ public final class LineEditor {
     func eraseLine() {
         var layout = TypedLineLayout(columns: windowSize.columns)
         layout.add(prompt: prompt, escape: Self.promptEscape)
-        layout.add(text: typed.before.unicodeScalars)
+        let (before, after) = typed
+        layout.add(text: before.unicodeScalars)
         // The cursor cannot be above the window's first row, whatever has scrolled out of it.
-        let row = min(layout.row, max(windowSize.rows - 1, 0))
+        let row = min(layout.cursor(before: after).row, max(windowSize.rows - 1, 0))
         write(row > 0 ? "\u{1B}[\(row)A\r\u{1B}[J" : "\r\u{1B}[J")
     }
 

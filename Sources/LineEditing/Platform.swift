@@ -86,6 +86,12 @@ enum Descriptor {
         return ready[0].revents != 0 ? .second : .first
     }
 
+    /// Whether there is something to read now.
+    static func hasInput(_ descriptor: Int32) -> Bool {
+        var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&ready, 1, 0) > 0
+    }
+
     /// The window's size in columns and rows, where the descriptor is a terminal that knows.
     static func windowSize(_ descriptor: Int32) -> (columns: Int, rows: Int)? {
         var size = winsize()

@@ -21,6 +21,17 @@ struct TypedLineLayout {
         }
     }
 
+    /// Where the cursor stands when a text comes next: on its first character.
+    func cursor(before text: String) -> (row: Int, column: Int) {
+        guard let next = text.unicodeScalars.first, next.value >= 0x20 else { return (row, column) }
+        return place(of: max(displayWidth(next), 0))
+    }
+
+    /// Where a character of that width is drawn if it comes next.
+    func place(of width: Int) -> (row: Int, column: Int) {
+        column + width > columns ? (row + 1, 0) : (row, column)
+    }
+
     /// Adds typed text.
     mutating func add(text: some Sequence<Unicode.Scalar>) {
         for scalar in text { add(scalar) }

@@ -31,7 +31,8 @@ struct ErrorText {
         return lines.joined(separator: "\n") + way(error)
     }
 
-    /// The lines around the place that a message begins with, where it is an entry of several lines or an earlier one.
+    /// The lines around the place that a message begins with, where it is an entry of several lines or an earlier one; of
+    /// the entry that was just typed, its line where a word of it can be marked.
     func excerpt(_ message: String) -> String? {
         let parts = message.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, let number = Int(parts[1]), let text = source(String(parts[0]))
@@ -39,8 +40,10 @@ struct ErrorText {
             return nil
         }
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-        guard lines.indices.contains(number - 1), lines.count > 1 || parts[0] != current else {
-            return nil
+        guard lines.indices.contains(number - 1) else { return nil }
+        let mark = Self.mark(for: message, in: String(lines[number - 1]))
+        guard lines.count > 1 || parts[0] != current else {
+            return mark.map { "  \(lines[0])\n  \(style.paint($0, .error))" }
         }
         let shown = max(1, number - 1)...min(lines.count, number + 1)
         let width = String(shown.upperBound).count
@@ -48,7 +51,9 @@ struct ErrorText {
             let label = String(line)
             let padding = String(repeating: " ", count: width - label.count)
             let text = "\(line == number ? ">" : " ") \(padding)\(label) | \(lines[line - 1])"
-            return style.paint(text, line == number ? .plain : .dim)
+            guard line == number else { return style.paint(text, .dim) }
+            let margin = String(repeating: " ", count: width + 5)
+            return text + (mark.map { "\n" + margin + style.paint($0, .error) } ?? "")
         }.joined(separator: "\n")
     }
 

@@ -16,8 +16,14 @@ final class PromptLoop {
     /// How long the script's thread is waited for while a line is edited.
     private static let patience = Duration.milliseconds(300)
 
-    init(_ script: Script, _ mailbox: Mailbox, _ output: AsyncOutput, _ options: ReplOptions) {
+    private let style: Style
+
+    init(
+        _ script: Script, _ mailbox: Mailbox, _ output: AsyncOutput, _ options: ReplOptions,
+        _ style: Style
+    ) {
         self.script = script
+        self.style = style
         self.mailbox = mailbox
         self.output = output
         self.options = options
@@ -30,6 +36,10 @@ final class PromptLoop {
     func run() -> Int32 {
         editor?.mustStop = { [mailbox] in mailbox.status != nil }
         editor?.completer = { [unowned self] before, _ in complete(before) }
+        if style.isColored {
+            let colors = EntryColors(style: style)
+            editor?.painter = { [unowned self] in colors.runs(of: $0, after: unfinished) }
+        }
         if let status = waitUntilIdle() { return status }
         if !options.greeting.isEmpty { output.write(options.greeting + "\n") }
         while !mailbox.wantsToEnd, let entry = nextEntry() {

@@ -80,7 +80,7 @@ public enum ReplSession {
             defer { server?.end() }
             // What is recorded is written when nobody can add to it any more.
             defer { output.setTap(nil) }
-            return PromptLoop(script, mailbox, output, options).run()
+            return PromptLoop(script, mailbox, output, options, style).run()
         } catch {
             ProcessServices.writeError("moonpool: \(error)\n")
             return 1

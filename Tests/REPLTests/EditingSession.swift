@@ -18,7 +18,8 @@ final class EditingSession {
 
     init(
         columns: Int = 40, rows: Int = 10, history: String? = nil, prompt: String = "> ",
-        completer: (@Sendable (String, String) -> Completion?)? = nil
+        completer: (@Sendable (String, String) -> Completion?)? = nil,
+        painter: (@Sendable (String) -> [ColoredRun])? = nil
     ) throws {
         setenv("TERM", "xterm", 1)
         let terminal = try PseudoTerminal(columns: columns, rows: rows)
@@ -36,6 +37,7 @@ final class EditingSession {
                     history: EditHistory(file: history))
             else { return }
             editor.completer = completer
+            editor.painter = painter
             while true {
                 let line = editor.readLine(prompt: prompt)
                 if case .line(let text) = line { editor.remember(text) }
@@ -58,7 +60,7 @@ final class EditingSession {
     }
 
     /// Waits until the next keys reach the editor: between lines the terminal itself would take them.
-    private func waitForPrompt() throws {
+    func waitForPrompt() throws {
         try terminal.wait(for: "the prompt") { $0.isBracketingPastes }
     }
 

@@ -29,14 +29,20 @@ import Testing
         let session = try TestSession()
         #expect(
             try session.run("nothing.x")
-                == "entry 2:1: attempt to index a nil value (global 'nothing')")
-        #expect(try session.run("a b") == "entry 3:1: syntax error near 'b'")
+                == """
+                entry 2:1: attempt to index a nil value (global 'nothing')
+                  nothing.x
+                  ^~~~~~~
+                """)
+        #expect(
+            try session.run("a b") == "entry 3:1: syntax error near 'b'\n  a b\n    ^")
         #expect(try session.run("error { code = 7 }") == "error: { code = 7 }")
         #expect(
             try session.run("local a = 1\nnothing.x = a\nprint(a)") == """
                 entry 5:2: attempt to index a nil value (global 'nothing')
                   1 | local a = 1
                 > 2 | nothing.x = a
+                      ^~~~~~~
                   3 | print(a)
                 """)
         _ = try session.run("local function inner()\n  error('deep')\nend")

@@ -80,6 +80,10 @@ import Testing
             store:refresh()
             store:write(function() rex.age = 8 end)
             store:refresh()
+            local path = os.tmpname()
+            moonpool.csv.write(path, { { name = "rope", price = 2 } })
+            local report = store:import(path, { class = "Toy", format = "csv" })
+            os.remove(path)
             store:define({ Cat = { name = "string" } }, function(given) m = given end)
             local _, err = pcall(function() rex.age = 1 end)
             return {
@@ -92,7 +96,9 @@ import Testing
               decimal = moonpool.decimal(1), data = moonpool.data "", null = moonpool.null, migration = m,
               error = err, moonpool = moonpool, reference = moonpool.reference(rex),
               worker = moonpool.worker("idle", function() end),
-            }, object_change
+              ["import report"] = report, ["object change"] = object_change,
+              ["property change"] = object_change.properties[1],
+            }
             """
 
     /// What a running script lacks of the catalogue, and what the catalogue lacks of it.
@@ -140,7 +146,7 @@ import Testing
     static let computed: Set = [
         "object.store", "object.class", "unmanaged object.store", "unmanaged object.class",
         "unmanaged object.is_frozen", "unmanaged object.thaw", "unmanaged object.observe_value",
-        "moonpool.on_error",
+        "moonpool.on_error", "object change.error",
         // What a frozen store cannot do although a live one can.
         "frozen store.backup", "frozen store.export", "frozen store.import", "frozen store.pins",
         "frozen store.resolve", "frozen store.at", "frozen store.versions", "frozen store.diff",

@@ -9,7 +9,9 @@
 /// Follows the rules that matter for line editing: the cursor waits behind the last column until the next character
 /// wraps it, wide characters take two cells and wrap as a whole, erased cells are blank.
 public struct TerminalScreen: Sendable {
-    private var cells: [[Character]]
+    private var cells: [[Cell]]
+    /// The numbers of the last colour sequence; empty for the terminal's own colour.
+    private var color = ""
     private var isWrapping = false
     private var pending: [UInt8] = []
     /// The cursor's place, counted from 0.
@@ -25,6 +27,11 @@ public struct TerminalScreen: Sendable {
     /// Whether the last bytes switched bracketed paste on.
     public private(set) var isBracketingPastes = false
 
+    private struct Cell {
+        var character: Character = " "
+        var color = ""
+    }
+
     /// Stands for the right half of a wide character.
     private static let filler: Character = "\u{0}"
 
@@ -32,13 +39,13 @@ public struct TerminalScreen: Sendable {
     public init(columns: Int, rows: Int) {
         self.columns = columns
         self.rows = rows
-        cells = Array(repeating: Array(repeating: " ", count: columns), count: rows)
+        cells = Array(repeating: Array(repeating: Cell(), count: columns), count: rows)
     }
 
     /// The lines down to the last that is not empty, without the blanks at their ends.
     public var lines: [String] {
         var lines = cells.map { row -> String in
-            var text = String(row.filter { $0 != Self.filler })
+            var text = String(row.map(\.character).filter { $0 != Self.filler })
             while text.last == " " { text.removeLast() }
             return text
         }
@@ -49,18 +56,26 @@ public struct TerminalScreen: Sendable {
     /// All lines, joined.
     public var text: String { lines.joined(separator: "\n") }
 
+    /// What of a row is shown in a colour, by its numbers such as `32`.
+    public func colors(of row: Int, _ color: String) -> String {
+        guard cells.indices.contains(row) else { return "" }
+        return String(
+            cells[row].filter { $0.color == color && $0.character != Self.filler }
+                .map(\.character))
+    }
+
     /// Makes the window another size: lines are cut or padded, not wrapped anew, and the cursor stays on its line.
     public mutating func resize(columns: Int, rows: Int) {
         for index in cells.indices {
             if cells[index].count > columns {
                 cells[index].removeLast(cells[index].count - columns)
             }
-            while cells[index].count < columns { cells[index].append(" ") }
+            while cells[index].count < columns { cells[index].append(Cell()) }
         }
         while cells.count > rows {
             if row < cells.count - 1 { cells.removeLast() } else { cells.removeFirst(); row -= 1 }
         }
-        while cells.count < rows { cells.append(Array(repeating: " ", count: columns)) }
+        while cells.count < rows { cells.append(Array(repeating: Cell(), count: columns)) }
         self.columns = columns
         self.rows = rows
         row = min(row, rows - 1)
@@ -141,12 +156,14 @@ public struct TerminalScreen: Sendable {
             }
         case "P":
             cells[row].removeSubrange(column..<min(columns, column + count))
-            while cells[row].count < columns { cells[row].append(" ") }
+            while cells[row].count < columns { cells[row].append(Cell()) }
         case "@":
-            for _ in 0..<count { cells[row].insert(" ", at: column) }
+            for _ in 0..<count { cells[row].insert(Cell(), at: column) }
             cells[row].removeLast(cells[row].count - columns)
         case "X": erase(row, column..<min(columns, column + count))
-        case "m": break
+        case "m":
+            let last = parameters.split(separator: ";").last.map(String.init) ?? ""
+            color = last == "0" ? "" : last
         case "h", "l":
             if parameters == "?2004" { isBracketingPastes = final == "h" }
         default: unknown.append("CSI \(parameters)\(final)")
@@ -154,7 +171,7 @@ public struct TerminalScreen: Sendable {
     }
 
     private mutating func erase(_ row: Int, _ range: Range<Int>) {
-        for column in range { cells[row][column] = " " }
+        for column in range { cells[row][column] = Cell() }
     }
 
     private mutating func lineFeed() {
@@ -163,7 +180,7 @@ public struct TerminalScreen: Sendable {
             row += 1
         } else {
             cells.removeFirst()
-            cells.append(Array(repeating: " ", count: columns))
+            cells.append(Array(repeating: Cell(), count: columns))
         }
     }
 
@@ -171,17 +188,17 @@ public struct TerminalScreen: Sendable {
         let width = Self.width(scalar)
         if width == 0 {
             let target = isWrapping ? column : max(0, column - 1)
-            var text = String(cells[row][target])
+            var text = String(cells[row][target].character)
             text.unicodeScalars.append(scalar)
-            if text.count == 1 { cells[row][target] = Character(text) }
+            if text.count == 1 { cells[row][target].character = Character(text) }
             return
         }
         if isWrapping || column + width > columns {
             lineFeed()
             column = 0
         }
-        cells[row][column] = Character(scalar)
-        if width == 2 { cells[row][column + 1] = Self.filler }
+        cells[row][column] = Cell(character: Character(scalar), color: color)
+        if width == 2 { cells[row][column + 1] = Cell(character: Self.filler, color: color) }
         column += width
         isWrapping = column >= columns
         if isWrapping { column = columns - 1 }

@@ -93,6 +93,10 @@ public final class AttachClient {
 
     private func readEntry(_ editor: LineEditor?) -> String? {
         var unfinished = ""
+        if TerminalEnvironment.wantsColors {
+            let colors = EntryColors(style: Style(isColored: true))
+            editor?.painter = { colors.runs(of: $0, after: unfinished) }
+        }
         while !state.hasEnded {
             let input: LineInput
             if let editor {

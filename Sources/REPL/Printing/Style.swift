@@ -16,9 +16,12 @@ public struct Style: Sendable {
 
     /// The text as the terminal gets it.
     func paint(_ text: String, _ role: Role) -> String {
-        guard isColored, let code = Self.code(role), !text.isEmpty else { return text }
+        guard let code = code(role), !text.isEmpty else { return text }
         return "\u{1B}[\(code)m\(text)\u{1B}[0m"
     }
+
+    /// The numbers of a colour's SGR sequence; nil where nothing is coloured.
+    func code(_ role: Role) -> String? { isColored ? Self.code(role) : nil }
 
     // The eight basic colours follow the user's own scheme, light or dark.
     private static func code(_ role: Role) -> String? {

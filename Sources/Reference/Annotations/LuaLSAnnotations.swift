@@ -39,9 +39,8 @@ private struct TypeAnnotation {
         lines.append("---@class \(header)")
         for entry in entries {
             if case .field(let fieldType, _) = entry.kind {
-                // A table that has a declaration of its own is declared there.
-                lines.append(
-                    "---@field \(entry.name) \(Self.qualified(fieldType)) \(entry.summary)")
+                let (type, mark) = Self.withoutOptional(Self.qualified(fieldType))
+                lines.append("---@field \(entry.name)\(mark) \(type) \(entry.summary)")
             }
         }
         if isModule {
@@ -116,7 +115,9 @@ private struct TypeAnnotation {
                 "---@param \(parameter.name)\(parameter.isOptional ? "?" : "") \(known(parameter.type))"
             )
         }
-        for result in first.results { lines.append("---@return \(known(result))") }
+        for result in first.results {
+            lines.append("---@return \(result == "..." ? "any ..." : known(result))")
+        }
         let isMethod = entry.kind == .method
         for other in entry.signatures.dropFirst() {
             var parameters = other.parameters.map {
@@ -157,6 +158,24 @@ private struct TypeAnnotation {
             } + ["---@operator unm: moonpool.Decimal"]
         default: return []
         }
+    }
+
+    /// A type without its `?`, and the `?` for the name of the field.
+    ///
+    /// The parser of LuaLS stumbles over some types in brackets before a `?`, such as `("full"|"async"|"memory")?`.
+    private static func withoutOptional(_ type: String) -> (type: String, mark: String) {
+        guard type.last == "?" else { return (type, "") }
+        let inner = type.dropLast()
+        var depth = 0
+        for index in inner.indices {
+            if inner[index] == "(" { depth += 1 }
+            if inner[index] == ")" { depth -= 1 }
+            // The first bracket has to close with the last.
+            if depth == 0, inner.index(after: index) < inner.endIndex {
+                return (String(inner), "?")
+            }
+        }
+        return (inner.first == "(" ? String(inner.dropFirst().dropLast()) : String(inner), "?")
     }
 
     /// The names of types of the API with `moonpool.` before them.

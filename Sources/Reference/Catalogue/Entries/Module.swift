@@ -2,7 +2,7 @@ extension Catalogue {
     /// The rest of the module: values of stores, objects in no store, looking at values.
     static let module: [CatalogueEntry] = [
         .function(
-            "new", of: moonpool, ["(class: string, values?: table): UnmanagedObject"],
+            "new", of: moonpool, ["(class: `T`, values?: table): T"],
             "Makes an object that is in no store yet; store:add stores it.",
             errors: [.invalidArgument],
             example: """

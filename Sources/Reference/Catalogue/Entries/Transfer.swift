@@ -51,6 +51,10 @@ extension Catalogue {
         .field("rejected", of: [importReport], "integer", "How many rows were left out."),
         .field("reasons", of: [importReport], "string[]", "Why, for the first of them."),
         .field("new_classes", of: [importReport], "string[]", "The classes that were made."),
+        .field(
+            "schema", of: [importReport], "table<string, table<string, string>>",
+            "The properties of the classes that were made, in the form of a schema."),
+        .field("notes", of: [importReport], "string[]", "What else is worth knowing."),
         .function(
             "encode", of: json, ["(value: any): string"], "Writes a value as JSON.",
             errors: [.invalidArgument],

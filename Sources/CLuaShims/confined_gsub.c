@@ -1,0 +1,88 @@
+// string.gsub for confined scripts.
+#include <ctype.h>
+#include "confined_pattern.h"
+
+static void add_template(confined_matcher *m, luaL_Buffer *b, const char *s, const char *end) {
+    size_t length;
+    const char *news = lua_tolstring(m->L, 3, &length);
+    for (const char *p = news, *news_end = news + length; p < news_end; p++) {
+        confined_step(m->L, &m->steps);
+        if (*p != '%') {
+            luaL_addchar(b, *p);
+            continue;
+        }
+        p++;
+        if (p < news_end && *p == '%') {
+            luaL_addchar(b, '%');
+        } else if (p < news_end && *p == '0') {
+            luaL_addlstring(b, s, (size_t)(end - s));
+        } else if (p < news_end && isdigit((unsigned char)*p)) {
+            confined_push_capture(m, *p - '1', s, end);
+            luaL_tolstring(m->L, -1, NULL);
+            lua_remove(m->L, -2);
+            luaL_addvalue(b);
+        } else {
+            luaL_error(m->L, "invalid use of '%c' in replacement string", '%');
+        }
+    }
+}
+
+static bool add_replacement(confined_matcher *m, luaL_Buffer *b, const char *s, const char *end, int type) {
+    lua_State *L = m->L;
+    if (type == LUA_TFUNCTION) {
+        lua_pushvalue(L, 3);
+        lua_call(L, confined_push_captures(m, s, end), 1);
+    } else if (type == LUA_TTABLE) {
+        confined_push_capture(m, 0, s, end);
+        lua_gettable(L, 3);
+    } else {
+        add_template(m, b, s, end);
+        return true;
+    }
+    if (!lua_toboolean(L, -1)) {
+        lua_pop(L, 1);
+        luaL_addlstring(b, s, (size_t)(end - s));
+        return false;
+    }
+    if (!lua_isstring(L, -1))
+        return luaL_error(L, "invalid replacement value (a %s)", luaL_typename(L, -1));
+    luaL_addvalue(b);
+    return true;
+}
+
+int confined_gsub(lua_State *L) {
+    size_t length, pattern_length;
+    const char *text = luaL_checklstring(L, 1, &length), *p = luaL_checklstring(L, 2, &pattern_length);
+    int type = lua_type(L, 3);
+    if (type != LUA_TNUMBER && type != LUA_TSTRING && type != LUA_TFUNCTION && type != LUA_TTABLE)
+        luaL_typeerror(L, 3, "string/function/table");
+    lua_Integer most = luaL_optinteger(L, 4, (lua_Integer)length + 1), count = 0;
+    const char *pattern_end = p + pattern_length, *last = NULL, *s = text;
+    bool is_anchored = pattern_length && *p == '^', has_changed = false;
+    if (is_anchored) p++;
+    confined_matcher m;
+    confined_prepare(&m, L, text, length, pattern_end);
+    luaL_Buffer b;
+    luaL_buffinit(L, &b);
+    while (count < most) {
+        const char *end = confined_try_at(&m, s, p);
+        if (end && end != last) {
+            count++;
+            has_changed = add_replacement(&m, &b, s, end, type) | has_changed;
+            s = last = end;
+        } else if (s < m.text_end) {
+            luaL_addchar(&b, *s++);
+        } else {
+            break;
+        }
+        if (is_anchored) break;
+    }
+    if (!has_changed) {
+        lua_pushvalue(L, 1);
+    } else {
+        luaL_addlstring(&b, s, (size_t)(m.text_end - s));
+        luaL_pushresult(&b);
+    }
+    lua_pushinteger(L, count);
+    return 2;
+}
