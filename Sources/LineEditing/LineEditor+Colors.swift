@@ -19,8 +19,8 @@ public struct ColoredRun: Equatable, Sendable {
 extension LineEditor {
     /// Draws the typed line again in its colours, and puts the cursor where it belongs.
     ///
-    /// Without colours as well: libedit leaves the cursor in the second half of a wide character when something is
-    /// inserted before that.
+    /// Without colours only the cursor is put there, which libedit leaves in the second half of a wide character when
+    /// something is inserted before that.
     func paintLine() {
         let (before, after) = typed
         if before.isEmpty, after.isEmpty { return }

@@ -5,6 +5,8 @@ extension LineEditor {
     ///
     /// Returns 1 for a character, 0 at the end, -1 when the line is given up.
     func readCharacter(into character: UnsafeMutablePointer<wchar_t>) -> Int32 {
+        DrawingTurn.give()
+        defer { DrawingTurn.take() }
         // libedit has drawn the line, in part or whole, and what it has drawn is plain.
         var mustPaint = true
         while true {
@@ -49,6 +51,8 @@ extension LineEditor {
 
     /// Gives the terminal back for as long as the job is stopped, and takes the line up again where it is continued.
     private func leaveTerminal(_ stop: () -> Void) {
+        DrawingTurn.take()
+        defer { DrawingTurn.give() }
         eraseLine()
         write("\u{1B}[?2004l")
         shim_prepare_terminal(editor, 0)
@@ -61,6 +65,8 @@ extension LineEditor {
 
     /// True if that drew the line again.
     private func showWhatHappened() -> Bool {
+        DrawingTurn.take()
+        defer { DrawingTurn.give() }
         let bytes = output.takePending()
         let wasResized = noticeWindowSize()
         guard !bytes.isEmpty || wasResized else { return false }

@@ -70,6 +70,8 @@ public final class LineEditor {
             let errors = Descriptor.stream(descriptor, "w")
         else { return nil }
         shim_use_utf8()
+        DrawingTurn.take()
+        defer { DrawingTurn.give() }
         guard
             let editor = el_init_fd(
                 "moonpool", reading, writing, errors, input, descriptor, descriptor),
@@ -104,7 +106,9 @@ public final class LineEditor {
     }
 
     deinit {
+        DrawingTurn.take()
         el_end(editor)
+        DrawingTurn.give()
         history_wend(historyHandle)
         for stream in streams { fclose(stream) }
         promptPointer.deallocate()
@@ -120,6 +124,8 @@ public final class LineEditor {
         prompt: String, initial: (before: String, after: String) = ("", ""),
         canTakeBack: Bool = false
     ) -> LineInput {
+        DrawingTurn.take()
+        defer { DrawingTurn.give() }
         setPrompt(prompt)
         self.initial = initial
         self.canTakeBack = canTakeBack

@@ -88,12 +88,22 @@ private typealias Key = PseudoTerminal.Key
         try session.end()
     }
 
-    /// Whatever is typed, a coloured line and a plain one show the same.
-    @Test(arguments: 1...5) func `random keys show what they show without colours`(seed: Int) throws
+    /// The rows from the prompt on, and where among them the cursor is.
+    private static func typedLine(_ screen: TerminalScreen) -> [String] {
+        let prompt = screen.lines.lastIndex { $0.hasPrefix(">") } ?? 0
+        return screen.lines[prompt...] + ["\(screen.row - prompt) \(screen.column)"]
+    }
+
+    /// Whatever is typed, a line in colours and one that is painted without any show the same.
+    ///
+    /// What stands above the prompt is not compared: libedit can leave a blank in the place of a wide character, or a row
+    /// too many, and a line that is entered before it could be painted stays like that.
+    @Test(arguments: 1...6) func `random keys show what they show without colours`(seed: Int) throws
     {
         var random = SeededGenerator(seed: UInt64(seed))
         let columns = Int.random(in: 12...30, using: &random)
-        let plain = try EditingSession(columns: columns, rows: 24)
+        let plain = try EditingSession(
+            columns: columns, rows: 24, painter: { [ColoredRun($0.unicodeScalars.count, nil)] })
         let colored = try EditingSession(columns: columns, rows: 24, painter: Self.painter)
         let keys: [String] = [
             "1", "a", "'", "日", "語", " ", "x1 'y' ", Key.left, Key.left, Key.left, Key.right,
@@ -120,8 +130,7 @@ private typealias Key = PseudoTerminal.Key
                 }
             }
             func isSame() -> Bool {
-                let (a, b) = (plain.terminal.screen, colored.terminal.screen)
-                return a.lines == b.lines && a.row == b.row
+                Self.typedLine(plain.terminal.screen) == Self.typedLine(colored.terminal.screen)
             }
             do {
                 try plain.terminal.wait(for: "the same in colours", seconds: 10) { _ in
