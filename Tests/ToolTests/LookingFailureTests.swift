@@ -1,0 +1,57 @@
+import Glibc
+import Testing
+
+/// The commands that only look at a store, or follow it: what is wrong is said in one line, and nothing is made.
+@Suite struct LookingFailureTests {
+    private let folder = try! TemporaryFolder()
+
+    private static let commands: [[String]] = [
+        ["watch", "STORE"], ["luals", "STORE"], ["lint", "script.lua", "--store", "STORE"],
+        ["migrate", "plan", "STORE", "schema.lua"], ["migrate", "lint", "STORE", "schema.lua"],
+    ]
+
+    private func expectFailure(_ command: [String], store: String, _ parts: String...) throws {
+        _ = try folder.write("print(1)\n", to: "script.lua")
+        _ = try folder.write("return { Dog = { id = 'int primary' } }\n", to: "schema.lua")
+        let before = TemporaryFolder.names(in: folder.path)
+        let outcome = try Tool.run(
+            command.map { $0 == "STORE" ? store : $0 }, in: folder.path)
+        let shown = "\(command): \(outcome.exitCode) \(outcome.output)\(outcome.error)"
+        #expect(outcome.exitCode == 1 || outcome.exitCode == 2, "\(shown)")
+        #expect(outcome.error.hasPrefix("moonpool: "), "\(shown)")
+        #expect(outcome.error.split(separator: "\n").count == 1, "\(shown)")
+        for part in parts { #expect(outcome.error.contains(part), "\(shown)") }
+        #expect(TemporaryFolder.names(in: folder.path) == before, "\(shown)")
+    }
+
+    @Test(arguments: commands)
+    func `a store that does not exist is named, and not made`(command: [String]) throws {
+        try expectFailure(command, store: "zoo.moonpool", "zoo.moonpool")
+    }
+
+    @Test(arguments: commands)
+    func `a file that is no store is named`(command: [String]) throws {
+        let text = String(repeating: "this is a letter\n", count: 600)
+        let letter = try folder.write(text, to: "letter")
+        try expectFailure(command, store: "letter", "letter")
+        #expect(try contents(of: letter) == text)
+    }
+
+    @Test(arguments: commands)
+    func `a folder is no store`(command: [String]) throws {
+        try expectFailure(command, store: ".", "'.'")
+    }
+
+    @Test(arguments: commands)
+    func `a store of a newer format is left alone`(command: [String]) throws {
+        let rows = try folder.write(CommandFailureTests.rows, to: "dogs.jsonl")
+        let store = folder.path + "/zoo.moonpool"
+        let made = try Tool.run(["import", store, rows, "--class", "Dog"])
+        #expect(made.exitCode == 0, "\(made.error)")
+        let file = open(store, O_WRONLY)
+        // The version of the format behind the magic number.
+        #expect(pwrite(file, [9], 1, 20) == 1)
+        close(file)
+        try expectFailure(command, store: store, "zoo.moonpool", "update to open it")
+    }
+}
