@@ -26,11 +26,11 @@ final class LuaErrorBox {
     }
 
     static let declaration = LuaClass<LuaErrorBox>(
-        name: "error", summary: "An error raised by moonpool.",
+        name: "error",
         properties: [
-            LuaProperty("code", "A stable word for programs.") { $1.set($0.code) },
-            LuaProperty("message", "What is wrong, without a position.") { $1.set($0.message) },
-            LuaProperty("where", "file:line: of the code that raised it.") { $1.set($0.position) },
+            LuaProperty("code") { $1.set($0.code) },
+            LuaProperty("message") { $1.set($0.message) },
+            LuaProperty("where") { $1.set($0.position) },
         ],
         metamethods: [
             LuaMethod("__tostring") { $1.answer(.text($0.position + $0.message)) },

@@ -1,5 +1,5 @@
-// Classes of Swift objects as a script sees them. One declaration per class holds names, signatures and sentences, so
-// that dispatch, `help` and completion read the same list.
+// Classes of Swift objects as a script sees them. One declaration per class holds the names and what they do, so that
+// dispatch and completion read the same list; what is told about a name stands in the module that documents it.
 
 import CLuaShims
 
@@ -7,23 +7,16 @@ import CLuaShims
 public struct LuaMethod<Receiver>: Sendable {
     /// Its name in Lua.
     public let name: String
-    /// Parameters and results as help shows them: `(class, values [, mode]) → object`.
-    public let signature: String
-    /// One sentence for help and completion.
-    public let summary: String
     let body: @Sendable (Receiver, borrowing LuaCall) throws -> LuaAnswer
     let free: (@Sendable (borrowing LuaCall) throws -> LuaAnswer)?
     let isFastCreate: Bool
 
     /// A method: the receiver has been checked, arguments begin at 2.
     public init(
-        _ name: String, _ signature: String = "()", _ summary: String = "",
-        fastCreate: Bool = false,
+        _ name: String, fastCreate: Bool = false,
         _ body: @escaping @Sendable (Receiver, borrowing LuaCall) throws -> LuaAnswer
     ) {
         self.name = name
-        self.signature = signature
-        self.summary = summary
         self.body = body
         free = nil
         isFastCreate = fastCreate
@@ -34,7 +27,7 @@ public struct LuaMethod<Receiver>: Sendable {
         by other: LuaMethod, where applies: @escaping @Sendable (Receiver) -> Bool
     ) -> LuaMethod {
         let body = body
-        return LuaMethod(name, signature, summary, fastCreate: isFastCreate) { receiver, call in
+        return LuaMethod(name, fastCreate: isFastCreate) { receiver, call in
             try applies(receiver) ? other.body(receiver, call) : body(receiver, call)
         }
     }
@@ -45,8 +38,6 @@ public struct LuaMethod<Receiver>: Sendable {
         anyReceiver body: @escaping @Sendable (borrowing LuaCall) throws -> LuaAnswer
     ) {
         self.name = name
-        signature = ""
-        summary = ""
         self.body = { _, call in try body(call) }
         free = body
         isFastCreate = false
@@ -57,40 +48,31 @@ public struct LuaMethod<Receiver>: Sendable {
 public struct LuaProperty<Receiver>: Sendable {
     /// Its name in Lua.
     public let name: String
-    /// One sentence for help and completion.
-    public let summary: String
     let get: @Sendable (Receiver, borrowing LuaResult) throws -> Void
     let set: (@Sendable (Receiver, borrowing LuaField) throws -> Void)?
 
     /// A property; without `set` a script cannot assign to it.
     public init(
-        _ name: String, _ summary: String = "",
+        _ name: String,
         get: @escaping @Sendable (Receiver, borrowing LuaResult) throws -> Void,
         set: (@Sendable (Receiver, borrowing LuaField) throws -> Void)? = nil
     ) {
         self.name = name
-        self.summary = summary
         self.get = get
         self.set = set
     }
 }
 
-/// What help and completion show of a class's member.
+/// A name that a script can use on an object.
 public struct LuaMember: Sendable, Equatable {
     /// Its name in Lua.
     public var name: String
-    /// Parameters and results of a method; empty for a property.
-    public var signature: String
-    /// One sentence.
-    public var summary: String
     /// False for a property.
     public var isMethod: Bool
 
     /// A member.
-    public init(name: String, signature: String, summary: String, isMethod: Bool) {
+    public init(name: String, isMethod: Bool) {
         self.name = name
-        self.signature = signature
-        self.summary = summary
         self.isMethod = isMethod
     }
 }
@@ -102,8 +84,6 @@ public struct LuaMember: Sendable, Equatable {
 public final class LuaClass<Object: AnyObject>: Sendable {
     /// What the class is called in messages and by `luaL_tolstring`.
     public let name: String
-    /// One sentence for help.
-    public let summary: String
     let methods: [LuaMethod<Object>]
     let properties: [LuaProperty<Object>]
     let metamethods: [LuaMethod<Object>]
@@ -120,7 +100,7 @@ public final class LuaClass<Object: AnyObject>: Sendable {
     /// for methods declared with `fastCreate`: it gets the address of the interned name, which
     /// stays the same while the class is registered, and can ask for the text.
     public init(
-        name: String, summary: String, methods: [LuaMethod<Object>] = [],
+        name: String, methods: [LuaMethod<Object>] = [],
         properties: [LuaProperty<Object>] = [], metamethods: [LuaMethod<Object>] = [],
         index: (@Sendable (Object, Int64, borrowing LuaResult) throws -> Void)? = nil,
         setIndex: (@Sendable (Object, Int64, borrowing LuaField) throws -> Void)? = nil,
@@ -129,7 +109,6 @@ public final class LuaClass<Object: AnyObject>: Sendable {
         resolve: (@Sendable (Object, UInt, () -> String) -> LuaLiveClass?)? = nil
     ) {
         self.name = name
-        self.summary = summary
         self.methods = methods
         self.properties = properties
         self.metamethods = metamethods
@@ -143,13 +122,8 @@ public final class LuaClass<Object: AnyObject>: Sendable {
     /// Everything a script can name on an object of this class, sorted by name.
     public var members: [LuaMember] {
         let all =
-            methods.map {
-                LuaMember(
-                    name: $0.name, signature: $0.signature, summary: $0.summary, isMethod: true)
-            }
-            + properties.map {
-                LuaMember(name: $0.name, signature: "", summary: $0.summary, isMethod: false)
-            }
+            methods.map { LuaMember(name: $0.name, isMethod: true) }
+            + properties.map { LuaMember(name: $0.name, isMethod: false) }
         return all.sorted { $0.name < $1.name }
     }
 }

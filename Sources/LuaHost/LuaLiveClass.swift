@@ -73,7 +73,7 @@ extension LuaField {
 public final class LuaLiveMethods: Sendable {
     let methods: [LuaMethod<LuaLiveObject>]
     let metamethods: [LuaMethod<LuaLiveObject>]
-    /// The methods as help and completion show them, sorted by name.
+    /// The names of the methods, sorted.
     public let members: [LuaMember]
 
     /// A set of methods.
@@ -82,9 +82,8 @@ public final class LuaLiveMethods: Sendable {
     ) {
         self.methods = methods
         self.metamethods = metamethods
-        members = methods.map {
-            LuaMember(name: $0.name, signature: $0.signature, summary: $0.summary, isMethod: true)
-        }.sorted { $0.name < $1.name }
+        members = methods.map { LuaMember(name: $0.name, isMethod: true) }
+            .sorted { $0.name < $1.name }
     }
 }
 

@@ -19,17 +19,15 @@ public final class ScriptTimer {
 }
 
 let timerClass = LuaClass<ScriptTimer>(
-    name: "timer", summary: "A call in the future, made by moonpool.after or moonpool.every.",
+    name: "timer",
     methods: [
-        LuaMethod("cancel", "()", "Ends it; the function is not called again.") { timer, _ in
+        LuaMethod("cancel") { timer, _ in
             timer.cancel()
             return .none
         }
     ],
     properties: [
-        LuaProperty("is_active", "Whether the function will be called (again).") {
-            $1.set($0.isActive)
-        }
+        LuaProperty("is_active") { $1.set($0.isActive) }
     ],
     metamethods: [
         LuaMethod("__close") { timer, _ in

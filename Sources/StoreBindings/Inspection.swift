@@ -59,17 +59,17 @@ extension StoreModule {
         return host?.inspect(userdata).map { .text($0.text) }
     }
 
-    /// What a script can name on a value of ours: properties first, then methods; for completion and help.
+    /// What a script can name on a value of ours: properties first, then methods.
     public func members(of value: LuaValue) -> [LuaMember] {
         guard let userdata = value.userdata else { return [] }
         if let live = userdata.liveObject {
             if let (type, _) = live.stored {
                 return type.classSchema.properties.map {
-                    LuaMember(name: $0.name, signature: "", summary: $0.typeName, isMethod: false)
+                    LuaMember(name: $0.name, isMethod: false)
                 } + ObjectClass.methods.members
             }
             return DateClass.names.map {
-                LuaMember(name: $0.name, signature: "", summary: "", isMethod: false)
+                LuaMember(name: $0.name, isMethod: false)
             } + DateClass.methods.members
         }
         return userdata.members
@@ -101,64 +101,4 @@ extension StoreModule {
         ]
         return names.lazy.compactMap(\.self).first
     }
-
-    /// One class of the Lua API for help.
-    public struct Documented: Sendable {
-        /// What the class is called.
-        public let name: String
-        /// One sentence.
-        public let summary: String
-        /// Its methods and properties.
-        public let members: [LuaMember]
-    }
-
-    /// Every class of the Lua API, for help: the module's functions first.
-    public static let classes: [Documented] = [
-        Documented(
-            name: "moonpool", summary: "The module: opens stores and makes values.",
-            members: ModuleFunctions.members),
-        Documented(
-            name: StoreHandle.type.name, summary: StoreHandle.type.summary,
-            members: StoreHandle.type.members),
-        Documented(
-            name: "object",
-            summary: "A live object: its properties are read from the store each time.",
-            members: ObjectClass.methods.members),
-        Documented(
-            name: ResultsHandle.type.name, summary: ResultsHandle.type.summary,
-            members: ResultsHandle.type.members),
-        Documented(
-            name: ListHandle.type.name, summary: ListHandle.type.summary,
-            members: ListHandle.type.members),
-        Documented(
-            name: SetHandle.type.name, summary: SetHandle.type.summary,
-            members: SetHandle.type.members),
-        Documented(
-            name: MapHandle.type.name, summary: MapHandle.type.summary,
-            members: MapHandle.type.members),
-        Documented(
-            name: ValuesHandle.type.name, summary: ValuesHandle.type.summary,
-            members: ValuesHandle.type.members),
-        Documented(
-            name: TokenHandle.type.name, summary: TokenHandle.type.summary,
-            members: TokenHandle.type.members),
-        Documented(
-            name: ChangeHandle.type.name, summary: ChangeHandle.type.summary,
-            members: ChangeHandle.type.members),
-        Documented(
-            name: NestedHandle.list.name, summary: NestedHandle.list.summary,
-            members: NestedHandle.list.members),
-        Documented(
-            name: NestedHandle.map.name, summary: NestedHandle.map.summary,
-            members: NestedHandle.map.members),
-        Documented(
-            name: DecimalBox.type.name, summary: DecimalBox.type.summary,
-            members: DecimalBox.type.members),
-        Documented(
-            name: ReferenceBox.type.name, summary: ReferenceBox.type.summary,
-            members: ReferenceBox.type.members),
-        Documented(
-            name: "date", summary: "A moment in microseconds; its fields are those of UTC.",
-            members: DateClass.methods.members),
-    ]
 }

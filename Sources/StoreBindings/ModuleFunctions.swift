@@ -7,26 +7,6 @@ struct ModuleFunctions {
 
     init(_ module: StoreModule) { self.module = module }
 
-    /// The functions as help shows them.
-    static let members: [LuaMember] = [
-        ("open", "(path | options) → store", "Opens a store, or gives the one that is open."),
-        ("new", "(class [, values]) → object", "An object that is in no store yet."),
-        ("date", "([text | seconds | fields]) → date", "A moment; now without an argument."),
-        ("uuid", "([text]) → uuid", "A UUID; a random one without an argument."),
-        ("object_id", "([text]) → object_id", "An object id; a new one without an argument."),
-        ("decimal", "(text | number) → decimal", "A decimal number of 34 digits."),
-        ("data", "(bytes) → data", "Bytes for a data property."),
-        ("class_of", "(object) → string", "The name of an object's class."),
-        (
-            "reference", "(object | Results | collection | store) → reference",
-            "A thread-safe reference, which a store on another thread resolves, once."
-        ),
-        (
-            "store_of", "(object | Results | collection) → store",
-            "The store that a value comes from."
-        ),
-    ].map { LuaMember(name: $0.0, signature: $0.1, summary: $0.2, isMethod: true) }
-
     func install() {
         let (state, table, dates) = (module.state, module.table, module.dates)
         let weak = Weak(module)

@@ -41,10 +41,9 @@ final class Maker {
     let rows: Rows
     init(_ rows: Rows) { self.rows = rows }
     static let type = LuaClass<Maker>(
-        name: "maker", summary: "Makes rows.",
+        name: "maker",
         methods: [
-            LuaMethod("create", "(class, values)", "Makes a row.", fastCreate: true) {
-                maker, call in
+            LuaMethod("create", fastCreate: true) { maker, call in
                 guard try call.text(2) == "Row" else { throw LuaArgumentError("no such class") }
                 let table = try call.table(3)
                 maker.rows.rows.append(
@@ -53,7 +52,7 @@ final class Maker {
                 return call.answer(
                     LuaLiveObject(type: maker.rows, key: Int64(maker.rows.rows.count - 1)))
             },
-            LuaMethod("each", "(n)", "Walks.") { maker, call in
+            LuaMethod("each") { maker, call in
                 call.answer(each: maker.rows, of: Keys(Int(try call.integer(2))))
             },
         ],
@@ -71,8 +70,8 @@ final class Maker {
 
 private let rowMethods = LuaLiveMethods(
     methods: [
-        LuaMethod("key", "()", "Its key.") { $1.answer(.integer($0.key)) },
-        LuaMethod("name", "()", "Hidden by a property.") { _, call in call.answer("method") },
+        LuaMethod("key") { $1.answer(.integer($0.key)) },
+        LuaMethod("name") { _, call in call.answer("method") },
     ],
     metamethods: [
         LuaMethod("__tostring") { $1.answer(.text("Row \($0.key)")) },

@@ -15,13 +15,13 @@ final class Probe {
     static func count(_ group: String) -> Int { alive.withLock { $0[group] ?? 0 } }
 
     static let type = LuaClass<Probe>(
-        name: "probe", summary: "A probe.",
+        name: "probe",
         methods: [
-            LuaMethod("group_name", "()", "The group.") { $1.answer(.text($0.group)) },
-            LuaMethod("fail", "()", "Throws.") { _, _ in throw Broken() },
+            LuaMethod("group_name") { $1.answer(.text($0.group)) },
+            LuaMethod("fail") { _, _ in throw Broken() },
         ],
         properties: [
-            LuaProperty("group", "The group.") { $1.set($0.group) }
+            LuaProperty("group") { $1.set($0.group) }
         ])
 }
 

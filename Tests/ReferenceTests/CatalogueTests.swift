@@ -83,6 +83,8 @@ import Testing
             local path = os.tmpname()
             moonpool.csv.write(path, { { name = "rope", price = 2 } })
             local report = store:import(path, { class = "Toy", format = "csv" })
+            local recording = store:record(path)
+            recording:stop()
             os.remove(path)
             store:define({ Cat = { name = "string" } }, function(given) m = given end)
             local _, err = pcall(function() rex.age = 1 end)
@@ -95,7 +97,7 @@ import Testing
               date = moonpool.date(0), uuid = moonpool.uuid(), object_id = moonpool.object_id(),
               decimal = moonpool.decimal(1), data = moonpool.data "", null = moonpool.null, migration = m,
               error = err, moonpool = moonpool, reference = moonpool.reference(rex),
-              worker = moonpool.worker("idle", function() end),
+              worker = moonpool.worker("idle", function() end), recording = recording,
               ["import report"] = report, ["object change"] = object_change,
               ["property change"] = object_change.properties[1],
             }
@@ -108,7 +110,10 @@ import Testing
         var problems: [String] = []
         for type in Catalogue.types {
             let value = table[type.name]
-            if value.isNil { continue }
+            if value.isNil {
+                if !tables.contains(type.name) { problems.append("no specimen of \(type.name)") }
+                continue
+            }
             var wanted = Set(Catalogue.entries(of: type).map(\.name))
             if let parent = type.parent.flatMap(Catalogue.type(named:)) {
                 wanted.formUnion(Catalogue.entries(of: parent).map(\.name))
@@ -136,6 +141,12 @@ import Testing
         }
         return problems
     }
+
+    /// Types of which a script gets or gives tables, or has globals: nothing that declares its names.
+    static let tables: Set = [
+        "prompt", "section change", "open options", "property declaration", "observe options",
+        "write options", "import options", "export options",
+    ]
 
     /// The properties of the specimen object's class.
     static let properties: Set = [

@@ -3,7 +3,7 @@ extension MetaCommand {
         MetaCommand(
             "begin", "", "Opens a write transaction; it stays open until .commit or .rollback."
         ) { session, _ in try session.requireStore().store.beginWrite() },
-        MetaCommand("commit", "", "Commits the open write transaction.") { session, _ in
+        MetaCommand("commit", "", "Commits what was written since .begin.") { session, _ in
             let store = try session.requireStore().store
             try store.commitWrite()
             session.write("committed as version \(store.version)\n")

@@ -19,15 +19,11 @@ enum Subject {
 
     /// What may follow.
     func names(isMethod: Bool, _ session: Session) -> [String] {
-        func names(of type: String) -> [String] {
-            StoreModule.classes.first { $0.name == type }?.members
-                .filter { $0.isMethod == isMethod || !isMethod }.map(\.name) ?? []
-        }
         switch self {
         case .object(let found):
-            return isMethod
-                ? names(of: "object") : found.properties.map(\.name) + ["store", "class"]
-        case .results: return isMethod ? names(of: "Results") : []
+            let names = Catalogue.object.names(isMethod: isMethod)
+            return isMethod ? names : found.properties.map(\.name) + names
+        case .results: return Catalogue.results.names(isMethod: isMethod)
         case .value(.string):
             return session.context.state.globals["string"].table?.pairs.compactMap(\.key.text) ?? []
         case .value(.table(let table)): return Self.names(in: table, isMethod: isMethod)

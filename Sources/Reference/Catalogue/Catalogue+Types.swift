@@ -23,7 +23,8 @@ extension Catalogue {
     static let unmanaged = CatalogueType(
         "unmanaged object", "UnmanagedObject", "An object that is in no store yet.",
         parent: "object")
-    static let results = CatalogueType(
+    /// Results of queries.
+    public static let results = CatalogueType(
         "Results", "Results", "The objects of a query: lazy and live.", element: "object")
     static let list = CatalogueType(
         "list", "List", "A list of an object, changed in place.", element: "value")

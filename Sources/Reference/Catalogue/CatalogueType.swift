@@ -28,6 +28,11 @@ public struct CatalogueType: Sendable, Hashable {
     /// What stands before the names of its members: `store:`, `moonpool.`, nothing before globals.
     func prefix(_ separator: String) -> String { self == Catalogue.prompt ? "" : name + separator }
 
+    /// What may follow its values after a colon, or after a dot.
+    public func names(isMethod: Bool) -> [String] {
+        Catalogue.entries(of: self).filter { ($0.kind == .method) == isMethod }.map(\.name)
+    }
+
     /// The names of types are unique.
     public static func == (left: CatalogueType, right: CatalogueType) -> Bool {
         left.name == right.name

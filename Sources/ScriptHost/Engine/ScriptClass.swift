@@ -36,7 +36,7 @@ public final class ScriptClass<Object: AnyObject & Sendable>: Sendable {
             case .property(let property): properties.append(property)
             }
         }
-        lua = LuaClass(name: name, summary: "", methods: methods, properties: properties)
+        lua = LuaClass(name: name, methods: methods, properties: properties)
         self.constructor = constructor
     }
 }
@@ -139,9 +139,7 @@ public struct ScriptMember<Object: AnyObject & Sendable>: Sendable {
         let signature = FunctionSignature(lenient: signature)
         return Self(
             kind: .method(
-                LuaMethod(
-                    signature.name, "(\(signature.parameters.joined(separator: ", ")))"
-                ) { object, call in
+                LuaMethod(signature.name) { object, call in
                     try body(object, call, signature)
                 }))
     }

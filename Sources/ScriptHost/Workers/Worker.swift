@@ -95,32 +95,19 @@ final class Worker {
 
     static let type: LuaClass<Worker> = LuaClass(
         name: "worker",
-        summary: "A thread with a Lua state and an event loop of its own, made by moonpool.worker.",
         methods: [
-            LuaMethod(
-                "post", "(value…) → boolean",
-                "Sends values to the worker's moonpool.on_message; false if it has ended."
-            ) { worker, call in
+            LuaMethod("post") { worker, call in
                 call.answer(.boolean(try worker.post(call.rest(from: 2))))
             },
-            LuaMethod(
-                "on_message", "(function(value…) … end | nil)",
-                "Is called with what the worker sends by moonpool.post_to_parent."
-            ) { worker, call in
+            LuaMethod("on_message") { worker, call in
                 worker.setHandler(call.isNil(2) ? nil : try call.function(2))
                 return .none
             },
-            LuaMethod(
-                "stop", "([seconds])",
-                "Ends it after what is running and was posted before; what runs longer than the seconds is interrupted."
-            ) { worker, call in
+            LuaMethod("stop") { worker, call in
                 worker.stop(grace: call.isNil(2) ? nil : try call.duration(2))
                 return .none
             },
-            LuaMethod(
-                "join", "([seconds]) → boolean [, message]",
-                "Waits until it has ended, and says whether it went well; observers and messages are handled meanwhile."
-            ) { worker, call in
+            LuaMethod("join") { worker, call in
                 let timeout = call.isNil(2) ? nil : try call.duration(2)
                 guard try worker.join(timeout), let status = worker.status else {
                     return call.answer(false, "still running")
@@ -129,14 +116,12 @@ final class Worker {
                 return call.answer(
                     false, .text(worker.failure ?? "ended with exit code \(status)"))
             },
-            LuaMethod("is_running", "() → boolean", "Whether its thread has not ended yet.") {
-                worker, call in call.answer(.boolean(!worker.script.hasEnded))
+            LuaMethod("is_running") { worker, call in
+                call.answer(.boolean(!worker.script.hasEnded))
             },
         ],
         properties: [
-            LuaProperty("name", "The name of its thread: <name>-<uuid>.") {
-                $1.set($0.script.name)
-            }
+            LuaProperty("name") { $1.set($0.script.name) }
         ],
         metamethods: [
             LuaMethod("__tostring") { worker, call in call.answer(.text(worker.description)) }

@@ -52,15 +52,11 @@ extension CollectionHandle {
     /// Methods and metamethods that do not depend on what kind of collection it is.
     static var common: [LuaMethod<Self>] {
         [
-            LuaMethod("is_valid", "() → boolean", "Whether the object it belongs to still exists.")
-            {
-                handle, call in call.answer(.boolean(handle.collection.isValid))
+            LuaMethod("is_valid") { handle, call in
+                call.answer(.boolean(handle.collection.isValid))
             },
-            LuaMethod("is_frozen", "() → boolean", "Whether it shows one version for ever.") {
-                handle, call in call.answer(.boolean(handle.frozen != nil))
-            },
-            LuaMethod("freeze", "() → collection", "The collection as it is now, for ever.") {
-                handle, call in
+            LuaMethod("is_frozen") { handle, call in call.answer(.boolean(handle.frozen != nil)) },
+            LuaMethod("freeze") { handle, call in
                 if handle.frozen != nil { return call.answerArgument(1) }
                 let collection = handle.collection
                 let space = try handle.handle.frozenSpace()
@@ -69,9 +65,7 @@ extension CollectionHandle {
                 return call.answer(
                     try Self.of(owner, collection.property.name, handle.handle, space), type)
             },
-            LuaMethod(
-                "thaw", "() → collection", "The live collection, or nil if its object was deleted."
-            ) { handle, call in
+            LuaMethod("thaw") { handle, call in
                 let collection = handle.collection
                 if handle.frozen == nil, collection.isValid { return call.answerArgument(1) }
                 let owner = try handle.handle.store.thaw(

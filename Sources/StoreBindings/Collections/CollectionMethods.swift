@@ -9,8 +9,7 @@ enum CollectionMethods {
         _ results: @escaping @Sendable (Receiver) throws -> ResultsHandle
     ) -> [LuaMethod<Receiver>] {
         summarizing(results) + reading(results) + [
-            LuaMethod("update", "{ name = value, … } → self", "Sets properties of every object.") {
-                receiver, call in
+            LuaMethod("update") { receiver, call in
                 let results = try results(receiver)
                 let classSchema = try results.results.classSchema()
                 let bridge = ValueBridge(results.handle, results.frozen)
@@ -36,10 +35,7 @@ enum CollectionMethods {
     static func observing<Receiver>(
         _ register: @escaping @Sendable (Receiver, borrowing LuaCall) throws -> LuaValue
     ) -> LuaMethod<Receiver> {
-        LuaMethod(
-            "observe", "(function(change) … end [, options]) → token",
-            "Calls a function with the collection, and then whenever it changes."
-        ) { receiver, call in
+        LuaMethod("observe") { receiver, call in
             call.answer(try register(receiver, call))
         }
     }
@@ -48,37 +44,27 @@ enum CollectionMethods {
         _ results: @escaping @Sendable (Receiver) throws -> ResultsHandle
     ) -> [LuaMethod<Receiver>] {
         [
-            LuaMethod(
-                "where", "(predicate [, arguments…]) | { name = value, … } → Results",
-                "The objects that match."
-            ) { receiver, call in
+            LuaMethod("where") { receiver, call in
                 let results = try results(receiver)
                 let found = try QueryArguments(results).filtered(call)
                 return call.answer(results.refined(found), ResultsHandle.type)
             },
-            LuaMethod(
-                "sorted", "(path [, \"desc\"]) | { {path, \"desc\"}, … } → Results",
-                "The objects in another order."
-            ) { receiver, call in
+            LuaMethod("sorted") { receiver, call in
                 let results = try results(receiver)
                 let sorted = try results.results.sorted(QueryArguments(results).sortKeys(call))
                 return call.answer(results.refined(sorted), ResultsHandle.type)
             },
-            LuaMethod("distinct", "(path, …) → Results", "The first object of each value.") {
-                receiver, call in
+            LuaMethod("distinct") { receiver, call in
                 let results = try results(receiver)
                 let paths = try QueryArguments.paths(call, from: 2)
                 return call.answer(
                     results.refined(try results.results.distinct(paths)), ResultsHandle.type)
             },
-            LuaMethod(
-                "group_by", "(path [, \"desc\"]) → Sections",
-                "The objects in sections that have a value in common."
-            ) { receiver, call in
+            LuaMethod("group_by") { receiver, call in
                 let sections = try SectionsHandle.make(try results(receiver), call)
                 return call.answer(sections, SectionsHandle.type)
             },
-            LuaMethod("limit", "(n) → Results", "At most the first n objects.") { receiver, call in
+            LuaMethod("limit") { receiver, call in
                 let results = try results(receiver)
                 let limited = try results.results.limited(to: Int(clamping: try call.integer(2)))
                 return call.answer(results.refined(limited), ResultsHandle.type)
@@ -90,25 +76,21 @@ enum CollectionMethods {
         _ results: @escaping @Sendable (Receiver) throws -> ResultsHandle
     ) -> [LuaMethod<Receiver>] {
         [
-            LuaMethod("first", "() → object", "The first object, or nil.") { receiver, call in
+            LuaMethod("first") { receiver, call in
                 let results = try results(receiver)
                 return try answer(try results.results.first(), results, call)
             },
-            LuaMethod("last", "() → object", "The last object, or nil.") { receiver, call in
+            LuaMethod("last") { receiver, call in
                 let results = try results(receiver)
                 return try answer(try results.results.last(), results, call)
             },
-            LuaMethod(
-                "each", "() → iterator",
-                "For loops: the collection as it was when the loop began."
-            ) { receiver, call in
+            LuaMethod("each") { receiver, call in
                 let results = try results(receiver)
                 let (type, anchor) = try results.objectClass()
                 let source = ResultKeySource(try results.results.keys())
                 return withExtendedLifetime(anchor) { call.answer(each: type, of: source) }
             },
-            LuaMethod("filter", "(function(object) … end) → array", "Those for which it is true.") {
-                receiver, call in
+            LuaMethod("filter") { receiver, call in
                 let results = try results(receiver)
                 let function = try call.function(2)
                 var kept: [LuaValue] = []
@@ -117,8 +99,7 @@ enum CollectionMethods {
                 }
                 return call.answer(.table(call.state.makeTable(kept)))
             },
-            LuaMethod("map", "(function(object) … end) → array", "What it makes of each.") {
-                receiver, call in
+            LuaMethod("map") { receiver, call in
                 let results = try results(receiver)
                 let function = try call.function(2)
                 var made: [LuaValue] = []
@@ -134,22 +115,21 @@ enum CollectionMethods {
         _ results: @escaping @Sendable (Receiver) throws -> ResultsHandle
     ) -> [LuaMethod<Receiver>] {
         func aggregate(
-            _ name: String, _ summary: String,
+            _ name: String,
             _ compute: @escaping @Sendable (Results, String) throws -> Value
         ) -> LuaMethod<Receiver> {
-            LuaMethod(name, "(property) → number", summary) { receiver, call in
+            LuaMethod(name) { receiver, call in
                 let results = try results(receiver)
                 let value = try compute(results.results, call.text(2))
                 return call.answer(ValueBridge(results.handle, results.frozen).lua(value))
             }
         }
         return [
-            aggregate("sum", "The sum of a property; nils do not count.") { try $0.sum($1) },
-            aggregate("min", "The smallest value of a property, or nil.") { try $0.minimum($1) },
-            aggregate("max", "The largest value of a property, or nil.") { try $0.maximum($1) },
-            aggregate("average", "The average of a property, or nil.") { try $0.average($1) },
-            LuaMethod("count", "([property]) → integer", "How many, or how many with a value.") {
-                receiver, call in
+            aggregate("sum") { try $0.sum($1) },
+            aggregate("min") { try $0.minimum($1) },
+            aggregate("max") { try $0.maximum($1) },
+            aggregate("average") { try $0.average($1) },
+            LuaMethod("count") { receiver, call in
                 let results = try results(receiver)
                 let count =
                     call.isNil(2)
@@ -162,16 +142,14 @@ enum CollectionMethods {
 
     /// `index_of` and `contains` of Results: those of lists know values too.
     static let membership: [LuaMethod<ResultsHandle>] = [
-        LuaMethod("index_of", "(object) → integer", "The object's position, or nil.") {
-            results, call in
+        LuaMethod("index_of") { results, call in
             guard let (_, object) = call.liveObject(2)?.stored else {
                 throw call.typeError(2, "object")
             }
             let position = try results.results.index(of: object)
             return call.answer(position.map { .integer(Int64($0 + 1)) } ?? .nil)
         },
-        LuaMethod("contains", "(object) → boolean", "Whether the object is among them.") {
-            results, call in
+        LuaMethod("contains") { results, call in
             guard let (_, object) = call.liveObject(2)?.stored else {
                 throw call.typeError(2, "object")
             }

@@ -32,7 +32,7 @@ final class ListHandle: CollectionHandle {
     }
 
     static let type: LuaClass<ListHandle> = LuaClass(
-        name: "list", summary: "A list of an object, changed in place.",
+        name: "list",
         methods: changing + reading + common + querying { try $0.results() } + observing,
         metamethods: commonMetamethods + [
             LuaMethod("__pairs") { _, call in
@@ -62,49 +62,43 @@ final class ListHandle: CollectionHandle {
     }
 
     private static let changing: [LuaMethod<ListHandle>] = [
-        LuaMethod("append", "(value, …)", "Adds values at the end.") { list, call in
+        LuaMethod("append") { list, call in
             try list.collection.append(try call.rest(from: 2).map { try list.value($0) })
             return .none
         },
-        LuaMethod("insert", "(index, value)", "Inserts a value so that it stands at the index.") {
-            list, call in
+        LuaMethod("insert") { list, call in
             let position = position(try call.integer(2))
             try list.collection.insert(try list.value(call[3]), at: position)
             return .none
         },
-        LuaMethod("remove", "(index)", "Removes the element at the index.") { list, call in
+        LuaMethod("remove") { list, call in
             try list.collection.remove(at: position(try call.integer(2)))
             return .none
         },
-        LuaMethod("move", "(from, to)", "Moves an element to another index.") { list, call in
+        LuaMethod("move") { list, call in
             try list.collection.move(
                 from: position(try call.integer(2)), to: position(try call.integer(3)))
             return .none
         },
-        LuaMethod("swap", "(i, j)", "Exchanges two elements.") { list, call in
+        LuaMethod("swap") { list, call in
             try list.collection.swap(position(try call.integer(2)), position(try call.integer(3)))
             return .none
         },
-        LuaMethod("clear", "()", "Removes all elements.") { list, _ in
+        LuaMethod("clear") { list, _ in
             try list.collection.removeAll()
             return .none
         },
     ]
 
     private static let reading: [LuaMethod<ListHandle>] = [
-        LuaMethod("index_of", "(value) → integer", "The first index of a value, or nil.") {
-            list, call in
+        LuaMethod("index_of") { list, call in
             let position = try list.position(of: call[2])
             return call.answer(position.map { .integer(Int64($0 + 1)) } ?? .nil)
         },
-        LuaMethod("contains", "(value) → boolean", "Whether a value is in the list.") {
-            list, call in
+        LuaMethod("contains") { list, call in
             call.answer(.boolean(try list.position(of: call[2]) != nil))
         },
-        LuaMethod(
-            "to_table", "([depth]) → array",
-            "A plain array of the elements; with a depth, objects are copied as their to_table does."
-        ) { list, call in
+        LuaMethod("to_table") { list, call in
             let values = try list.collection.values()
             guard !call.isNil(2) else {
                 return call.answer(.table(call.state.makeTable(values.map(list.lua))))

@@ -59,7 +59,7 @@ final class MapHandle: CollectionHandle {
     }
 
     static let type: LuaClass<MapHandle> = LuaClass(
-        name: "map", summary: "A map of an object, in byte order of its keys, changed in place.",
+        name: "map",
         methods: own + common + summarizing { try $0.results() } + observing,
         metamethods: commonMetamethods + [
             LuaMethod("__pairs") { map, call in
@@ -96,33 +96,30 @@ final class MapHandle: CollectionHandle {
     private static let methodNames = Set(type.members.map(\.name))
 
     private static let own: [LuaMethod<MapHandle>] = [
-        LuaMethod("get", "(key) → value", "The value under a key, or nil.") { map, call in
+        LuaMethod("get") { map, call in
             call.answer(try map.value(forKey: key(call[2])))
         },
-        LuaMethod("set", "(key, value)", "Sets the value under a key; nil removes the key.") {
-            map, call in
+        LuaMethod("set") { map, call in
             try map.set(call[3], for: key(call[2]))
             return .none
         },
-        LuaMethod("remove", "(key) → boolean", "Removes a key; false if it was not there.") {
-            map, call in
+        LuaMethod("remove") { map, call in
             call.answer(.boolean(try map.collection.removeValue(forKey: key(call[2]))))
         },
-        LuaMethod("keys", "() → array", "The keys, in byte order.") { map, call in
+        LuaMethod("keys") { map, call in
             let keys = try map.collection.keys()
             return call.answer(.table(call.state.makeTable(keys.map(LuaValue.text))))
         },
-        LuaMethod("values", "() → array", "The values in the order of their keys; nil as null.") {
-            map, call in
+        LuaMethod("values") { map, call in
             let null = try map.handle.module.null
             let values = try map.collection.values().map { $0 == .null ? null : map.lua($0) }
             return call.answer(.table(call.state.makeTable(values)))
         },
-        LuaMethod("clear", "()", "Removes all keys.") { map, _ in
+        LuaMethod("clear") { map, _ in
             try map.collection.removeAll()
             return .none
         },
-        LuaMethod("to_table", "() → table", "A plain table of the entries.") { map, call in
+        LuaMethod("to_table") { map, call in
             let entries = try map.collection.entries()
             let table = call.state.makeTable(fields: entries.count)
             for entry in entries { table[entry.key] = map.lua(entry.value) }

@@ -41,7 +41,7 @@ final class NestedHandle {
     // MARK: - Lists
 
     static let list: LuaClass<NestedHandle> = LuaClass(
-        name: "mixed list", summary: "A list inside a mixed value, changed in place.",
+        name: "mixed list",
         methods: listMethods + shared,
         metamethods: sharedMetamethods + [
             LuaMethod("__pairs") { list, call in
@@ -73,36 +73,33 @@ final class NestedHandle {
     }
 
     private static let listMethods: [LuaMethod<NestedHandle>] = [
-        LuaMethod("append", "(value, …)", "Adds values at the end.") { list, call in
+        LuaMethod("append") { list, call in
             try list.nested.append(try call.rest(from: 2).map { try list.bridge.mixed($0) })
             return .none
         },
-        LuaMethod("insert", "(index, value)", "Inserts a value so that it stands at the index.") {
-            list, call in
+        LuaMethod("insert") { list, call in
             let position = position(try call.integer(2))
             try list.nested.insert(try list.bridge.mixed(call[3]), at: position)
             return .none
         },
-        LuaMethod("remove", "(index)", "Removes the element at the index.") { list, call in
+        LuaMethod("remove") { list, call in
             try list.nested.remove(at: position(try call.integer(2)))
             return .none
         },
-        LuaMethod("move", "(from, to)", "Moves an element to another index.") { list, call in
+        LuaMethod("move") { list, call in
             try list.nested.move(
                 from: position(try call.integer(2)), to: position(try call.integer(3)))
             return .none
         },
-        LuaMethod("swap", "(i, j)", "Exchanges two elements.") { list, call in
+        LuaMethod("swap") { list, call in
             try list.nested.swap(position(try call.integer(2)), position(try call.integer(3)))
             return .none
         },
-        LuaMethod("index_of", "(value) → integer", "The first index of a value, or nil.") {
-            list, call in
+        LuaMethod("index_of") { list, call in
             let position = try list.nested.firstIndex(of: try list.bridge.mixed(call[2]))
             return call.answer(position.map { .integer(Int64($0 + 1)) } ?? .nil)
         },
-        LuaMethod("contains", "(value) → boolean", "Whether a value is in the list.") {
-            list, call in
+        LuaMethod("contains") { list, call in
             let wanted = try list.bridge.mixed(call[2])
             return call.answer(.boolean(try list.nested.firstIndex(of: wanted) != nil))
         },
@@ -111,7 +108,7 @@ final class NestedHandle {
     // MARK: - Maps
 
     static let map: LuaClass<NestedHandle> = LuaClass(
-        name: "mixed map", summary: "A map inside a mixed value, changed in place.",
+        name: "mixed map",
         methods: mapMethods + shared,
         metamethods: sharedMetamethods + [
             LuaMethod("__pairs") { map, call in
@@ -154,22 +151,22 @@ final class NestedHandle {
     }
 
     private static let mapMethods: [LuaMethod<NestedHandle>] = [
-        LuaMethod("get", "(key) → value", "The value of a key, or nil.") { map, call in
+        LuaMethod("get") { map, call in
             call.answer(map.lua(try map.nested.item(forKey: try call.text(2))))
         },
-        LuaMethod("set", "(key, value)", "Sets the value of a key; nil removes it.") { map, call in
+        LuaMethod("set") { map, call in
             try map.assign(call[3], try call.text(2))
             return .none
         },
-        LuaMethod("remove", "(key)", "Removes a key.") { map, call in
+        LuaMethod("remove") { map, call in
             try map.nested.remove(key: try call.text(2))
             return .none
         },
-        LuaMethod("keys", "() → array", "The keys in the order of their bytes.") { map, call in
+        LuaMethod("keys") { map, call in
             let keys = try map.nested.keys().map(LuaValue.text)
             return call.answer(.table(call.state.makeTable(keys)))
         },
-        LuaMethod("values", "() → array", "The values in the order of their keys.") { map, call in
+        LuaMethod("values") { map, call in
             let values = try map.items().map(map.bridge.lua)
             return call.answer(.table(call.state.makeTable(values)))
         },
@@ -178,19 +175,15 @@ final class NestedHandle {
     // MARK: - Both
 
     private static let shared: [LuaMethod<NestedHandle>] = [
-        LuaMethod("clear", "()", "Removes everything.") { nested, _ in
+        LuaMethod("clear") { nested, _ in
             try nested.nested.removeAll()
             return .none
         },
-        LuaMethod("to_table", "() → table", "A plain copy.") { nested, call in
+        LuaMethod("to_table") { nested, call in
             call.answer(nested.bridge.lua(try nested.nested.value()))
         },
-        LuaMethod("is_valid", "() → boolean", "Whether it still stands in its place.") {
-            nested, call in call.answer(.boolean(nested.nested.isValid))
-        },
-        LuaMethod("is_frozen", "() → boolean", "Whether it shows one version for ever.") {
-            nested, call in call.answer(.boolean(nested.frozen != nil))
-        },
+        LuaMethod("is_valid") { nested, call in call.answer(.boolean(nested.nested.isValid)) },
+        LuaMethod("is_frozen") { nested, call in call.answer(.boolean(nested.frozen != nil)) },
     ]
 
     private static let sharedMetamethods: [LuaMethod<NestedHandle>] = [

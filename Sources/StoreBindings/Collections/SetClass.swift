@@ -31,7 +31,7 @@ final class SetHandle: CollectionHandle {
     }
 
     static let type: LuaClass<SetHandle> = LuaClass(
-        name: "set", summary: "A set of an object, ordered by value and changed in place.",
+        name: "set",
         methods: changing + reading + algebra + common
             + querying { try $0.results() } + observing,
         metamethods: commonMetamethods + [
@@ -53,8 +53,7 @@ final class SetHandle: CollectionHandle {
         })
 
     private static let changing: [LuaMethod<SetHandle>] = [
-        LuaMethod("add", "(value, …) → boolean", "Adds values; false if all were there already.") {
-            set, call in
+        LuaMethod("add") { set, call in
             _ = try set.collection.source.writableStore()
             var isNew = false
             for value in try call.rest(from: 2).map({ try set.value($0) }) {
@@ -62,81 +61,68 @@ final class SetHandle: CollectionHandle {
             }
             return call.answer(.boolean(isNew))
         },
-        LuaMethod("remove", "(value, …) → boolean", "Removes values; false if none was there.") {
-            set, call in
+        LuaMethod("remove") { set, call in
             var wasThere = false
             for value in try call.rest(from: 2).map({ try set.valueToFind($0) }) {
                 wasThere = try set.collection.remove(value) || wasThere
             }
             return call.answer(.boolean(wasThere))
         },
-        LuaMethod("clear", "()", "Removes all elements.") { set, _ in
+        LuaMethod("clear") { set, _ in
             try set.collection.removeAll()
             return .none
         },
-        LuaMethod("form_union", "(other)", "Adds the elements of another collection.") {
-            set, call in
+        LuaMethod("form_union") { set, call in
             try set.collection.formUnion(call.values(2, for: set))
             return .none
         },
-        LuaMethod("form_intersection", "(other)", "Keeps what is also in another collection.") {
-            set, call in
+        LuaMethod("form_intersection") { set, call in
             try set.collection.formIntersection(call.values(2, for: set))
             return .none
         },
-        LuaMethod("form_difference", "(other)", "Removes the elements of another collection.") {
-            set, call in
+        LuaMethod("form_difference") { set, call in
             try set.collection.subtract(call.values(2, for: set))
             return .none
         },
-        LuaMethod(
-            "form_symmetric_difference", "(other)",
-            "Removes what is also in another collection, and adds the rest of that."
-        ) { set, call in
+        LuaMethod("form_symmetric_difference") { set, call in
             try set.collection.formSymmetricDifference(call.values(2, for: set))
             return .none
         },
     ]
 
     private static let reading: [LuaMethod<SetHandle>] = [
-        LuaMethod("contains", "(value) → boolean", "Whether a value is in the set.") { set, call in
+        LuaMethod("contains") { set, call in
             call.answer(.boolean(try set.collection.contains(set.valueToFind(call[2]))))
         },
-        LuaMethod("index_of", "(value) → integer", "A value's place in the order, or nil.") {
-            set, call in
+        LuaMethod("index_of") { set, call in
             let position = try set.collection.firstIndex(of: set.valueToFind(call[2]))
             return call.answer(position.map { .integer(Int64($0 + 1)) } ?? .nil)
         },
-        LuaMethod("to_table", "() → array", "A plain array of the elements.") { set, call in
+        LuaMethod("to_table") { set, call in
             set.array(try set.collection.values(), call)
         },
     ]
 
     private static let algebra: [LuaMethod<SetHandle>] = [
-        LuaMethod("union", "(other) → array", "What is in either, ordered.") { set, call in
+        LuaMethod("union") { set, call in
             set.array(try set.collection.union(call.values(2, for: set)), call)
         },
-        LuaMethod("intersection", "(other) → array", "What is in both, ordered.") { set, call in
+        LuaMethod("intersection") { set, call in
             set.array(try set.collection.intersection(call.values(2, for: set)), call)
         },
-        LuaMethod("difference", "(other) → array", "What is only in this set, ordered.") {
-            set, call in
+        LuaMethod("difference") { set, call in
             set.array(try set.collection.subtracting(call.values(2, for: set)), call)
         },
-        LuaMethod("symmetric_difference", "(other) → array", "What is in one only, ordered.") {
-            set, call in
+        LuaMethod("symmetric_difference") { set, call in
             set.array(try set.collection.symmetricDifference(call.values(2, for: set)), call)
         },
-        LuaMethod("is_subset_of", "(other) → boolean", "Whether all elements are in the other.") {
-            set, call in
+        LuaMethod("is_subset_of") { set, call in
             call.answer(.boolean(try set.collection.isSubset(of: call.values(2, for: set))))
         },
-        LuaMethod("is_superset_of", "(other) → boolean", "Whether it holds all of the other.") {
-            set, call in
+        LuaMethod("is_superset_of") { set, call in
             call.answer(.boolean(try set.collection.isSuperset(of: call.values(2, for: set))))
         },
-        LuaMethod("intersects", "(other) → boolean", "Whether the two have an element in common.") {
-            set, call in
+        LuaMethod("intersects") { set, call in
             call.answer(.boolean(try set.collection.intersects(call.values(2, for: set))))
         },
     ]

@@ -20,7 +20,7 @@ final class ValuesHandle {
     fileprivate func lua(_ value: Value) -> LuaValue { ValueBridge(handle, frozen).lua(value) }
 
     static let type: LuaClass<ValuesHandle> = LuaClass(
-        name: "Values", summary: "Values of a list, a set or a map: lazy and live.",
+        name: "Values",
         methods: ValueMethods.querying { $0 } + own,
         metamethods: [
             LuaMethod("__len") { values, call in
@@ -49,16 +49,12 @@ final class ValuesHandle {
         })
 
     private static let own: [LuaMethod<ValuesHandle>] = [
-        LuaMethod("to_table", "() → array", "A plain array of the values.") { values, call in
+        LuaMethod("to_table") { values, call in
             let all = try values.values.values().map(values.lua)
             return call.answer(.table(call.state.makeTable(all)))
         },
-        LuaMethod("is_valid", "() → boolean", "Whether the collection still exists.") {
-            values, call in call.answer(.boolean(values.values.isValid))
-        },
-        LuaMethod("is_frozen", "() → boolean", "Whether it shows one version for ever.") {
-            values, call in call.answer(.boolean(values.frozen != nil))
-        },
+        LuaMethod("is_valid") { values, call in call.answer(.boolean(values.values.isValid)) },
+        LuaMethod("is_frozen") { values, call in call.answer(.boolean(values.frozen != nil)) },
     ]
 }
 
@@ -75,35 +71,35 @@ enum ValueMethods {
         _ values: @escaping @Sendable (Receiver) throws -> ValuesHandle
     ) -> [LuaMethod<Receiver>] {
         func aggregate(
-            _ name: String, _ summary: String,
+            _ name: String,
             _ compute: @escaping @Sendable (CollectionValues) throws -> Value
         ) -> LuaMethod<Receiver> {
-            LuaMethod(name, "() → number", summary) { receiver, call in
+            LuaMethod(name) { receiver, call in
                 let values = try values(receiver)
                 return call.answer(values.lua(try compute(values.values)))
             }
         }
         return [
-            LuaMethod("sorted", "([\"desc\"]) → Values", "The values in order.") { receiver, call in
+            LuaMethod("sorted") { receiver, call in
                 let values = try values(receiver)
                 let ascending = try QueryArguments.ascending(call[2], call, 2)
                 return call.answer(
                     values.refined(values.values.sorted(ascending: ascending)), ValuesHandle.type)
             },
-            LuaMethod("distinct", "() → Values", "The first of each value.") { receiver, call in
+            LuaMethod("distinct") { receiver, call in
                 let values = try values(receiver)
                 return call.answer(values.refined(values.values.distinct()), ValuesHandle.type)
             },
-            LuaMethod("limit", "(n) → Values", "At most the first n values.") { receiver, call in
+            LuaMethod("limit") { receiver, call in
                 let values = try values(receiver)
                 let limited = try values.values.limited(to: Int(clamping: try call.integer(2)))
                 return call.answer(values.refined(limited), ValuesHandle.type)
             },
-            aggregate("sum", "The sum of the values; nils do not count.") { try $0.sum() },
-            aggregate("min", "The smallest value, or nil.") { try $0.minimum() },
-            aggregate("max", "The largest value, or nil.") { try $0.maximum() },
-            aggregate("average", "The average of the values, or nil.") { try $0.average() },
-            LuaMethod("count", "() → integer", "How many values there are.") { receiver, call in
+            aggregate("sum") { try $0.sum() },
+            aggregate("min") { try $0.minimum() },
+            aggregate("max") { try $0.maximum() },
+            aggregate("average") { try $0.average() },
+            LuaMethod("count") { receiver, call in
                 let values = try values(receiver)
                 return call.answer(.integer(Int64(try values.values.values().count)))
             },
@@ -114,17 +110,15 @@ enum ValueMethods {
         _ values: @escaping @Sendable (Receiver) throws -> ValuesHandle
     ) -> [LuaMethod<Receiver>] {
         [
-            LuaMethod("first", "() → value", "The first value, or nil.") { receiver, call in
+            LuaMethod("first") { receiver, call in
                 let values = try values(receiver)
                 return call.answer(try values.values.values().first.map(values.lua) ?? .nil)
             },
-            LuaMethod("last", "() → value", "The last value, or nil.") { receiver, call in
+            LuaMethod("last") { receiver, call in
                 let values = try values(receiver)
                 return call.answer(try values.values.values().last.map(values.lua) ?? .nil)
             },
-            LuaMethod(
-                "each", "() → iterator", "For loops: the values as they were when the loop began."
-            ) { receiver, call in
+            LuaMethod("each") { receiver, call in
                 let values = try values(receiver)
                 let all = try values.values.values()
                 var next = 0
@@ -138,8 +132,7 @@ enum ValueMethods {
                             return call.answer(values.lua(all[next - 1]))
                         }))
             },
-            LuaMethod("filter", "(function(value) … end) → array", "Those for which it is true.") {
-                receiver, call in
+            LuaMethod("filter") { receiver, call in
                 let values = try values(receiver)
                 let function = try call.function(2)
                 let kept = try values.values.values().map(values.lua).filter {
@@ -147,8 +140,7 @@ enum ValueMethods {
                 }
                 return call.answer(.table(call.state.makeTable(kept)))
             },
-            LuaMethod("map", "(function(value) … end) → array", "What it makes of each.") {
-                receiver, call in
+            LuaMethod("map") { receiver, call in
                 let values = try values(receiver)
                 let function = try call.function(2)
                 let made = try values.values.values().map(values.lua).map {

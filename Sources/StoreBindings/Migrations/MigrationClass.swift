@@ -101,50 +101,33 @@ public final class MigrationHandle {
         """
 
     static let type: LuaClass<MigrationHandle> = LuaClass(
-        name: "migration", summary: "A change of the schema while it runs.",
+        name: "migration",
         methods: [
-            LuaMethod(
-                "each", "(class, function(old, new) … end [, options])",
-                "Calls a function with each object as it was and as it is going to be."
-            ) { migration, call in
+            LuaMethod("each") { migration, call in
                 try migration.each(call.text(2), call.function(3), batch(call))
                 return .none
             },
-            LuaMethod(
-                "rename_property", "(class, old name, new name)",
-                "Gives a property another name, with its values."
-            ) { migration, call in
+            LuaMethod("rename_property") { migration, call in
                 try migration.migration.renameProperty(
                     call.text(2), from: call.text(3), to: call.text(4))
                 return .none
             },
-            LuaMethod(
-                "rename_class", "(old name, new name)",
-                "Gives a class another name, with its objects."
-            ) { migration, call in
+            LuaMethod("rename_class") { migration, call in
                 try migration.migration.renameClass(call.text(2), to: call.text(3))
                 return .none
             },
-            LuaMethod(
-                "delete_class", "(class) → boolean",
-                "Deletes all objects of a class, and the class where the new schema lacks it."
-            ) { migration, call in
+            LuaMethod("delete_class") { migration, call in
                 call.answer(.boolean(try migration.migration.deleteClass(call.text(2))))
             },
-            LuaMethod(
-                "create", "(class, values [, mode]) → object",
-                "Creates an object of the new schema."
-            ) { migration, call in
+            LuaMethod("create") { migration, call in
                 try migration.migration.check()
                 return try forward("create", migration, call)
             },
-            LuaMethod("delete", "(object | results | list)", "Deletes objects of the new schema.") {
-                migration, call in
+            LuaMethod("delete") { migration, call in
                 try migration.migration.check()
                 return try forward("delete", migration, call)
             },
-            LuaMethod("objects", "(class) → Results", "All objects of a class of the new schema.") {
-                migration, call in
+            LuaMethod("objects") { migration, call in
                 try migration.migration.check()
                 let type = try migration.handle.requireClass(call, 2)
                 let results = Results(.store(migration.handle.store), all: type.classSchema)
@@ -153,19 +136,17 @@ public final class MigrationHandle {
             },
         ],
         properties: [
-            LuaProperty("old_version", "The schema version of the file.") { migration, result in
+            LuaProperty("old_version") { migration, result in
                 result.set(Int64(clamping: migration.migration.oldVersion))
             },
-            LuaProperty("new_version", "The schema version it is going to have.") {
-                migration, result in
+            LuaProperty("new_version") { migration, result in
                 result.set(Int64(clamping: migration.migration.newVersion))
             },
-            LuaProperty("old", "The store as it was, for reading.") { migration, result in
+            LuaProperty("old") { migration, result in
                 try migration.migration.check()
                 result.set(migration.space, FrozenSpace.type)
             },
-            LuaProperty("new", "The store that is migrated, in a write transaction.") {
-                migration, result in
+            LuaProperty("new") { migration, result in
                 try migration.migration.check()
                 result.set(migration.handle, StoreHandle.type)
             },

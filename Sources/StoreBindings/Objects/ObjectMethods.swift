@@ -5,8 +5,7 @@ extension ObjectClass {
     /// The methods of every live object.
     static let methods = LuaLiveMethods(
         methods: [
-            LuaMethod("update", "{ name = value, … } → self", "Sets several properties.") {
-                object, call in
+            LuaMethod("update") { object, call in
                 let (type, live) = try stored(object, call)
                 let values = try ValueBridge(type.handle, type.frozen)
                     .named(call.table(2), of: type.classSchema)
@@ -14,23 +13,19 @@ extension ObjectClass {
                 try type.handle.store.update(live, values)
                 return call.answerArgument(1)
             },
-            LuaMethod("is_valid", "() → boolean", "Whether the object still exists.") {
-                object, call in
+            LuaMethod("is_valid") { object, call in
                 call.answer(.boolean(try stored(object, call).live.isValid))
             },
-            LuaMethod("is_frozen", "() → boolean", "Whether it shows one version for ever.") {
-                object, call in
+            LuaMethod("is_frozen") { object, call in
                 call.answer(.boolean(try stored(object, call).type.frozen != nil))
             },
-            LuaMethod("freeze", "() → object", "The object as it is now, for ever.") {
-                object, call in
+            LuaMethod("freeze") { object, call in
                 let (type, live) = try stored(object, call)
                 if type.frozen != nil { return call.answerArgument(1) }
                 try type.checkPresent(live.key)
                 return call.answer(try type.handle.frozenSpace().userdata(of: live))
             },
-            LuaMethod("thaw", "() → object", "The live object, or nil if it was deleted.") {
-                object, call in
+            LuaMethod("thaw") { object, call in
                 let (type, live) = try stored(object, call)
                 if type.frozen == nil, live.isValid { return call.answerArgument(1) }
                 guard let thawed = try type.handle.store.thaw(live) else {
@@ -38,10 +33,7 @@ extension ObjectClass {
                 }
                 return call.answer(type.handle.userdata(thawed.reference))
             },
-            LuaMethod(
-                "to_table", "([depth]) → table", "A plain copy; links down to a depth (default 1)."
-            ) {
-                object, call in
+            LuaMethod("to_table") { object, call in
                 let (type, live) = try stored(object, call)
                 let depth = call.isNil(2) ? 1 : Int(clamping: try call.integer(2))
                 try type.checkPresent(live.key)
@@ -49,17 +41,11 @@ extension ObjectClass {
                 return call.answer(
                     .table(try copy.table(live, depth)))
             },
-            LuaMethod(
-                "observe", "(function(change) … end [, options]) → token",
-                "Calls a function when the object changes or is deleted."
-            ) { object, call in
+            LuaMethod("observe") { object, call in
                 let (type, live) = try stored(object, call)
                 return call.answer(try ObserverBinding(type.handle, call).observe(live))
             },
-            LuaMethod(
-                "observe_value", "(property, function(new, old) … end [, options]) → token",
-                "Calls a function when one property changes."
-            ) { object, call in
+            LuaMethod("observe_value") { object, call in
                 let (type, live) = try stored(object, call)
                 return call.answer(try ObserverBinding(type.handle, call).observeValue(live))
             },

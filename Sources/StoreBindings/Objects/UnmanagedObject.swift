@@ -15,26 +15,25 @@ final class UnmanagedObject {
     }
 
     static let type: LuaClass<UnmanagedObject> = LuaClass(
-        name: "unmanaged object", summary: "An object that is in no store yet.",
+        name: "unmanaged object",
         methods: [
-            LuaMethod("is_valid", "() → boolean", "Always true.") { $1.answer(true) },
-            LuaMethod("is_frozen", "() → boolean", "Always false.") { $1.answer(false) },
-            LuaMethod("update", "{ name = value, … } → self", "Sets several values.") {
-                object, call in
+            LuaMethod("is_valid") { $1.answer(true) },
+            LuaMethod("is_frozen") { $1.answer(false) },
+            LuaMethod("update") { object, call in
                 for (key, value) in try call.table(2).pairs { object.values.setRaw(key, value) }
                 return call.answerArgument(1)
             },
-            LuaMethod("freeze", "()", "Not possible before it is in a store.") { _, _ in
+            LuaMethod("freeze") { _, _ in
                 throw StoreError(
                     .invalidArgument,
                     "an unmanaged object cannot be frozen; store it with store:add first")
             },
-            LuaMethod("to_table", "() → table", "A copy of the values.") { object, call in
+            LuaMethod("to_table") { object, call in
                 let copy = call.state.makeTable()
                 for (key, value) in object.values.pairs { copy.setRaw(key, value) }
                 return call.answer(.table(copy))
             },
-            LuaMethod("observe", "()", "Not possible before it is in a store.") { _, _ in
+            LuaMethod("observe") { _, _ in
                 throw StoreError(
                     .invalidArgument,
                     "an unmanaged object cannot be observed; store it with store:add first")

@@ -75,33 +75,28 @@ final class ChangeHandle {
         return made
     }
 
-    private static func indexProperty(_ name: String, _ summary: String) -> LuaProperty<
-        ChangeHandle
-    > {
-        LuaProperty(name, summary) { change, result in
+    private static func indexProperty(_ name: String) -> LuaProperty<ChangeHandle> {
+        LuaProperty(name) { change, result in
             result.set(.table(change.indices(name, result.state)))
         }
     }
 
     static let type: LuaClass<ChangeHandle> = LuaClass(
-        name: "change", summary: "What has changed in an observed collection.",
+        name: "change",
         methods: [
-            LuaMethod("inserted", "() → array", "The objects, or values, that came.") {
-                change, call in
+            LuaMethod("inserted") { change, call in
                 let present = try change.present()
                 return call.answer(
                     .table(
                         change.live(present.insertedObjects, present.insertedValues, call.state)))
             },
-            LuaMethod("modified", "() → array", "The objects, or values, that were modified.") {
-                change, call in
+            LuaMethod("modified") { change, call in
                 let present = try change.present()
                 return call.answer(
                     .table(
                         change.live(present.modifiedObjects, present.modifiedValues, call.state)))
             },
-            LuaMethod("deleted", "() → array", "What left: objects as they last were, or values.") {
-                change, call in
+            LuaMethod("deleted") { change, call in
                 let present = try change.present()
                 guard let before = present.versionBefore else {
                     return call.answer(.table(call.state.makeTable()))
@@ -115,8 +110,7 @@ final class ChangeHandle {
                             present.deletedObjects.map(space.userdata)
                                 + present.deletedValues.map(bridge.lua))))
             },
-            LuaMethod("properties", "(i) → array", "What changed in the i-th modified row.") {
-                change, call in
+            LuaMethod("properties") { change, call in
                 let index = try call.integer(2)
                 guard index >= 1 else { throw call.argumentError(2, "rows are counted from 1") }
                 let entries = try change.present().properties(
@@ -126,14 +120,14 @@ final class ChangeHandle {
             },
         ],
         properties: [
-            LuaProperty("type", "\"initial\", \"update\" or \"error\".") { change, result in
+            LuaProperty("type") { change, result in
                 switch change.kind {
                 case .initial: result.set("initial")
                 case .update: result.set("update")
                 case .error: result.set("error")
                 }
             },
-            LuaProperty("collection", "The observed collection.") { change, result in
+            LuaProperty("collection") { change, result in
                 switch change.collection {
                 case .results(let results): result.set(results, ResultsHandle.type)
                 case .collection(let list as ListHandle): result.set(list, ListHandle.type)
@@ -142,17 +136,17 @@ final class ChangeHandle {
                 case .collection: result.setNil()
                 }
             },
-            LuaProperty("error", "What ended the observation, or nil.") { change, result in
+            LuaProperty("error") { change, result in
                 if case .error(let error) = change.kind {
                     result.set(result.state.value(of: error))
                 } else {
                     result.setNil()
                 }
             },
-            indexProperty("deletions", "Positions before the change, or keys of a map."),
-            indexProperty("insertions", "Positions after the change, or keys of a map."),
-            indexProperty("modifications", "Positions before the change, or keys of a map."),
-            indexProperty("modifications_new", "Positions after the change, or keys of a map."),
+            indexProperty("deletions"),
+            indexProperty("insertions"),
+            indexProperty("modifications"),
+            indexProperty("modifications_new"),
         ],
         metamethods: [
             LuaMethod("__tostring") { change, call in

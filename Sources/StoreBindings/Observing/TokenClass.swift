@@ -99,18 +99,16 @@ public final class TokenHandle {
     }
 
     static let type: LuaClass<TokenHandle> = LuaClass(
-        name: "token", summary: "An observation: it lasts as long as its token.",
+        name: "token",
         methods: [
-            LuaMethod("invalidate", "()", "Ends the observation.") { token, _ in
+            LuaMethod("invalidate") { token, _ in
                 token.invalidate()
                 return .none
             },
-            LuaMethod("why", "() → table", "What the last call was for, or nil.") { token, call in
+            LuaMethod("why") { token, call in
                 call.answer(token.reasonTable(call.state).map(LuaValue.table) ?? .nil)
             },
-            LuaMethod("stats", "() → table", "Calls, coalesced commits, microseconds, place, cost.")
-            {
-                token, call in
+            LuaMethod("stats") { token, call in
                 let statistics = token.statistics
                 let table = call.state.makeTable(fields: 9)
                 table["calls"] = .integer(Int64(statistics.calls))
@@ -127,10 +125,8 @@ public final class TokenHandle {
             },
         ],
         properties: [
-            LuaProperty("is_valid", "Whether the function may still be called.") {
-                $1.set($0.isValid)
-            },
-            LuaProperty("name", "The name for reports.") { $1.set($0.name) },
+            LuaProperty("is_valid") { $1.set($0.isValid) },
+            LuaProperty("name") { $1.set($0.name) },
         ],
         metamethods: [
             LuaMethod("__close") { token, _ in

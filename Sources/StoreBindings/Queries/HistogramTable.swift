@@ -3,10 +3,7 @@ import ObjectStore
 
 /// A histogram as scripts get it: an array of bars that prints as a picture.
 enum HistogramTable {
-    static let method = LuaMethod<ResultsHandle>(
-        "histogram", "(property [, bars]) → array",
-        "How often its values occur: an array of { from, to, count } that prints as bars."
-    ) { results, call in
+    static let method = LuaMethod<ResultsHandle>("histogram") { results, call in
         let path = try call.text(2)
         let limit = call.isNil(3) ? 10 : Int(clamping: try call.integer(3))
         guard (1...1_000).contains(limit) else {

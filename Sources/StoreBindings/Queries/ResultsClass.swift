@@ -72,7 +72,7 @@ final class ResultsHandle {
     func refined(_ results: Results) -> ResultsHandle { ResultsHandle(results, handle, frozen) }
 
     static let type: LuaClass<ResultsHandle> = LuaClass(
-        name: "Results", summary: "The objects of a query: lazy and live.",
+        name: "Results",
         methods: CollectionMethods.querying { $0 } + CollectionMethods.membership + own + [
             CollectionMethods.observing { try ObserverBinding($0.handle, $1).observe($0) }
         ] + TransferMethods.results,
@@ -112,27 +112,21 @@ final class ResultsHandle {
         })
 
     private static let own: [LuaMethod<ResultsHandle>] = [
-        LuaMethod("explain", "() → string", "How the query is run, and what observing it costs.") {
-            results, call in call.answer(.text(try results.results.explain()))
-        },
+        LuaMethod("explain") { results, call in call.answer(.text(try results.results.explain())) },
         HistogramTable.method,
-        LuaMethod("freeze", "() → Results", "The results as they are now, for ever.") {
-            results, call in
+        LuaMethod("freeze") { results, call in
             if results.frozen != nil { return call.answerArgument(1) }
             let space = try results.handle.frozenSpace()
             let frozen = results.results.moved(to: .frozen(space.view))
             return call.answer(ResultsHandle(frozen, results.handle, space), ResultsHandle.type)
         },
-        LuaMethod("thaw", "() → Results", "The live results.") { results, call in
+        LuaMethod("thaw") { results, call in
             if results.frozen == nil { return call.answerArgument(1) }
             try results.handle.store.check()
             let live = results.results.moved(to: .store(results.handle.store))
             return call.answer(ResultsHandle(live, results.handle, nil), ResultsHandle.type)
         },
-        LuaMethod(
-            "to_table", "([depth]) → array",
-            "A plain array of the objects; with a depth, they are copied as their to_table does."
-        ) { results, call in
+        LuaMethod("to_table") { results, call in
             let values = try results.references().map(Value.object)
             guard !call.isNil(2) else {
                 let bridge = ValueBridge(results.handle, results.frozen)
@@ -143,12 +137,8 @@ final class ResultsHandle {
             return call.answer(
                 .table(try copy.array(values, results.results.source, max(depth, 1))))
         },
-        LuaMethod("is_frozen", "() → boolean", "Whether they show one version for ever.") {
-            results, call in call.answer(.boolean(results.frozen != nil))
-        },
-        LuaMethod("is_valid", "() → boolean", "Whether there is still something to read.") {
-            results, call in call.answer(.boolean(results.results.isValid))
-        },
+        LuaMethod("is_frozen") { results, call in call.answer(.boolean(results.frozen != nil)) },
+        LuaMethod("is_valid") { results, call in call.answer(.boolean(results.results.isValid)) },
     ]
 }
 

@@ -36,37 +36,28 @@ final class SectionsHandle {
 
     static let type: LuaClass<SectionsHandle> = LuaClass(
         name: "Sections",
-        summary:
-            "The objects of a query grouped by a value: an ordered array of { key =, objects = }.",
         methods: [
-            LuaMethod("keys", "() → array", "The values of the sections, in order.") {
-                sections, call in
+            LuaMethod("keys") { sections, call in
                 let bridge = ValueBridge(sections.results.handle, sections.results.frozen)
                 let null = try sections.results.handle.module.null
                 let keys = try sections.sections.keys().map { $0 == .null ? null : bridge.lua($0) }
                 return call.answer(.table(call.state.makeTable(keys)))
             },
-            LuaMethod("objects", "(key) → Results", "The objects that have a value, live.") {
-                sections, call in
+            LuaMethod("objects") { sections, call in
                 return call.answer(
                     sections.results.refined(
                         try sections.sections.objects(withKey: sections.key(call))),
                     ResultsHandle.type)
             },
-            LuaMethod("index_of", "(key) → integer", "The position of a value's section, or nil.") {
-                sections, call in
+            LuaMethod("index_of") { sections, call in
                 let position = try sections.sections.index(ofKey: sections.key(call))
                 return call.answer(position.map { .integer(Int64($0 + 1)) } ?? .nil)
             },
-            LuaMethod(
-                "observe", "(function(change) … end [, options]) → token",
-                "Calls a function with the sections, and then whenever they change."
-            ) { sections, call in
+            LuaMethod("observe") { sections, call in
                 call.answer(
                     try ObserverBinding(sections.results.handle, call).observe(sections))
             },
-            LuaMethod("freeze", "() → Sections", "The sections as they are now, for ever.") {
-                sections, call in
+            LuaMethod("freeze") { sections, call in
                 let results = sections.results
                 if results.frozen != nil { return call.answerArgument(1) }
                 let space = try results.handle.frozenSpace()
@@ -76,11 +67,11 @@ final class SectionsHandle {
                         frozen, ResultsHandle(frozen.results, results.handle, space)),
                     SectionsHandle.type)
             },
-            LuaMethod("is_frozen", "() → boolean", "Whether they show one version for ever.") {
-                sections, call in call.answer(.boolean(sections.results.frozen != nil))
+            LuaMethod("is_frozen") { sections, call in
+                call.answer(.boolean(sections.results.frozen != nil))
             },
-            LuaMethod("is_valid", "() → boolean", "Whether there is still something to read.") {
-                sections, call in call.answer(.boolean(sections.sections.isValid))
+            LuaMethod("is_valid") { sections, call in
+                call.answer(.boolean(sections.sections.isValid))
             },
         ],
         metamethods: [

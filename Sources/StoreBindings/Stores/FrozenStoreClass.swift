@@ -11,28 +11,28 @@ extension FrozenSpace {
 
     /// A store at one version in Lua.
     static let type: LuaClass<FrozenSpace> = LuaClass(
-        name: "frozen store", summary: "A store as it was in one version, for ever.",
+        name: "frozen store",
         methods: reading + life + refusing,
         properties: [
-            LuaProperty("path", "The file's path; nil in memory.") { space, result in
+            LuaProperty("path") { space, result in
                 if let path = space.handle.store.path { result.set(path) } else { result.setNil() }
             },
-            LuaProperty("version", "The version that it shows.") { space, result in
+            LuaProperty("version") { space, result in
                 _ = try space.source.openView()
                 result.set(Int64(clamping: space.view.version))
             },
-            LuaProperty("schema_version", "The schema's version number.") { space, result in
+            LuaProperty("schema_version") { space, result in
                 _ = try space.source.openView()
                 result.set(Int64(clamping: space.view.schema.version))
             },
-            LuaProperty("is_in_write", "Always false.") { $1.set(false) },
-            LuaProperty("is_frozen", "Always true.") { $1.set(true) },
-            LuaProperty("is_read_only", "Always true.") { $1.set(true) },
-            LuaProperty("is_closed", "Whether it was closed.") { space, result in
+            LuaProperty("is_in_write") { $1.set(false) },
+            LuaProperty("is_frozen") { $1.set(true) },
+            LuaProperty("is_read_only") { $1.set(true) },
+            LuaProperty("is_closed") { space, result in
                 result.set(space.view.isClosed)
             },
             LuaProperty(
-                "autorefresh", "Always false.", get: { $1.set(false) },
+                "autorefresh", get: { $1.set(false) },
                 set: { _, field in
                     // Leaving it off is fine.
                     if field.kind == .bool, !field.bool { return }
@@ -55,8 +55,7 @@ extension FrozenSpace {
     }
 
     private static let reading: [LuaMethod<FrozenSpace>] = [
-        LuaMethod("object", "(class, key) → object", "The object with a primary key, or nil.") {
-            space, call in
+        LuaMethod("object") { space, call in
             let view = try space.source.openView()
             let classSchema = try view.schema.require(call.text(2))
             let key: Value
@@ -72,13 +71,12 @@ extension FrozenSpace {
             return call.answer(
                 space.userdata(ObjectReference(table: classSchema.table, key: found.key)))
         },
-        LuaMethod("objects", "(class) → Results", "All objects of a class in this version.") {
-            space, call in
+        LuaMethod("objects") { space, call in
             let classSchema = try space.source.openView().schema.require(call.text(2))
             let results = Results(space.source, all: classSchema)
             return call.answer(ResultsHandle(results, space.handle, space), ResultsHandle.type)
         },
-        LuaMethod("schema", "([class]) → table", "The schema of this version.") { space, call in
+        LuaMethod("schema") { space, call in
             let schema = try space.source.openView().schema
             let text = SchemaText(space.handle, schema)
             guard !call.isNil(2) else { return call.answer(.table(text.table())) }
@@ -87,17 +85,16 @@ extension FrozenSpace {
     ]
 
     private static let life: [LuaMethod<FrozenSpace>] = [
-        LuaMethod("freeze", "() → store", "Itself.") { _, call in call.answerArgument(1) },
-        LuaMethod("thaw", "() → store", "The live store.") { space, call in
+        LuaMethod("freeze") { _, call in call.answerArgument(1) },
+        LuaMethod("thaw") { space, call in
             try space.handle.store.check()
             return call.answer(space.handle, StoreHandle.type)
         },
-        LuaMethod("refresh", "() → boolean", "Does nothing: false.") { space, call in
+        LuaMethod("refresh") { space, call in
             _ = try space.source.openView()
             return call.answer(false)
         },
-        LuaMethod("close", "()", "Lets the version go: nothing of it can be read any more.") {
-            space, _ in
+        LuaMethod("close") { space, _ in
             space.view.close()
             return .none
         },
@@ -108,7 +105,7 @@ extension FrozenSpace {
         "write", "write_async", "begin_write", "commit_write", "cancel_write", "create", "add",
         "delete", "delete_all", "define", "observe", "undo", "redo",
     ].map { name in
-        LuaMethod(name, "()", "Not possible: a frozen version never changes.") { _, _ in
+        LuaMethod(name) { _, _ in
             throw frozen()
         }
     }

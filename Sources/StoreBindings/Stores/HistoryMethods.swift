@@ -4,22 +4,15 @@ import ObjectStore
 extension StoreHandle {
     /// The methods about earlier versions.
     static let historyMethods: [LuaMethod<StoreHandle>] = [
-        LuaMethod(
-            "at", "(version) → store", "The store as it was at an earlier version, for reading."
-        ) { handle, call in
+        LuaMethod("at") { handle, call in
             call.answer(try handle.space(at: call.version(2)), FrozenSpace.type)
         },
-        LuaMethod(
-            "versions", "() → array", "What the history says about each version that it knows."
-        ) { handle, call in
+        LuaMethod("versions") { handle, call in
             let versions = try handle.store.versions()
             return call.answer(
                 .table(call.state.makeTable(versions.map { .table(handle.table(of: $0)) })))
         },
-        LuaMethod(
-            "diff", "(first, second) → table",
-            "What lies between two versions: objects inserted, deleted and modified, by class."
-        ) { handle, call in
+        LuaMethod("diff") { handle, call in
             let (first, second) = (try call.version(2), try call.version(3))
             let difference = try handle.store.difference(
                 from: first, to: second, for: try handle.module.holder)
@@ -30,16 +23,11 @@ extension StoreHandle {
                         second: handle.frozenSpace(of: difference.second)
                     ).table(difference)))
         },
-        LuaMethod(
-            "undo", "() → version", "Reverses the last transaction as a new one: which it was."
-        ) { handle, call in
+        LuaMethod("undo") { handle, call in
             try call.state.checkStopping()
             return call.answer(.integer(Int64(clamping: try handle.store.undo())))
         },
-        LuaMethod(
-            "redo", "() → version",
-            "Does again what the last undo has undone, as a new transaction."
-        ) { handle, call in
+        LuaMethod("redo") { handle, call in
             try call.state.checkStopping()
             return call.answer(.integer(Int64(clamping: try handle.store.redo())))
         },

@@ -4,35 +4,33 @@ import ObjectStore
 extension StoreHandle {
     /// `store` in Lua.
     static let type: LuaClass<StoreHandle> = LuaClass(
-        name: "store", summary: "A live object store.",
+        name: "store",
         methods: readingMethods + versionMethods + historyMethods + writingMethods
             + TransferMethods.store + RecordingMethods.store,
         properties: [
-            LuaProperty("path", "The file's path; nil in memory.") { handle, result in
+            LuaProperty("path") { handle, result in
                 if let path = handle.store.path { result.set(path) } else { result.setNil() }
             },
-            LuaProperty("version", "The version that reads see.") { handle, result in
+            LuaProperty("version") { handle, result in
                 try handle.store.check()
                 result.set(Int64(clamping: handle.store.version))
             },
-            LuaProperty("schema_version", "The schema's version number.") { handle, result in
+            LuaProperty("schema_version") { handle, result in
                 try handle.store.check()
                 result.set(Int64(clamping: handle.store.schema.version))
             },
-            LuaProperty("is_in_write", "Whether a write transaction is open.") { handle, result in
+            LuaProperty("is_in_write") { handle, result in
                 result.set(!handle.store.isClosed && handle.store.isInWrite)
             },
-            LuaProperty("is_frozen", "Whether the store shows one version for ever.") {
-                $1.set(false)
-            },
-            LuaProperty("is_read_only", "Whether changes are refused.") { handle, result in
+            LuaProperty("is_frozen") { $1.set(false) },
+            LuaProperty("is_read_only") { handle, result in
                 result.set(handle.store.isReadOnly)
             },
-            LuaProperty("is_closed", "Whether the store was closed.") { handle, result in
+            LuaProperty("is_closed") { handle, result in
                 result.set(handle.store.isClosed)
             },
             LuaProperty(
-                "autorefresh", "Whether the store follows other writers by itself.",
+                "autorefresh",
                 get: { handle, result in result.set(handle.store.autorefresh) },
                 set: { handle, field in
                     guard field.kind == .bool else {
@@ -56,12 +54,11 @@ extension StoreHandle {
         })
 
     private static let readingMethods: [LuaMethod<StoreHandle>] = [
-        LuaMethod("close", "()", "Ends the store: an open write is rolled back.") { handle, _ in
+        LuaMethod("close") { handle, _ in
             handle.close()
             return .none
         },
-        LuaMethod("object", "(class, key) → object", "The object with a primary key, or nil.") {
-            handle, call in
+        LuaMethod("object") { handle, call in
             if !handle.store.isClosed, let type = handle.objectClass(at: call.address(2)),
                 let found = type.find(call[3])
             {
@@ -82,22 +79,18 @@ extension StoreHandle {
             }
             return call.answer(LuaLiveObject(type: type, key: found.key.rawValue))
         },
-        LuaMethod("objects", "(class) → Results", "All objects of a class: lazy and live.") {
-            handle, call in
+        LuaMethod("objects") { handle, call in
             let type = try handle.requireClass(call, 2)
             let results = Results(.store(handle.store), all: type.classSchema)
             return call.answer(ResultsHandle(results, handle, nil), ResultsHandle.type)
         },
-        LuaMethod("schema", "([class]) → table", "The schema as define takes it.") { handle, call in
+        LuaMethod("schema") { handle, call in
             try handle.store.check()
             if call.isNil(2) { return call.answer(.table(SchemaText(handle).table())) }
             let type = try handle.requireClass(call, 2)
             return call.answer(.table(SchemaText(handle).table(type.classSchema)))
         },
-        LuaMethod(
-            "define", "({ Class = { … } } [, { force = true } | function(m) … end])",
-            "Creates or changes classes now; what would lose data is to be forced, or migrated."
-        ) { handle, call in
+        LuaMethod("define") { handle, call in
             try handle.store.check()
             let classes = try SchemaArguments(handle.state, handle.dates).classes(call.table(2))
             if call[3].function != nil {
@@ -115,23 +108,16 @@ extension StoreHandle {
             try handle.functionDefaults.take(call.table(2), for: handle)
             return .none
         },
-        LuaMethod(
-            "refresh", "() → boolean", "Moves to the latest version and delivers what that causes."
-        ) {
-            handle, call in
+        LuaMethod("refresh") { handle, call in
             call.answer(.boolean(try handle.store.refresh()))
         },
-        LuaMethod(
-            "observe", "(function(type, store) … end [, options]) → token",
-            "Calls a function after every commit seen."
-        ) { handle, call in call.answer(try ObserverBinding(handle, call).observeStore()) },
+        LuaMethod("observe") { handle, call in
+            call.answer(try ObserverBinding(handle, call).observeStore())
+        },
     ]
 
     private static let writingMethods: [LuaMethod<StoreHandle>] = [
-        LuaMethod(
-            "create", "(class, values [, mode]) → object",
-            "Creates an object; mode is \"error\", \"all\" or \"modified\".", fastCreate: true
-        ) { handle, call in
+        LuaMethod("create", fastCreate: true) { handle, call in
             let type = try handle.requireClass(call, 2)
             let mode = try call.updateMode(4)
             handle.nestedMode = mode
@@ -151,10 +137,7 @@ extension StoreHandle {
             let made = try handle.store.create(type.classSchema.name, values, mode: mode)
             return call.answer(LuaLiveObject(type: type, key: made.key.rawValue))
         },
-        LuaMethod(
-            "add", "(unmanaged [, mode]) → object",
-            "Stores an object made by moonpool.new, and those it leads to; they are the stored objects from then on."
-        ) { handle, call in
+        LuaMethod("add") { handle, call in
             if let (type, object) = call.liveObject(2)?.stored {
                 try handle.store.check()
                 guard type.handle === handle, type.frozen == nil else {
@@ -171,7 +154,7 @@ extension StoreHandle {
             _ = try UnmanagedGraph.add(userdata, to: handle, mode: try call.updateMode(3))
             return call.answerArgument(2)
         },
-        LuaMethod("delete", "(object | Results | collection)", "Deletes objects.") { handle, call in
+        LuaMethod("delete") { handle, call in
             if let (type, object) = call.liveObject(2)?.stored {
                 guard type.handle === handle else {
                     throw StoreError(
@@ -205,15 +188,11 @@ extension StoreHandle {
             try handle.store.delete(results.keys().array, of: results.classSchema())
             return .none
         },
-        LuaMethod("delete_all", "([class])", "Deletes all objects, of one class or of all.") {
-            handle, call in
+        LuaMethod("delete_all") { handle, call in
             try handle.store.deleteAll(call.isNil(2) ? nil : call.text(2))
             return .none
         },
-        LuaMethod(
-            "write", "(function() … end [, { without_notifying = {…} }]) → its results",
-            "Commits when the function returns; an error in it rolls everything back."
-        ) { handle, call in
+        LuaMethod("write") { handle, call in
             let function = try call.function(2)
             let silenced = try call.silencedTokens(3)
             let state = call.state
@@ -224,26 +203,20 @@ extension StoreHandle {
             }
             return try call.answer(results)
         },
-        LuaMethod("begin_write", "()", "Opens a write transaction; waits for other writers.") {
-            handle, _ in
+        LuaMethod("begin_write") { handle, _ in
             try handle.store.beginWrite()
             return .none
         },
-        LuaMethod(
-            "commit_write", "([{ without_notifying = {…} }])", "Commits the open write transaction."
-        ) { handle, call in
+        LuaMethod("commit_write") { handle, call in
             try call.state.checkStopping()
             try handle.store.commitWrite(withoutNotifying: call.silencedTokens(2))
             return .none
         },
-        LuaMethod("cancel_write", "()", "Rolls the open write transaction back.") { handle, _ in
+        LuaMethod("cancel_write") { handle, _ in
             try handle.store.cancelWrite()
             return .none
         },
-        LuaMethod(
-            "write_async", "(function() … end [, function(err) … end])",
-            "Runs a write soon, and returns at once."
-        ) { handle, call in
+        LuaMethod("write_async") { handle, call in
             try handle.store.check()
             let function = try call.function(2)
             let failed = call.isNil(3) ? nil : try call.function(3)

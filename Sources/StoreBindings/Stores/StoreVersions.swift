@@ -5,21 +5,15 @@ extension StoreHandle {
     /// The methods about versions and the file as a whole.
     static let versionMethods: [LuaMethod<StoreHandle>] = [
         resolving,
-        LuaMethod("freeze", "() → store", "The store as it is now, for ever.") { handle, call in
+        LuaMethod("freeze") { handle, call in
             call.answer(try handle.frozenSpace(), FrozenSpace.type)
         },
-        LuaMethod("thaw", "() → store", "Itself.") { _, call in call.answerArgument(1) },
-        LuaMethod(
-            "pins", "() → array",
-            "Who holds which old version: script, line, since when, bytes it keeps."
-        ) { handle, call in
+        LuaMethod("thaw") { _, call in call.answerArgument(1) },
+        LuaMethod("pins") { handle, call in
             let pins = try handle.store.pins().map { LuaValue.table(handle.table(of: $0)) }
             return call.answer(.table(call.state.makeTable(pins)))
         },
-        LuaMethod(
-            "backup", "(path [, { overwrite = true }])",
-            "Writes a compact copy of the newest version, also while others write."
-        ) { handle, call in
+        LuaMethod("backup") { handle, call in
             let path = try call.path(2, for: .writing)
             let options = try call.options(3, ["overwrite"])
             try handle.store.backup(

@@ -10,11 +10,8 @@ final class ReferenceBox {
 
     static let type: LuaClass<ReferenceBox> = LuaClass(
         name: "reference",
-        summary: "Something of a store for another thread, where store:resolve gives it, once.",
         properties: [
-            LuaProperty("is_resolved", "Whether it was resolved, here or on another thread.") {
-                $1.set($0.reference.isResolved)
-            }
+            LuaProperty("is_resolved") { $1.set($0.reference.isResolved) }
         ],
         metamethods: [
             LuaMethod("__tostring") { box, call in
@@ -95,10 +92,7 @@ extension StoreHandle {
     }
 
     /// `store:resolve(reference)`.
-    static let resolving: LuaMethod<StoreHandle> = LuaMethod(
-        "resolve", "(reference) → value",
-        "What a reference made on another thread stands for, here; nil if it was deleted. Once."
-    ) { handle, call in
+    static let resolving: LuaMethod<StoreHandle> = LuaMethod("resolve") { handle, call in
         let box = try call.object(2, ReferenceBox.type)
         return call.answer(try handle.resolve(box.reference))
     }

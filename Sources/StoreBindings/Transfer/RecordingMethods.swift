@@ -21,21 +21,17 @@ final class RecordingHandle {
     }
 
     static let type: LuaClass<RecordingHandle> = LuaClass(
-        name: "recording", summary: "Writes what happens in a store to a file.",
+        name: "recording",
         methods: [
-            LuaMethod("stop", "()", "Ends the recording.") { handle, _ in
+            LuaMethod("stop") { handle, _ in
                 handle.stop()
                 return .none
             }
         ],
         properties: [
-            LuaProperty("path", "The file.") { $1.set($0.recording.path) },
-            LuaProperty("is_active", "Whether what happens is still written.") {
-                $1.set($0.recording.isActive)
-            },
-            LuaProperty("steps", "How many commits, or groups of them, were written.") {
-                $1.set(Int64($0.recording.steps))
-            },
+            LuaProperty("path") { $1.set($0.recording.path) },
+            LuaProperty("is_active") { $1.set($0.recording.isActive) },
+            LuaProperty("steps") { $1.set(Int64($0.recording.steps)) },
         ],
         metamethods: [
             LuaMethod("__close") { handle, _ in
@@ -53,10 +49,7 @@ final class RecordingHandle {
 enum RecordingMethods {
     static var store: [LuaMethod<StoreHandle>] {
         [
-            LuaMethod(
-                "record", "(path) → recording",
-                "Writes everything that happens from now on to a file, as JSON Lines, until it is stopped."
-            ) { handle, call in
+            LuaMethod("record") { handle, call in
                 let path = try call.path(2, for: .writing)
                 let recording = try TransferError.wrapping {
                     try ChangeRecording(of: handle.store, to: path)

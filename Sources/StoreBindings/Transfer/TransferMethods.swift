@@ -6,11 +6,7 @@ import Transfer
 enum TransferMethods {
     static var results: [LuaMethod<ResultsHandle>] {
         [
-            LuaMethod(
-                "export", "(path [, format | options]) → number",
-                "Writes the objects to a file; how many. The format is jsonl, json, csv, sqlite or lua. Options: format, "
-                    + "dates."
-            ) { handle, call in
+            LuaMethod("export") { handle, call in
                 let results = handle.results
                 return try export(.results(results), call)
             }
@@ -19,17 +15,10 @@ enum TransferMethods {
 
     static var store: [LuaMethod<StoreHandle>] {
         [
-            LuaMethod(
-                "export", "(path [, format | options]) → number",
-                "Writes all objects and the schema to a file; how many objects."
-            ) { handle, call in
+            LuaMethod("export") { handle, call in
                 try export(.store(handle.store), call)
             },
-            LuaMethod(
-                "import", "(path [, options]) → report",
-                "Takes the rows of a file, all or nothing. Options: class, format, upsert, map, "
-                    + "skip_bad, batch, dry_run, dates."
-            ) { handle, call in
+            LuaMethod("import") { handle, call in
                 try take(handle, call)
             },
         ]

@@ -38,8 +38,7 @@ final class DateClass: LuaLiveClass {
 
     static let methods = LuaLiveMethods(
         methods: [
-            LuaMethod("to_table", "()", "The calendar fields in UTC, as os.time takes them.") {
-                date, call in
+            LuaMethod("to_table") { date, call in
                 let moment = Timestamp(microseconds: date.key).components
                 let table = call.state.makeTable(fields: 7)
                 table["year"] = .integer(Int64(moment.year))

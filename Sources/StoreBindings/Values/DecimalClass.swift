@@ -11,11 +11,8 @@ final class DecimalBox {
 
     static let type: LuaClass<DecimalBox> = LuaClass(
         name: "decimal",
-        summary: "A decimal number of 34 digits, so that 0.1 is 0.1; calculates with numbers too.",
         methods: [
-            LuaMethod(
-                "round", "([places]) → decimal", "With so many decimal places (0), ties to even."
-            ) { decimal, call in
+            LuaMethod("round") { decimal, call in
                 let places = call.isNil(2) ? 0 : Int(clamping: try call.integer(2))
                 guard let rounded = decimal.number.rounded(places: places) else {
                     throw call.argumentError(
@@ -23,20 +20,18 @@ final class DecimalBox {
                 }
                 return call.answer(DecimalBox(rounded), type)
             },
-            LuaMethod("abs", "() → decimal", "The number without its sign.") { decimal, call in
+            LuaMethod("abs") { decimal, call in
                 call.answer(DecimalBox(decimal.number.magnitude), type)
             },
-            LuaMethod(
-                "to_number", "() → number", "The nearest number of Lua's; an integer if it is one."
-            ) { decimal, call in
+            LuaMethod("to_number") { decimal, call in
                 call.answer(
                     decimal.number.exactInt.map(LuaValue.integer) ?? .number(decimal.number.double))
             },
-            LuaMethod("is_nan", "() → boolean", "Whether it is not a number.") { decimal, call in
+            LuaMethod("is_nan") { decimal, call in
                 call.answer(.boolean(decimal.number.isNotANumber))
             },
-            LuaMethod("is_finite", "() → boolean", "Whether it is neither infinite nor NaN.") {
-                decimal, call in call.answer(.boolean(decimal.number.isFinite))
+            LuaMethod("is_finite") { decimal, call in
+                call.answer(.boolean(decimal.number.isFinite))
             },
         ],
         metamethods: [

@@ -7,7 +7,7 @@ final class UUIDBox {
     init(_ identifier: UUIDValue) { self.identifier = identifier }
 
     static let type: LuaClass<UUIDBox> = LuaClass(
-        name: "uuid", summary: "A UUID; equal ones compare equal.",
+        name: "uuid",
         metamethods: [
             LuaMethod("__tostring") { $1.answer(.text($0.identifier.description)) },
             LuaMethod(
@@ -45,7 +45,7 @@ final class ObjectIDBox {
     init(_ identifier: ObjectIDValue) { self.identifier = identifier }
 
     static let type: LuaClass<ObjectIDBox> = LuaClass(
-        name: "object_id", summary: "A 12-byte object id that sorts by the time of its making.",
+        name: "object_id",
         metamethods: [
             LuaMethod("__tostring") { $1.answer(.text($0.identifier.description)) },
             LuaMethod(
@@ -85,7 +85,7 @@ final class DataBox {
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     static let type: LuaClass<DataBox> = LuaClass(
-        name: "data", summary: "Bytes for a data property; tostring gives them as a string.",
+        name: "data",
         metamethods: [
             LuaMethod("__tostring") { $1.answer(.string(LuaString(bytes: $0.bytes))) },
             LuaMethod("__len") { $1.answer(.integer(Int64($0.bytes.count))) },
@@ -103,7 +103,7 @@ final class DataBox {
 /// `moonpool.null`: nil where a key must be present.
 final class NullMarker {
     static let type: LuaClass<NullMarker> = LuaClass(
-        name: "null", summary: "Sets nil where a key must be present.",
+        name: "null",
         metamethods: [LuaMethod("__tostring") { _, call in call.answer("null") }])
 }
 

@@ -1,0 +1,49 @@
+import Foundation
+import Reference
+import Testing
+
+/// What is told about the Lua API stands in the catalogue and nowhere else.
+@Suite struct OneSourceTests {
+    static let sources = String(
+        ReferencePageTests.path.dropLast("/Reference/Reference.docc/LuaAPI.md".count))
+
+    /// Every Swift file of the project outside of the catalogue.
+    static var files: [String] {
+        let all = FileManager.default.enumerator(atPath: sources)?.compactMap { $0 as? String }
+        return (all ?? []).filter {
+            $0.hasSuffix(".swift") && !$0.hasPrefix("Reference/Catalogue/")
+        }
+    }
+
+    @Test func `no sentence of the catalogue stands in another source file`() throws {
+        let sentences = Set(
+            Catalogue.entries.map(\.summary) + Catalogue.types.map(\.summary)
+                + ErrorCode.allCases.map(\.summary))
+        let files = Self.files
+        #expect(files.count > 300)
+        for file in files {
+            let bytes = [UInt8](try Data(contentsOf: URL(filePath: "\(Self.sources)/\(file)")))
+            // Literals and what is between them, in bytes: characters of so much text would take half a minute.
+            for piece in bytes.split(separator: UInt8(ascii: "\""))
+            where piece.last == UInt8(ascii: ".") && piece.count < 300 {
+                let text = String(decoding: piece, as: UTF8.self)
+                #expect(!sentences.contains(text), "\(file)")
+            }
+        }
+    }
+
+    @Test func `help, annotations and the page tell every name with the catalogue's sentence`() {
+        let annotations = LuaLSAnnotations.api
+        let page = ReferencePage.text
+        for entry in Catalogue.entries {
+            let owner = entry.owners[0]
+            let place = owner == Catalogue.prompt ? entry.name : "\(owner.name).\(entry.name)"
+            #expect(HelpText().page(on: place)?.contains(entry.summary) == true, "\(place)")
+            #expect(page.contains(entry.summary), "\(place)")
+            // Globals of the prompt are nothing that a file could use.
+            if owner != Catalogue.prompt {
+                #expect(annotations.contains(entry.summary), "\(place)")
+            }
+        }
+    }
+}
