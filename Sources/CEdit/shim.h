@@ -45,6 +45,9 @@ static inline int shim_add_down(EditLine *e, shim_edit_function f) {
 static inline int shim_add_line_break(EditLine *e, shim_edit_function f) {
     return el_wset(e, EL_ADDFN, L"moonpool-line-break", L"Begin a new line in the entry", f);
 }
+static inline int shim_add_mark(EditLine *e, shim_edit_function f) {
+    return el_wset(e, EL_ADDFN, L"moonpool-mark", L"Insert a combining character", f);
+}
 static inline int shim_add_initial(EditLine *e, shim_edit_function f) {
     return el_wset(e, EL_ADDFN, L"moonpool-initial", L"Insert the text that a line begins with", f);
 }

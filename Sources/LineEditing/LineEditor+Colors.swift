@@ -28,6 +28,15 @@ extension LineEditor {
             prompt: prompt, before: before, after: after, window: windowSize)
         if let text = painting.text(painter?(before + after) ?? []) { write(text) }
     }
+
+    /// Draws a line that was entered before it could be painted, from the row below it.
+    ///
+    /// Where keys come faster than they are drawn, libedit can leave a blank in the place of a wide character.
+    func paintEnteredLine(_ line: String) {
+        if line.isEmpty { return }
+        let painting = LinePainting(prompt: prompt, before: line, after: "", window: windowSize)
+        if let text = painting.text(painter?(line) ?? [], isEntered: true) { write(text) }
+    }
 }
 
 /// What has to be written to colour a line that is on the screen, with the cursor somewhere in it.
@@ -39,29 +48,40 @@ struct LinePainting {
 
     /// Nil where it is not certain what is where on the screen.
     ///
-    /// What is plain is written too: it may have had a colour.
-    func text(_ runs: [ColoredRun]) -> String? {
+    /// What is plain is written too: it may have had a colour. With `isEntered` the cursor is in the row below the line,
+    /// and stays there.
+    func text(_ runs: [ColoredRun], isEntered: Bool = false) -> String? {
         let line = Array((before + after).unicodeScalars)
-        // Of combining characters and of those that cannot be shown, terminals think differently.
-        guard line.allSatisfy({ $0 == "\n" || displayWidth($0) > 0 }) else { return nil }
+        // Instead of what cannot be shown libedit draws its number.
+        guard line.allSatisfy({ $0 == "\n" || displayWidth($0) >= 0 }) else { return nil }
         var start = TypedLineLayout(columns: window.columns)
         start.add(prompt: prompt, escape: LineEditor.promptEscape)
         var end = start
         end.add(text: before.unicodeScalars)
-        let cursor = end.cursor(before: after)
+        var cursor = end.cursor(before: after)
         end.add(text: after.unicodeScalars)
-        // What has scrolled out of the window cannot be reached.
-        guard end.row + 1 < window.rows else { return nil }
+        if isEntered { cursor = (end.row + 1, 0) }
+        // What has scrolled out of the window cannot be reached. libedit keeps the line's last rows there, and loses count
+        // of the cursor's row when that is not the last one.
+        let top = max(end.row, cursor.row) - (window.rows - 1)
+        guard top <= 0 || cursor.row >= end.row else { return nil }
 
         var pen = Pen(row: cursor.row)
         var layout = start
         var rest = line[...]
+        var isAfterCharacter = false
         for run in runs {
             pen.setColor(run.code)
             for scalar in rest.prefix(run.length) {
-                if scalar != "\n" {
-                    let place = layout.place(of: displayWidth(scalar))
-                    pen.draw(scalar, at: place, width: displayWidth(scalar))
+                let width = scalar == "\n" ? 0 : displayWidth(scalar)
+                let place = layout.place(of: width)
+                if width > 0 {
+                    isAfterCharacter = place.row >= top
+                    if isAfterCharacter { pen.draw(scalar, at: place, width: width) }
+                } else if scalar == "\n" {
+                    isAfterCharacter = false
+                } else if isAfterCharacter {
+                    pen.combine(scalar)
                 }
                 layout.add(text: CollectionOfOne(scalar))
             }
@@ -93,6 +113,14 @@ struct LinePainting {
             move(to: place)
             text.unicodeScalars.append(scalar)
             column = place.column + width
+        }
+
+        /// Adds a mark to the character that was drawn last.
+        ///
+        /// Terminals think differently about the room it takes: the next character looks for its place.
+        mutating func combine(_ scalar: Unicode.Scalar) {
+            text.unicodeScalars.append(scalar)
+            column = nil
         }
 
         mutating func move(to place: (row: Int, column: Int)) {

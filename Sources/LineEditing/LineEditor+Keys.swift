@@ -22,7 +22,11 @@ extension LineEditor {
         _ = shim_add_initial(editor) { editor, _ in
             editor.flatMap(LineEditor.of)?.insertInitial() ?? UInt8(CC_ERROR)
         }
+        _ = shim_add_mark(editor) { editor, _ in
+            editor.flatMap(LineEditor.of)?.insertMark() ?? UInt8(CC_ERROR)
+        }
         for (key, command) in [
+            ("^^", "moonpool-mark"),
             ("\\e[A", "moonpool-up"), ("\\eOA", "moonpool-up"), ("^P", "moonpool-up"),
             ("\\e[B", "moonpool-down"), ("\\eOB", "moonpool-down"), ("^N", "moonpool-down"),
             ("\\e^M", "moonpool-line-break"), ("\\e^J", "moonpool-line-break"),
@@ -69,6 +73,8 @@ extension LineEditor {
     func paste() -> UInt8 {
         let end = Array("\u{1B}[201~".unicodeScalars)
         var text: [Unicode.Scalar] = []
+        takesMarksAsTheyAre = true
+        defer { takesMarksAsTheyAre = false }
         while true {
             var character: wchar_t = 0
             guard el_wgetc(editor, &character) == 1 else { return UInt8(CC_EOF) }
@@ -83,6 +89,13 @@ extension LineEditor {
             if scalar == "\t" { pasted += "    " } else { pasted.unicodeScalars.append(scalar) }
         }
         insert(pasted)
+        return UInt8(CC_REFRESH)
+    }
+
+    /// Combining characters, which `readCharacter` has kept.
+    func insertMark() -> UInt8 {
+        insert(marks)
+        marks = ""
         return UInt8(CC_REFRESH)
     }
 

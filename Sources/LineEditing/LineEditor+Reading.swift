@@ -14,6 +14,7 @@ extension LineEditor {
             if mustPaint, !Descriptor.hasInput(input) {
                 paintLine()
                 mustPaint = false
+                isPainted = true
             }
             if TerminalSignals.takeInterrupts() > 0 {
                 wasInterrupted = true
@@ -42,12 +43,23 @@ extension LineEditor {
                     leaveTerminal { quitJob() }
                     mustPaint = true
                 default:
-                    character.pointee = wchar_t(scalar.value)
+                    wasPainted = isPainted
+                    isPainted = false
+                    // Where libedit inserts one by itself, it loses count of the columns.
+                    if scalar.value >= 0x300, displayWidth(scalar) == 0, !takesMarksAsTheyAre {
+                        marks.unicodeScalars.append(scalar)
+                        character.pointee = Self.markKey
+                    } else {
+                        character.pointee = wchar_t(scalar.value)
+                    }
                     return 1
                 }
             }
         }
     }
+
+    /// The key (Ctrl-^) that stands for the combining characters that were typed.
+    private static let markKey: wchar_t = 0x1E
 
     /// Gives the terminal back for as long as the job is stopped, and takes the line up again where it is continued.
     private func leaveTerminal(_ stop: () -> Void) {

@@ -41,6 +41,13 @@ public final class LineEditor {
     var wasInterrupted = false
     var wasStopped = false
     var wasTakenBack = false
+    /// Combining characters that were typed and not inserted yet.
+    var marks = ""
+    /// Whether what is read goes to a function that takes combining characters as others.
+    var takesMarksAsTheyAre = false
+    /// Whether the line was painted as it is since the last key but one.
+    var wasPainted = true
+    var isPainted = true
     var canTakeBack = false
     var initial = (before: "", after: "")
     /// How often something was printed above the typed line.
@@ -132,6 +139,8 @@ public final class LineEditor {
         wasTakenBack = false
         wasInterrupted = false
         wasStopped = false
+        isPainted = true
+        wasPainted = true
         noticeWindowSize()
         output.pipe.drain()
         output.finishLine()
@@ -162,6 +171,7 @@ public final class LineEditor {
         }
         var text = decodeWide(line, Int(count))
         if text.last == "\n" { text.removeLast() }
+        if !wasPainted { paintEnteredLine(text) }
         return .line(text)
     }
 

@@ -63,18 +63,75 @@ private typealias Key = PseudoTerminal.Key
         #expect(session.terminal.screen.unknown == [])
     }
 
-    @Test func `combining characters and lines that are higher than the window are left alone`()
-        throws
-    {
-        let session = try EditingSession(columns: 20, rows: 4, painter: Self.painter)
-        session.terminal.type("12 e\u{301}")
-        try session.terminal.wait(for: "the accent") { screen in
-            screen.lines == ["> 12 e\u{301}"]
+    @Test func `combining characters stay with what they belong to, in its colour`() throws {
+        let session = try EditingSession(columns: 20, painter: Self.painter)
+        session.terminal.type("12 'e\u{301}o\u{308}' 3")
+        try session.terminal.wait(for: "the accents") { screen in
+            screen.lines == ["> 12 'e\u{301}o\u{308}' 3"]
+                && screen.colors(of: 0, "32") == "'e\u{301}o\u{308}'"
+                && screen.colors(of: 0, "36") == "123" && screen.column == 11
         }
-        #expect(try session.answer(Key.enter, number: 1) == .line("12 e\u{301}"))
+        // An accent comes and goes inside of the line, and what is behind it keeps its place.
+        session.terminal.type(Key.lineStart + "a\u{301}b")
+        try session.terminal.wait(for: "one more") { screen in
+            screen.lines == ["> a\u{301}b12 'e\u{301}o\u{308}' 3"] && screen.column == 4
+        }
+        session.terminal.type(Key.left + Key.backspace)
+        try session.terminal.wait(for: "one less") { screen in
+            screen.lines == ["> ab12 'e\u{301}o\u{308}' 3"] && screen.column == 3
+        }
+        #expect(try session.answer(Key.enter, number: 1) == .line("ab12 'e\u{301}o\u{308}' 3"))
+        // The base stands in the last column.
+        session.terminal.type("abcdefghijklmnopqe\u{301}'x'")
+        try session.terminal.wait(for: "the wrapped line") { screen in
+            screen.lines.suffix(2) == ["> abcdefghijklmnopqe\u{301}", "'x'"]
+                && screen.colors(of: screen.row, "32") == "'x'"
+        }
+        session.terminal.type(Key.interrupt)
+        #expect(try session.answer("1\r", number: 3) == .line("1"))
+        try session.end()
+        #expect(session.terminal.screen.unknown == [])
+    }
+
+    @Test func `of a line that is higher than the window what is seen has colours`() throws {
+        let session = try EditingSession(columns: 20, rows: 4, painter: Self.painter)
+        let lines = (1...7).map { "\($0) 'row'" }
+        session.terminal.type(Key.paste(lines.joined(separator: "\n")))
+        try session.terminal.wait(for: "the last rows") { screen in
+            screen.lines == lines.suffix(4)
+                && (0..<4).allSatisfy {
+                    screen.colors(of: $0, "32") == "'row'"
+                        && screen.colors(of: $0, "36") == "\($0 + 4)"
+                }
+        }
+        session.terminal.type("8")
+        try session.terminal.wait(for: "one more") { $0.colors(of: 3, "36") == "78" }
+        #expect(
+            try session.answer(Key.enter, number: 1) == .line(lines.joined(separator: "\n") + "8"))
         let long = String(repeating: "1234567890", count: 9)
         #expect(try session.answer(long + Key.enter, number: 2) == .line(long))
         try session.end()
+        #expect(session.terminal.screen.unknown == [])
+    }
+
+    @Test func `a line that is entered before it was painted is shown as it was typed`() throws {
+        let session = try EditingSession(columns: 20, rows: 8, painter: Self.painter)
+        // All in one piece: nothing is painted before the line is entered.
+        let pieces = "日本'語'" + Key.lineStart + "12" + "\u{5}" + "e\u{301}" + Key.left
+        let line = "12日本'語'e\u{301}"
+        #expect(try session.answer(pieces + Key.enter, number: 1) == .line(line))
+        try session.waitForPrompt()
+        #expect(session.terminal.screen.lines.first == "> " + line)
+        #expect(session.terminal.screen.colors(of: 0, "32") == "'語'")
+        #expect(session.terminal.screen.colors(of: 0, "36") == "12")
+        let wide = String(repeating: "日本語", count: 8)
+        let answer = try session.answer(wide + Key.lineStart + "a" + Key.enter, number: 2)
+        #expect(answer == .line("a" + wide))
+        try session.waitForPrompt()
+        let shown = session.terminal.screen.lines.drop { !$0.hasPrefix("> a") }
+        #expect(shown.prefix(3).joined() == "> a" + wide)
+        try session.end()
+        #expect(session.terminal.screen.unknown == [])
     }
 
     @Test func `the cursor is on a wide character before which something was inserted`() throws {
@@ -86,6 +143,73 @@ private typealias Key = PseudoTerminal.Key
         }
         #expect(try session.answer("2\r", number: 1) == .line("12日abc"))
         try session.end()
+    }
+
+    /// A line behind the prompt in the rows of a window of that width.
+    ///
+    /// A full row begins the next one at once; a mark that belongs to no character is not shown.
+    private static func rows(_ line: String, columns: Int) -> [String] {
+        var rows = ["> "]
+        var column = 2
+        var isAfterCharacter = false
+        for scalar in line.unicodeScalars {
+            let width = scalar == "\n" ? 0 : TerminalText.width(String(scalar))
+            if width == 0, scalar != "\n" {
+                let row = column == 0 ? rows.count - 2 : rows.count - 1
+                if isAfterCharacter { rows[row].unicodeScalars.append(scalar) }
+                continue
+            }
+            isAfterCharacter = scalar != "\n"
+            if scalar == "\n" || column + width > columns {
+                rows.append("")
+                column = 0
+            }
+            if scalar == "\n" { continue }
+            rows[rows.count - 1].unicodeScalars.append(scalar)
+            column += width
+            if column >= columns {
+                rows.append("")
+                column = 0
+            }
+        }
+        return rows.map { row in
+            var row = row
+            while row.last == " " { row.removeLast() }
+            return row
+        }
+    }
+
+    @Test(arguments: 1...12)
+    func `whatever is typed in one go, what was entered stands there`(seed: Int) throws {
+        var random = SeededGenerator(seed: UInt64(seed))
+        let columns = Int.random(in: 10...30, using: &random)
+        let session = try EditingSession(columns: columns, rows: 30, painter: Self.painter)
+        let keys: [String] = [
+            "1", "a", "'", "日", "語", "e\u{301}", " ", "x1 'y' ", Key.left, Key.left, Key.right,
+            Key.backspace, Key.lineStart, "\u{5}", "\u{17}", "\u{1B}\r", Key.paste("1\n'日'\n3"),
+            "abcdefghij",
+        ]
+        for round in 1...25 {
+            let typed = (0..<Int.random(in: 1...12, using: &random)).map { _ in
+                keys.randomElement(using: &random)!
+            }.joined()
+            guard case .line(let line)? = try session.answer("x" + typed + Key.enter, number: round)
+            else {
+                Issue.record("\(typed.debugDescription) gave no line")
+                return
+            }
+            let wanted = Self.rows(line, columns: columns) + [">"]
+            do {
+                try session.terminal.wait(for: "\(wanted)", seconds: 5) { screen in
+                    screen.lines.suffix(wanted.count) == wanted[...]
+                }
+            } catch {
+                Issue.record("\(columns) columns, \(typed.debugDescription): \(error)")
+                return
+            }
+        }
+        try session.end()
+        #expect(session.terminal.screen.unknown == [])
     }
 
     /// The rows from the prompt on, and where among them the cursor is.
@@ -106,7 +230,8 @@ private typealias Key = PseudoTerminal.Key
             columns: columns, rows: 24, painter: { [ColoredRun($0.unicodeScalars.count, nil)] })
         let colored = try EditingSession(columns: columns, rows: 24, painter: Self.painter)
         let keys: [String] = [
-            "1", "a", "'", "日", "語", " ", "x1 'y' ", Key.left, Key.left, Key.left, Key.right,
+            "1", "a", "'", "日", "語", "e\u{301}", " ", "x1 'y' ", Key.left, Key.left, Key.left,
+            Key.right,
             Key.right, Key.backspace, Key.lineStart, "\u{5}", "\u{4}", "\u{17}", Key.up, Key.down,
             "\u{1B}\r", Key.paste("1\n'2'\n3"), "\u{14}", "abcdefghij",
         ]

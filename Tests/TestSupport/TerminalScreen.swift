@@ -187,7 +187,8 @@ public struct TerminalScreen: Sendable {
     private mutating func put(_ scalar: Unicode.Scalar) {
         let width = Self.width(scalar)
         if width == 0 {
-            let target = isWrapping ? column : max(0, column - 1)
+            var target = isWrapping ? column : max(0, column - 1)
+            if cells[row][target].character == Self.filler { target -= 1 }
             var text = String(cells[row][target].character)
             text.unicodeScalars.append(scalar)
             if text.count == 1 { cells[row][target].character = Character(text) }
