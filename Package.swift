@@ -94,7 +94,7 @@ let package = Package(
         .executableTarget(
             name: "benchmarks",
             dependencies: [
-                "ObjectStore", "ScriptHost", "EventLoops", "Transfer", "CSQLite", "CLMDB",
+                "ObjectStore", "ScriptHost", "REPL", "EventLoops", "Transfer", "CSQLite", "CLMDB",
             ],
             swiftSettings: unsafeZone),
 

@@ -101,17 +101,25 @@ public struct LuaTable: Hashable, Sendable {
 
     /// The keys that are texts and begin so, in `next`'s order, without metamethods.
     ///
-    /// Costs a comparison for each key of the table; only those that are returned are copied.
-    public func names(startingWith prefix: String) -> [String] {
+    /// Costs a comparison for each key that is looked at; only those that are returned are copied. At most `scanning` keys
+    /// are looked at and at most `limit` names returned, so that a table of millions takes no longer than a large one.
+    public func names(
+        startingWith prefix: String, ofFunctions: Bool = false, limit: Int = .max,
+        scanning: Int = .max
+    ) -> [String] {
         guard let state = reference.home.state else { return [] }
+        var left = scanning
         let wanted = Array(prefix.utf8)
         let L = state.stack
         state.push(reference, on: L)
         let table = shim_top(L)
         var result: [String] = []
         shim_push_nil(L)
-        while shim_rawnext(L, table) {
-            if Int(shim_type(L, -2)) == SHIM_TSTRING {
+        while result.count < limit, left > 0, shim_rawnext(L, table) {
+            left -= 1
+            if Int(shim_type(L, -2)) == SHIM_TSTRING,
+                !ofFunctions || Int(shim_type(L, -1)) == SHIM_TFUNCTION
+            {
                 var length = 0
                 let bytes = UnsafeRawBufferPointer(
                     start: shim_bytes(L, -2, &length), count: length)

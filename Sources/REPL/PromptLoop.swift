@@ -227,7 +227,7 @@ final class PromptLoop {
         let pipe = output.pipe
         script.post { [mailbox] _ in
             if let session = mailbox.session?.value {
-                answer.fill(Completer(session: session).complete(text))
+                answer.fill(session.completion(of: text))
             }
             pipe.wake()
         }

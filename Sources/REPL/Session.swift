@@ -1,4 +1,5 @@
 import EventLoops
+import LineEditing
 import LuaHost
 import ScriptHost
 import StoreBindings
@@ -90,6 +91,14 @@ public final class Session {
         screen.endPage(window: window)
         transcript?.save()
         modules.noteLoaded()
+    }
+
+    /// What may stand at the end of a text that is being typed; nil if nothing is known to.
+    ///
+    /// Runs no Lua code, reads no objects and begins no transaction: the cost depends on the schema and the tables that
+    /// are named, never on how much is stored.
+    public func completion(of text: String) -> Completion? {
+        Completer(session: self).complete(text)
     }
 
     /// Runs Lua and prints its values or its error.

@@ -264,6 +264,14 @@ import Testing
         #expect(try session.complete("store:objects(\"Dog\"):sorted(\"owner.dogs.a") == ["age"])
         #expect(try session.complete("store:objects(\"Dog\")[1].ow") == ["owner"])
         #expect(
+            try session.complete("store:freeze():objects('Dog'):group_by('age'):ind") == [
+                "index_of"
+            ])
+        #expect(try session.complete("store:objects('Dog'):observe(f):inv") == ["invalidate"])
+        #expect(try session.complete("store:object('Dog', 1).owner.dogs:limit(1):fir") == ["first"])
+        #expect(try session.complete("moonpool.open('x'):objects('D") == ["Dog"])
+        #expect(try session.complete("store:object('Dog', 1):no_such():fir") == [])
+        #expect(
             try session.complete("store:objects(\"Dog\")[1].owner.") == [
                 "class", "dogs", "name", "store",
             ])

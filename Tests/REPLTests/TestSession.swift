@@ -118,6 +118,6 @@ final class TestSession: Sendable {
 
     /// What may stand at the end of a text.
     func complete(_ text: String) throws -> [String] {
-        try with { Completer(session: $0).complete(text)?.candidates ?? [] }
+        try with { $0.completion(of: text)?.candidates ?? [] }
     }
 }

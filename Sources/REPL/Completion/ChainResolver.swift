@@ -6,27 +6,27 @@ import StoreBindings
 /// What stands before a dot or a colon, as far as it is known without running anything.
 enum Subject {
     case value(LuaValue)
-    case object(ClassSchema)
-    case results(ClassSchema)
+    case known(KnownType)
 
     /// The class of the objects, where it is an object or a collection.
     var classSchema: ClassSchema? {
         switch self {
-        case .object(let found), .results(let found): found
+        case .known(let type): type.element
         case .value: nil
         }
     }
 
-    /// What may follow.
-    func names(isMethod: Bool, _ session: Session) -> [String] {
+    /// What may follow and begins as typed; of large tables, not all of it.
+    func names(startingWith typed: String, isMethod: Bool, _ session: Session) -> [String] {
         switch self {
-        case .object(let found):
-            let names = Catalogue.object.names(isMethod: isMethod)
-            return isMethod ? names : found.properties.map(\.name) + names
-        case .results: return Catalogue.results.names(isMethod: isMethod)
+        case .known(let known):
+            let properties = known.type == Catalogue.object ? known.element?.properties : nil
+            return (isMethod ? [] : properties?.map(\.name) ?? [])
+                + known.type.names(isMethod: isMethod)
         case .value(.string):
-            return session.context.state.globals["string"].table?.pairs.compactMap(\.key.text) ?? []
-        case .value(.table(let table)): return Self.names(in: table, isMethod: isMethod)
+            return session.context.state.globals["string"].table?.names(startingWith: typed) ?? []
+        case .value(.table(let table)):
+            return Self.names(in: table, startingWith: typed, isMethod: isMethod)
         case .value(let value):
             return session.context.storeModule.members(of: value)
                 .filter { $0.isMethod == isMethod && !$0.name.hasPrefix("__") }.map(\.name)
@@ -34,16 +34,17 @@ enum Subject {
     }
 
     /// The names in a table and in the tables that its `__index` leads to.
-    private static func names(in table: LuaTable, isMethod: Bool) -> [String] {
+    private static func names(in table: LuaTable, startingWith typed: String, isMethod: Bool)
+        -> [String]
+    {
         var names: [String] = []
         var next: LuaTable? = table
         for _ in 0..<8 {
             guard let table = next else { break }
-            for (key, value) in table.pairs {
-                guard let name = key.text, ValueText.isName(name) else { continue }
-                if isMethod, value.function == nil { continue }
-                names.append(name)
-            }
+            names += table.names(
+                startingWith: typed, ofFunctions: isMethod, limit: Completer.gathered,
+                scanning: Completer.scanned
+            ).filter(ValueText.isName)
             next = table.metatable?["__index"].table
         }
         return names
@@ -134,25 +135,33 @@ struct ChainResolver {
         return subject
     }
 
+    private var schema: Schema? { session.store?.store.schema }
+
     private func classify(_ value: LuaValue) -> Subject {
         switch session.context.storeModule.inspect(value) {
-        case .object(let object): .object(object.classSchema)
+        case .object(let object): known(Catalogue.object, object.classSchema)
         case .results(let results):
-            (try? results.classSchema()).map(Subject.results) ?? .value(value)
-        case .list(let list): elements(of: list) ?? .value(value)
-        case .set(let set): elements(of: set) ?? .value(value)
-        case .map(let map): elements(of: map) ?? .value(value)
-        case .nested, .values, .store, .token, .text, nil: .value(value)
+            (try? results.classSchema()).map { known(Catalogue.results, $0) } ?? .value(value)
+        case .list(let list): elements(of: list, Catalogue.list) ?? .value(value)
+        case .set(let set): elements(of: set, Catalogue.set) ?? .value(value)
+        case .map(let map): elements(of: map, Catalogue.map) ?? .value(value)
+        case .store: known(Catalogue.store, nil)
+        case .token: known(Catalogue.token, nil)
+        case .values: known(Catalogue.valuesType, nil)
+        case .nested, .text, nil: .value(value)
         }
     }
 
-    private func elements(of collection: some LiveCollection) -> Subject? {
+    private func known(_ type: CatalogueType, _ element: ClassSchema?) -> Subject {
+        .known(KnownType(type: type, schema: schema, element: element))
+    }
+
+    private func elements(of collection: some LiveCollection, _ type: CatalogueType) -> Subject? {
         guard collection.source.isOpen else { return nil }
-        return collection.source.view.schema.target(of: collection.property).map(Subject.results)
+        return known(type, collection.source.view.schema.target(of: collection.property))
     }
 
     private func step(_ step: Step, from subject: Subject) -> Subject? {
-        let schema = session.store?.store.schema
         switch (subject, step) {
         case (.value(.table(let table)), .field(let name)):
             let value = table[name]
@@ -162,23 +171,33 @@ struct ChainResolver {
                 Int(token.text).map { table[$0] }
                 ?? table[String(token.text.dropFirst().dropLast())]
             return value == .nil ? nil : classify(value)
-        case (.value(let value), .call(let method, let argument)):
-            guard case .store? = session.context.storeModule.inspect(value),
-                let found = argument.flatMap({ schema?.find($0) })
-            else { return nil }
-            if method == "objects" { return .results(found) }
-            return ["object", "create"].contains(method) ? .object(found) : nil
-        case (.object(let found), .field(let name)):
-            guard let schema, let property = found.property(named: name),
-                let target = Completer.target(of: property, in: schema)
-            else { return nil }
-            return property.isSingle ? .object(target) : .results(target)
-        case (.results(let found), .index): return .object(found)
-        case (.results(let found), .call(let method, _)):
-            if ["first", "last"].contains(method) { return .object(found) }
-            return ["where", "sorted", "distinct", "limit", "freeze", "thaw"].contains(method)
-                ? .results(found) : nil
-        default: return nil
+        case (.value(.table(let table)), .call(let name, _)) where table == session.context.module:
+            return result(of: KnownType(type: Catalogue.moonpool), name, nil)
+        case (.value, _): return nil
+        case (.known(let type), .field(let name)):
+            if type.type == Catalogue.object, let property = type.element?.property(named: name) {
+                return type.value(of: property).map(Subject.known)
+            }
+            guard case .field(let annotation, _)? = type.entry(name)?.kind else { return nil }
+            return type.meaning(of: annotation).map(Subject.known)
+        case (.known(let type), .index): return type.elements.map(Subject.known)
+        case (.known(let type), .call(let name, let argument)):
+            return result(of: type, name, argument)
         }
+    }
+
+    /// What the catalogue says that a call gives.
+    private func result(of type: KnownType, _ name: String, _ argument: String?) -> Subject? {
+        guard let signature = type.entry(name)?.signatures.first,
+            let result = signature.results.first
+        else { return nil }
+        var named: ClassSchema?
+        if signature.parameters.contains(where: { $0.type == "`T`" }) {
+            guard let found = argument.flatMap({ schema?.find($0) }) else { return nil }
+            named = found
+        }
+        var known = type.meaning(of: result, named: named)
+        known?.schema = schema
+        return known.map(Subject.known)
     }
 }

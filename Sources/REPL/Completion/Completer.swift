@@ -12,7 +12,12 @@ import StoreBindings
 struct Completer {
     let session: Session
 
+    /// How many candidates are told.
     static let limit = 500
+    /// How many names are gathered from one table.
+    static let gathered = 2_000
+    /// How many keys of one table are looked at.
+    static let scanned = 100_000
 
     /// The candidates for what stands before the cursor.
     func complete(_ before: String) -> Completion? {
@@ -88,7 +93,8 @@ struct Completer {
         case "open", "dofile", "loadfile": return file(content)
         case "require":
             return make(
-                content, session.context.state.loadedModules?.pairs.compactMap(\.key.text) ?? [])
+                content,
+                session.context.state.loadedModules?.names(startingWith: content) ?? [])
         default: break
         }
         // The receiver of `dogs:where "…"` says which class's properties are meant.
@@ -155,7 +161,10 @@ struct Completer {
             else {
                 return nil
             }
-            return make(typed, subject.names(isMethod: access.text == ":", session))
+            return make(
+                typed,
+                subject.names(
+                    startingWith: typed, isMethod: access.text == ":", session))
         }
         if let table = TableContext(chain, session),
             let found = make(typed, table.names, suffix: " = ")
@@ -163,8 +172,9 @@ struct Completer {
             return found
         }
         guard !typed.isEmpty else { return nil }
-        let globals = session.context.state.globals.names(startingWith: typed)
-            .filter(ValueText.isName)
+        let globals = session.context.state.globals.names(
+            startingWith: typed, limit: Self.gathered, scanning: Self.scanned
+        ).filter(ValueText.isName)
         return make(typed, globals + session.evaluator.localNames + LuaToken.keywords)
     }
 }

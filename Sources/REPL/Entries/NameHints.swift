@@ -48,7 +48,7 @@ struct NameHints {
         where tokens[index].text == name && tokens[index - 1].isSymbol(access) {
             let chain = Array(tokens[..<(index - 1)])
             if let subject = ChainResolver(session).subject(of: chain, requiresAccess: false) {
-                return subject.names(isMethod: isMethod, session)
+                return subject.names(startingWith: "", isMethod: isMethod, session)
             }
         }
         return []

@@ -1,5 +1,6 @@
 extension Catalogue {
-    static let moonpool = CatalogueType(
+    /// The module.
+    public static let moonpool = CatalogueType(
         "moonpool", "moonpool", "The module: opens stores, makes values, runs timers.")
     /// What entries of the prompt have besides the globals of scripts.
     public static let prompt = CatalogueType(
@@ -11,7 +12,8 @@ extension Catalogue {
     static let migrate = CatalogueType(
         "moonpool.migrate", "migrate",
         "Migrates files by numbered scripts, as the command `moonpool migrate` does.")
-    static let store = CatalogueType(
+    /// Stores.
+    public static let store = CatalogueType(
         "store", "Store", "A live object store, as the script that opened it sees it.")
     static let frozenStore = CatalogueType(
         "frozen store", "FrozenStore",
@@ -26,15 +28,19 @@ extension Catalogue {
     /// Results of queries.
     public static let results = CatalogueType(
         "Results", "Results", "The objects of a query: lazy and live.", element: "object")
-    static let list = CatalogueType(
+    /// Lists.
+    public static let list = CatalogueType(
         "list", "List", "A list of an object, changed in place.", element: "value")
-    static let set = CatalogueType(
+    /// Sets.
+    public static let set = CatalogueType(
         "set", "Set", "A set of an object, ordered by value and changed in place.",
         element: "value")
-    static let map = CatalogueType(
+    /// Maps.
+    public static let map = CatalogueType(
         "map", "Map", "A map of an object, in byte order of its keys, changed in place.",
         element: "value")
-    static let valuesType = CatalogueType(
+    /// Values of collections, in another order.
+    public static let valuesType = CatalogueType(
         "Values", "Values", "Values of a list, a set or a map in another order: lazy and live.",
         element: "value")
     static let sectionsType = CatalogueType(
@@ -45,7 +51,8 @@ extension Catalogue {
         "mixed list", "MixedList", "A list inside a mixed value, changed in place.")
     static let mixedMap = CatalogueType(
         "mixed map", "MixedMap", "A map inside a mixed value, changed in place.")
-    static let token = CatalogueType(
+    /// Observations.
+    public static let token = CatalogueType(
         "token", "Token", "An observation: it lasts as long as its token.")
     static let timer = CatalogueType(
         "timer", "Timer", "A call in the future, made by moonpool.after or moonpool.every.")

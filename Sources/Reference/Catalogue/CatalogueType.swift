@@ -28,9 +28,10 @@ public struct CatalogueType: Sendable, Hashable {
     /// What stands before the names of its members: `store:`, `moonpool.`, nothing before globals.
     func prefix(_ separator: String) -> String { self == Catalogue.prompt ? "" : name + separator }
 
-    /// What may follow its values after a colon, or after a dot.
+    /// What may follow its values after a colon, or after a dot; its parent's names too.
     public func names(isMethod: Bool) -> [String] {
         Catalogue.entries(of: self).filter { ($0.kind == .method) == isMethod }.map(\.name)
+            + (parent.flatMap(Catalogue.type(named:))?.names(isMethod: isMethod) ?? [])
     }
 
     /// The names of types are unique.

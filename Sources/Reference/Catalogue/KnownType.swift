@@ -1,18 +1,26 @@
 import ObjectStore
 
-/// What an expression certainly is, as far as its text tells.
-struct KnownType {
-    let type: CatalogueType
+/// What an expression certainly is, as far as its text tells: for the linter and for completion.
+public struct KnownType {
+    /// The kind of value.
+    public let type: CatalogueType
     /// The schema of the store that it comes from; nil where that is not known for certain.
-    var schema: Schema?
+    public var schema: Schema?
     /// The class of an object, or of the objects of a collection.
-    var element: ClassSchema?
+    public var element: ClassSchema?
+
+    /// A value of that kind.
+    public init(type: CatalogueType, schema: Schema? = nil, element: ClassSchema? = nil) {
+        self.type = type
+        self.schema = schema
+        self.element = element
+    }
 
     private static let byAnnotation = Dictionary(
         Catalogue.types.map { ($0.annotation, $0) }, uniquingKeysWith: { first, _ in first })
 
     /// The entry of a name: the type's own, or its parent's.
-    func entry(_ name: String) -> CatalogueEntry? {
+    public func entry(_ name: String) -> CatalogueEntry? {
         Self.entries[type.name]?[name]
             ?? type.parent.flatMap { Self.entries[$0]?[name] }
     }
@@ -32,7 +40,7 @@ struct KnownType {
     }()
 
     /// What a type in a signature means for this receiver; `named` is the class that an argument has named.
-    func meaning(of annotation: String, named: ClassSchema? = nil) -> KnownType? {
+    public func meaning(of annotation: String, named: ClassSchema? = nil) -> KnownType? {
         var text = annotation[...]
         if text.last == "?" { text = text.dropLast() }
         if text == "self" { return self }
@@ -48,7 +56,7 @@ struct KnownType {
     }
 
     /// What a property of an object with this type holds.
-    func value(of property: Property) -> KnownType? {
+    public func value(of property: Property) -> KnownType? {
         if property.isBacklinks {
             return KnownType(
                 type: Catalogue.results, schema: schema,
@@ -67,6 +75,14 @@ struct KnownType {
         case .date: return KnownType(type: Catalogue.date)
         case .decimal: return KnownType(type: Catalogue.decimal)
         default: return nil
+        }
+    }
+
+    /// What the elements of a collection of objects are.
+    public var elements: KnownType? {
+        switch type {
+        case Catalogue.results, Catalogue.list, Catalogue.set, Catalogue.map: meaning(of: "T")
+        default: nil
         }
     }
 

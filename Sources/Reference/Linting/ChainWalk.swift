@@ -63,7 +63,7 @@ struct ChainWalk {
                     text: text.text)
                 return field(token, of: place, isSet: isSet)
             }
-            return run.element(of: type).map(Place.value) ?? .unknown
+            return type.elements.map(Place.value) ?? .unknown
         case .call(let arguments, let token): return call(place, arguments, token)
         case .method(let name, let arguments):
             return method(name, arguments, of: place)
@@ -92,7 +92,7 @@ struct ChainWalk {
         // A method's name used as a key of a map is the method.
         guard let entry = type.entry(name.text) ?? moduleEntry(name.text, of: type) else {
             if type.type == Catalogue.map {
-                return run.element(of: type).map(Place.value) ?? .unknown
+                return type.elements.map(Place.value) ?? .unknown
             }
             judgeMissing(name, of: type, isSet: isSet)
             return .unknown

@@ -174,22 +174,13 @@ final class LintRun {
                 ["ipairs", "pairs"].contains(name.token.text), let first = arguments.first,
                 variables.count > 1, let collection = kind(of: first)
             else { return }
-            bind(variables[1], element(of: collection))
+            bind(variables[1], collection.elements)
         case .method(let name, _):
             guard name.text == "each", suffixes.count >= 1,
                 let collection = kind(of: .chain(root, Array(suffixes.dropLast())))
             else { return }
-            bind(variables[0], element(of: collection))
+            bind(variables[0], collection.elements)
         default: break
-        }
-    }
-
-    /// What the elements of a collection are.
-    func element(of collection: KnownType) -> KnownType? {
-        switch collection.type {
-        case Catalogue.results, Catalogue.list, Catalogue.set, Catalogue.map:
-            collection.meaning(of: "T")
-        default: nil
         }
     }
 

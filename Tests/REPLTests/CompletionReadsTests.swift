@@ -1,0 +1,95 @@
+import Foundation
+import Testing
+
+@testable import REPL
+
+/// Completion costs the same whatever is stored: it touches no page of the store's file and runs no Lua.
+@Suite(.serialized) struct CompletionReadsTests {
+    /// A store in a file, linked objects in it, values of all kinds to complete on, and a hook that counts.
+    static func session(objects: Int, in file: String) throws -> TestSession {
+        let session = try TestSession()
+        let shown = try session.run(
+            """
+            store = moonpool.open {
+              path = "\(file)",
+              schema = {
+                Dog = { id = "int primary", name = "string", owner = "Person", friends = "Dog[]" },
+                Person = { name = "string primary", dogs = "backlinks Dog.owner" },
+              },
+            }
+            store:write(function()
+              for id = 1, \(objects) do
+                store:create("Dog", { id = id, name = "dog " .. id, owner = { name = "Ann" } }, "modified")
+              end
+            end)
+            dogs, rex = store:objects("Dog"):where("id >= 1"):sorted("name"), store:object("Dog", 1)
+            friends, frozen, steps = rex.friends, store:freeze():objects("Dog"), 0
+            local function step() steps = steps + 1 end
+            trap = setmetatable({}, {
+              __index = step, __len = step, __pairs = step, __tostring = step, __name = "trap",
+            })
+            nested = setmetatable({ x = trap }, { __index = { inherited = true } })
+            debug.sethook(step, "", 1)
+            """)
+        #expect(shown == "")
+        return session
+    }
+
+    static let texts = [
+        "ne", "store:", "print(store:objects('D", "store:objects('Dog'):wh",
+        "store:objects('Dog')[1].na", "store:objects('Dog'):first().owner.na", "dogs:",
+        "dogs[1].na",
+        "dogs[1].owner.dogs[1].na", "dogs:where 'owner.na", "dogs:where { na", "dogs:sorted('own",
+        "frozen:so", "frozen[1].na", "rex.", "rex:up", "rex.owner.", "rex:update { na",
+        "friends:ap",
+        "friends[1].na", "store:create('Dog', { na", "nested.", "nested.inh", ".schema D",
+        ".help ob",
+        ".explain dogs:where 'na", "print 'na", "string.f", "moonpool.",
+    ]
+
+    @Test(arguments: [10, 10_000])
+    func `no page of the store is touched and no Lua runs, however many objects there are`(
+        objects: Int
+    ) throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())").path
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let file = folder + "/dogs.moonpool"
+        let session = try Self.session(objects: objects, in: file)
+        let found = try session.with { session in
+            let steps = { session.context.state.globals["steps"].integer ?? -1 }
+            let before = steps()
+            var empty: [String] = []
+            let touched = GuardedPages.touched(of: file) {
+                empty = Self.texts.filter { session.completion(of: $0) == nil }
+            }
+            return (touched: touched, lua: steps() - before, empty: empty)
+        }
+        #expect(found.touched == 0)
+        #expect(found.lua == 0)
+        #expect(found.empty == [])
+        // What is counted counts: reading does touch the file, and running Lua does call the hook.
+        let control = try session.with { session in
+            let steps = { session.context.state.globals["steps"].integer ?? -1 }
+            let before = steps()
+            let touched = GuardedPages.touched(of: file) {
+                _ = try? session.context.state.run("return #dogs, rex.name", name: "=read")
+            }
+            return (touched: touched, lua: steps() - before)
+        }
+        #expect(control.touched > 0)
+        #expect(control.lua > 0)
+    }
+
+    @Test func `of a table of millions only some keys are looked at`() throws {
+        let session = try TestSession()
+        _ = try session.run(
+            "big = { alpha = 1 } for i = 1, 300000 do big['k' .. i] = i end methods = { go = print, ga = 1 }"
+        )
+        #expect(try session.complete("big.k").count == Completer.limit)
+        #expect(try session.complete("big.k29999").count <= 11)
+        #expect(try session.complete("methods:g") == ["go"])
+        #expect(try session.complete("methods.g") == ["ga", "go"])
+    }
+}

@@ -1,0 +1,48 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// Counts whether a file that is mapped into memory is touched.
+///
+/// The mapping is made unreadable; the first touch of each try is counted by the handler of the fault, which makes it
+/// readable again and lets the reader go on.
+enum GuardedPages {
+    private static let start = Atomic<UInt>(0)
+    private static let length = Atomic<UInt>(0)
+    private static let count = Atomic<Int>(0)
+
+    /// How many mappings of a file were touched while `body` ran; -1 if the file is not mapped.
+    ///
+    /// One caller at a time.
+    static func touched(of file: String, _ body: () -> Void) -> Int {
+        let maps = (try? String(contentsOfFile: "/proc/self/maps", encoding: .utf8)) ?? ""
+        let bounds = maps.split(separator: "\n").filter { $0.hasSuffix(file) }.flatMap { line in
+            line.prefix { $0 != " " }.split(separator: "-").compactMap { UInt($0, radix: 16) }
+        }
+        guard let low = bounds.min(), let high = bounds.max() else { return -1 }
+        start.store(low, ordering: .sequentiallyConsistent)
+        length.store(high - low, ordering: .sequentiallyConsistent)
+        count.store(0, ordering: .sequentiallyConsistent)
+        var action = sigaction()
+        action.__sigaction_handler.sa_sigaction = { _, information, _ in
+            let address = UInt(bitPattern: information!.pointee._sifields._sigfault.si_addr)
+            let low = GuardedPages.start.load(ordering: .sequentiallyConsistent)
+            let size = GuardedPages.length.load(ordering: .sequentiallyConsistent)
+            if address >= low, address - low < size {
+                GuardedPages.count.add(1, ordering: .sequentiallyConsistent)
+                mprotect(UnsafeMutableRawPointer(bitPattern: low), Int(size), PROT_READ)
+            } else {
+                // Somebody else's fault: it happens again, and ends the process.
+                signal(SIGSEGV, SIG_DFL)
+            }
+        }
+        action.sa_flags = SA_SIGINFO
+        var before = sigaction()
+        sigaction(SIGSEGV, &action, &before)
+        mprotect(UnsafeMutableRawPointer(bitPattern: low), Int(high - low), PROT_NONE)
+        body()
+        mprotect(UnsafeMutableRawPointer(bitPattern: low), Int(high - low), PROT_READ)
+        sigaction(SIGSEGV, &before, nil)
+        return count.load(ordering: .sequentiallyConsistent)
+    }
+}
