@@ -38,6 +38,10 @@ public final class Session {
     private(set) var script: [String] = []
     /// Where what is typed and shown is written besides; nil while nothing is recorded.
     private(set) var transcript: TranscriptRecorder?
+    /// Reloads what changes, while that is wanted.
+    var automaticReload: AutomaticReload?
+    /// Whether an entry is running.
+    private(set) var isRunning = false
     /// The tutorial, while it is taken.
     var tutorial: Tutorial?
     /// The newest entry that is no command, for `.edit`.
@@ -59,7 +63,7 @@ public final class Session {
         evaluator = Evaluator(context.state)
         functionInfo = context.state.globals["debug"].table?["getinfo"].function
         observers = ObserverWatch(context, output, style)
-        modules = ModuleReloader(context)
+        modules = ModuleReloader(context, evaluator)
         installHelp()
     }
 
@@ -75,6 +79,8 @@ public final class Session {
     public func run(_ entry: String) {
         if entry.allSatisfy(\.isWhitespace) { return }
         if !entry.hasPrefix(".transcript") { transcript?.typed(entry) }
+        isRunning = true
+        defer { isRunning = false }
         let clock = ContinuousClock()
         let begin = clock.now
         if EntryText.isCommand(entry) {
@@ -91,6 +97,7 @@ public final class Session {
         screen.endPage(window: window)
         transcript?.save()
         modules.noteLoaded()
+        automaticReload?.entryHasEnded()
     }
 
     /// What may stand at the end of a text that is being typed; nil if nothing is known to.

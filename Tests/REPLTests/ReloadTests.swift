@@ -91,6 +91,96 @@ import Testing
         #expect(try session.run("add()") == "bb\tupdate")
     }
 
+    @Test func `what a failed run has let go of goes on, and globals are as they were`() throws {
+        defer { remove() }
+        let observing = "token = dogs:observe(function(c) print('WORD', c.type) end)"
+        try write("limit = 1\n" + observing.replacing("WORD", with: "old"))
+        _ = try session.run("require 'kennel' store:refresh()")
+        try write("return 1", to: "other.lua")
+        try write(
+            "limit, extra = 2, 3\nrequire 'other'\n" + observing.replacing("WORD", with: "new")
+                + "\nerror 'half way'")
+        #expect(try session.run(".reload").contains("half way"))
+        _ = try session.run("collectgarbage() collectgarbage()")
+        #expect(
+            try session.run("limit, extra, token.is_valid, package.loaded.other")
+                == "1\nnil\ntrue\nnil")
+        #expect(try session.run("add()") == "old\tupdate")
+        try write(observing.replacing("WORD", with: "third"))
+        #expect(try session.run(".reload").contains("1 observer in place of 1"))
+        _ = try session.run("store:refresh()")
+        #expect(try session.run("collectgarbage() add()") == "third\tupdate")
+    }
+
+    @Test func `locals of a loaded file hold its observers after a reload too`() throws {
+        defer { remove() }
+        let path = folder.path + "/script.lua"
+        func write(_ word: String) throws {
+            try self.write(
+                "local token, word = dogs:observe(function(c) print('\(word)', c.type) end), '\(word)'",
+                to: "script.lua")
+        }
+        try write("one")
+        _ = try session.run(".load \(path)")
+        try write("second")
+        _ = try session.run(".reload")
+        _ = try session.run("collectgarbage() collectgarbage() store:refresh()")
+        #expect(try session.run("add()") == "second\tupdate")
+        #expect(try session.run("word") == "\"second\"")
+    }
+
+    @Test func `what is required comes before what requires it`() throws {
+        defer { remove() }
+        try write("return { name = function() return 'b1' end }", to: "b.lua")
+        try write("local b = require('b')\nreturn { text = b.name() }", to: "a.lua")
+        _ = try session.run("a = require 'a'")
+        try write("return { title = function() return 'b two' end }", to: "b.lua")
+        try write("local b = require('b')\nreturn { text = b.title() }", to: "a.lua")
+        #expect(try session.run(".reload") == "reloaded b\nreloaded a")
+        #expect(try session.run("a.text") == "\"b two\"")
+        // Modules that require each other are run again one after the other.
+        try write("local a = package.loaded.a or require 'a'\nreturn { x = 1 }", to: "b.lua")
+        try write("local b = package.loaded.b or require [[b]]\nreturn { y = 1 }", to: "a.lua")
+        #expect(try session.run(".reload") == "reloaded a\nreloaded b")
+    }
+
+    @Test func `with reload on, files are reloaded as they are written`() throws {
+        defer { remove() }
+        try write(kennel("'one'"))
+        _ = try session.run("m = require 'kennel' store:refresh()")
+        #expect(try session.run(".reload on").hasPrefix("modules and loaded files are reloaded"))
+        try write(kennel("'the second'"))
+        try session.wait(forShown: "reloaded kennel; 1 observer in place of 1")
+        _ = try session.run("store:refresh()")
+        #expect(try session.run("add()") == "the second update")
+        // A broken file is told of once, whatever else happens in its folder.
+        try write("x = = 1")
+        try session.wait(forShown: "kennel is as it was, with its observers")
+        _ = try session.run("1")
+        try write("return {}", to: "other.lua")
+        _ = try session.run("require 'other'")
+        try write("return { 1 }", to: "other.lua")
+        #expect(!(try session.wait(forShown: "reloaded other").contains("kennel")))
+        #expect(try session.run("add()") == "the second update")
+        try write(kennel("'third'"))
+        try session.wait(forShown: "reloaded kennel; 1 observer in place of 1")
+        // What is written while an entry runs is reloaded behind it.
+        _ = try session.run(
+            """
+            local f <close> = io.open("\(folder.path)/other.lua", "w")
+            f:write "return { 2, 3 }"
+            f:close()
+            moonpool.sleep(0.3)
+            print(#require "other")
+            """)
+        try session.wait(forShown: "reloaded other")
+        #expect(try session.run("#require 'other'") == "2")
+        _ = try session.run(".reload off")
+        try write(kennel("'fourth'"))
+        #expect(try session.run("moonpool.sleep(0.3) return m.ask()") == "\"third\"")
+        #expect(try session.complete(".reload o") == ["off", "on", "other"])
+    }
+
     @Test func `what was never loaded is told of`() throws {
         defer { remove() }
         #expect(try session.run(".reload nothing") == "no module 'nothing' was loaded from a file")

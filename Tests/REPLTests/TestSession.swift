@@ -95,6 +95,23 @@ final class TestSession: Sendable {
         return text
     }
 
+    /// Waits until something has been shown since the last entry began; all that was.
+    @discardableResult
+    func wait(forShown text: String) throws -> String {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while true {
+            let all = shown.text.withLock { $0 }
+            if all.contains(text) { return all }
+            guard ContinuousClock.now < deadline else { throw Missing(text: text, shown: all) }
+            usleep(2_000)
+        }
+    }
+
+    private struct Missing: Error {
+        let text: String
+        let shown: String
+    }
+
     /// Runs an entry and stops it as soon as it has shown something.
     func runAndInterrupt(_ entry: String) throws -> String {
         shown.text.withLock { $0 = "" }

@@ -56,26 +56,9 @@ extension MetaCommand {
             session.textToEdit = session.newestEntry + "\n"
         },
         MetaCommand(
-            "reload", "[module]",
-            "Runs a changed module again, its observers in place of the old; without one, all.",
+            "reload", "[module | on | off]",
+            "Runs a changed module again, its observers in place of the old; without one, all; on: by itself.",
             argument: .module
-        ) { session, name in
-            let names = name.isEmpty ? session.modules.changed : [name]
-            if names.isEmpty { return session.write("no module has changed\n") }
-            for name in names {
-                do {
-                    let (before, after) = try session.modules.reload(name)
-                    let observers =
-                        before + after == 0
-                        ? "" : "; \(ValueText.count(after, "observer")) in place of \(before)"
-                    session.write("reloaded \(name)\(observers)\n")
-                } catch {
-                    session.fail(error)
-                    if !(error is CommandError) {
-                        session.fail("\(name) is as it was, with its observers")
-                    }
-                }
-            }
-        },
+        ) { session, name in try session.reload(name) },
     ]
 }

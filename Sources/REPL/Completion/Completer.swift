@@ -61,7 +61,7 @@ struct Completer {
         case .schema:
             let word = argument.split(separator: " ", omittingEmptySubsequences: false).last
             return make(String(word ?? ""), classNames + ["--lua", "--mermaid", "--dot"])
-        case .module: return make(argument, session.modules.names)
+        case .module: return make(argument, session.modules.names + ["on", "off"])
         case .number: return make(argument, observerNames)
         case .some(.none), nil: return nil
         }

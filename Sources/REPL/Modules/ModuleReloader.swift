@@ -5,7 +5,8 @@ import StoreBindings
 
 /// Runs changed files of a session again, with the observers and timers of their new text in place of the old ones.
 ///
-/// A file that cannot be compiled, or whose main part fails, changes nothing: the old observers go on.
+/// A file that cannot be compiled, or whose main part fails, changes nothing: the old observers go on, also where the new
+/// text has let go of their tokens, and globals are what they were.
 ///
 /// On the script's thread.
 final class ModuleReloader {
@@ -15,11 +16,14 @@ final class ModuleReloader {
     }
 
     private let context: ScriptContext
+    private let evaluator: Evaluator
     private let transplant: LuaFunction?
     private let functionInfo: LuaFunction?
     private var modules: [String: Source] = [:]
     private var withoutFile: Set<String> = []
     private var files: [String: Source] = [:]
+    /// The observers of files that have failed, until they are replaced: nothing else may hold their tokens any more.
+    private var survivors: [String: [TokenHandle]] = [:]
 
     // What a script holds is the old table: it gets the new functions, and they get it where they mean their module.
     private static let transplanting = """
@@ -46,8 +50,9 @@ final class ModuleReloader {
         end
         """
 
-    init(_ context: ScriptContext) {
+    init(_ context: ScriptContext, _ evaluator: Evaluator) {
         self.context = context
+        self.evaluator = evaluator
         transplant =
             (try? context.state.run(Self.transplanting, name: "=moonpool"))?.first?.function
         functionInfo = context.state.globals["debug"].table?["getinfo"].function
@@ -77,12 +82,30 @@ final class ModuleReloader {
     /// The names that can be reloaded.
     var names: [String] { (Array(modules.keys) + Array(files.keys)).sorted() }
 
-    /// Those whose file is not what it was when it was loaded.
+    /// Those whose file is not what it was when it was loaded; what others require comes before them.
     var changed: [String] {
-        names.filter { name in
+        let changed = names.filter { name in
             guard let source = modules[name] ?? files[name] else { return false }
             return ProcessServices.stamp(of: source.path) != source.stamp
         }
+        return ModuleOrder.sorted(changed) { name in
+            (modules[name] ?? files[name]).flatMap {
+                ProcessServices.read($0.path, limit: 64 << 20)
+            }
+        }
+    }
+
+    /// The folders of all that can be reloaded.
+    var folders: Set<String> {
+        Set(
+            (Array(modules.values) + Array(files.values)).map { source in
+                source.path.lastIndex(of: "/").map { String(source.path[...$0]) } ?? "."
+            })
+    }
+
+    /// What the file of a name is now, for comparisons; nil if it cannot be found.
+    func stamp(of name: String) -> String? {
+        (modules[name] ?? files[name]).flatMap { ProcessServices.stamp(of: $0.path) }
     }
 
     private func path(of name: String) -> String? {
@@ -112,11 +135,19 @@ final class ModuleReloader {
         var text = String(decoding: bytes, as: UTF8.self)
         if text.hasPrefix("#") { text = "--" + text }
         let chunk = try context.state.load(text, name: "@" + source.path)
+        let isModule = modules[name] != nil
         let outcome = try replacingObservers(of: shortName(of: chunk) ?? source.path) {
-            let values = try context.entry { () throws in
-                try chunk.call(modules[name] == nil ? [] : [.text(name), .text(source.path)])
+            if isModule {
+                let values = try context.entry { () throws in
+                    try chunk.call([.text(name), .text(source.path)])
+                }
+                adopt(values.first ?? .nil, as: name)
+            } else {
+                // As `.load` does: what the file leaves as locals holds its tokens.
+                _ = try evaluator.evaluate(text, named: source.path) { body in
+                    try context.entry { () throws in try body() }
+                }
             }
-            if modules[name] != nil { adopt(values.first ?? .nil, as: name) }
         }
         if modules[name] != nil { modules[name]?.stamp = stamp } else { files[name]?.stamp = stamp }
         return outcome
@@ -149,10 +180,16 @@ final class ModuleReloader {
         func added() -> [TokenHandle] {
             module.activeTokens.filter { !numbers.contains($0.number) }
         }
+        let globals = TableCopy(context.state.globals)
+        let loaded = context.state.loadedModules.map(TableCopy.init)
         do {
             try run()
         } catch {
             for token in added() { token.invalidate() }
+            globals.restore()
+            // A module that was required for the first time has lost its observers: it is to run again.
+            loaded?.restore()
+            survivors[source] = earlier.filter { Self.file(of: $0.place) == source }
             for timer in context.activeTimers where !timers.contains(where: { $0 === timer }) {
                 timer.cancel()
             }
@@ -161,7 +198,24 @@ final class ModuleReloader {
         let old = earlier.filter { Self.file(of: $0.place) == source }
         for token in old { token.invalidate() }
         for timer in timers where Self.file(of: timer.place) == source { timer.cancel() }
+        survivors[source] = nil
         return (old.count, added().count)
+    }
+
+    /// What was in a table.
+    private struct TableCopy {
+        let table: LuaTable
+        let pairs: [(key: LuaValue, value: LuaValue)]
+
+        init(_ table: LuaTable) {
+            self.table = table
+            pairs = table.pairs
+        }
+
+        func restore() {
+            for (key, _) in table.pairs { table.setRaw(key, .nil) }
+            for (key, value) in pairs { table.setRaw(key, value) }
+        }
     }
 
     /// `zoo.lua` of `zoo.lua:12`.

@@ -1,0 +1,35 @@
+extension Session {
+    /// `.reload`: of one module, of all that have changed, or from now on by itself.
+    func reload(_ argument: String) throws {
+        switch argument {
+        case "on":
+            automaticReload = automaticReload ?? AutomaticReload(self)
+            write("modules and loaded files are reloaded when they change; .reload off ends it\n")
+        case "off":
+            automaticReload = nil
+            write("modules and loaded files are reloaded by .reload only\n")
+        case "":
+            let names = modules.changed
+            if names.isEmpty { return write("no module has changed\n") }
+            for name in names { reloadOne(name) }
+        default: reloadOne(argument)
+        }
+    }
+
+    /// Reloads a module and tells what came of it; true if it went well.
+    @discardableResult  // because only who tries again asks
+    func reloadOne(_ name: String) -> Bool {
+        do {
+            let (before, after) = try modules.reload(name)
+            let observers =
+                before + after == 0
+                ? "" : "; \(ValueText.count(after, "observer")) in place of \(before)"
+            screen.writeToScreen("reloaded \(name)\(observers)\n")
+            return true
+        } catch {
+            fail(error)
+            if !(error is CommandError) { fail("\(name) is as it was, with its observers") }
+            return false
+        }
+    }
+}
