@@ -4,6 +4,10 @@ import Testing
 @testable import ColumnStorage
 
 @Suite struct ListTests {
+    private final class Lengths {
+        var known: [Int64: Int] = [:]
+    }
+
     private static let kinds: [ColumnKind] = [.int, .double, .float, .string, .link]
 
     private func randomElement(
@@ -95,10 +99,11 @@ import Testing
         var generator = SeededGenerator(seed: seed)
         let kind = Self.kinds[Int(seed) % Self.kinds.count]
         let environment = try TemporaryEnvironment()
+        let lengths = Lengths()
         func makeColumn() -> ListColumn {
             ListColumn(
                 table: TableID(1), column: ColumnID(Int(seed) % 3), elementKind: kind,
-                pages: ListPages(environment.lists))
+                pages: ListPages(environment.lists), length: { lengths.known[$0.rawValue] })
         }
         var column = makeColumn()
         var committed: [Int64: [ListElement]] = [:]
@@ -114,6 +119,7 @@ import Testing
                 let list = column.writer(ObjectKey(owner), count: count)
                 try change(list, &model, kind, &generator)
                 models[owner] = model
+                lengths.known[owner] = model.count
                 if Int.random(in: 0..<6, using: &generator) == 0 {
                     try check(list.reader, model, &generator)
                 }
@@ -128,6 +134,10 @@ import Testing
                 committed = models
             }
             column.pages.move(to: nil)
+            // Some lengths are not known; then the list is walked from its start.
+            lengths.known = committed.mapValues(\.count).filter { _ in
+                Bool.random(using: &generator)
+            }
             if Int.random(in: 0..<4, using: &generator) == 0 {
                 try environment.reopen()
                 column = makeColumn()
@@ -139,6 +149,38 @@ import Testing
             }
             column.pages.move(to: nil)
         }
+    }
+
+    @Test(arguments: [true, false])
+    func `find an element of a long list from its nearer end, with its length and without`(
+        isKnown: Bool
+    ) throws {
+        let environment = try TemporaryEnvironment()
+        let column = ListColumn(
+            table: TableID(1), column: ColumnID(1), elementKind: .int,
+            pages: ListPages(environment.lists), length: { _ in isKnown ? 60_000 : nil })
+        let owner = ObjectKey(3)
+        let write = try environment.beginWrite()
+        column.pages.move(to: write.handle)
+        try column.writer(owner, count: 0).append(contentsOf: (0..<60_000).map { .int($0) })
+        try column.flush()
+        try write.commit()
+        let read = try environment.beginRead()
+        let list = column.reader(owner)
+        for order in [[59_999, 0, 59_000, 30_000], [500, 59_998, 60_000, 20_000, 59_001, 60_001]] {
+            column.pages.move(to: read.handle)
+            for position in order {
+                let wanted = position < 60_000 ? Int64(position) : nil
+                #expect(try list.int(at: position) == wanted)
+            }
+            #expect(try list.count == 60_000)
+        }
+        column.pages.move(to: read.handle)
+        #expect(try list.int(at: 59_900) == 59_900)
+        let known = column.known(owner.rawValue)
+        #expect(known.places.isEmpty == isKnown)
+        #expect(known.lastPlaces.count == (isKnown ? 1 : 0))
+        column.pages.move(to: nil)
     }
 
     @Test func `divide the same place more often than labels have room`() throws {

@@ -10,8 +10,8 @@ import LMDBStorage
 /// labels ascend with gaps, so that a chunk can be divided without touching the others. A list
 /// without elements stores nothing.
 ///
-/// Reads find chunks through small directories, kept for the lists read last until the snapshot
-/// moves. A write holds the lists that it touches in memory; reads of the same snapshot see them
+/// Reads find chunks through directories, kept for the lists read last until the snapshot moves, and
+/// filled as far as somebody reads. A write holds the lists that it touches in memory; reads of the same snapshot see them
 /// there. Before the commit: ``flush()``; to forget them: ``cancel()``. Not thread-safe; belongs to
 /// its snapshot.
 package final class ListColumn {
@@ -28,12 +28,18 @@ package final class ListColumn {
     /// Elements added since the last flush, to bound memory.
     var pendingElements = 0
     private var directories: [ListDirectory]
+    /// How long the list of an owner is, as the owner's column says it.
+    private let length: ((ObjectKey) -> Int?)?
 
-    /// The lists of a column.
+    /// So many chunks are looked at from the end before the list is walked from its start.
+    private static let lastChunks = 16
+
+    /// The lists of a column; reads near the end of a long list are faster where its length is known.
     package init(
         table: TableID, column: ColumnID, elementKind: ColumnKind, pages: ListPages,
-        keys: ListColumn? = nil
+        keys: ListColumn? = nil, length: ((ObjectKey) -> Int?)? = nil
     ) {
+        self.length = length
         self.pages = pages
         self.keys = keys
         self.elementKind = elementKind
@@ -67,66 +73,83 @@ package final class ListColumn {
         ListWriter(self, owner, count: count)
     }
 
-    /// The stored chunks of a list.
+    /// All stored chunks of a list.
     func directory(_ owner: Int64) throws(StorageError) -> ListDirectory {
-        let directory = directories[Int(truncatingIfNeeded: owner) & 7]
-        if directory.generation == pages.generation, directory.owner == owner { return directory }
-        try fill(directory, owner)
+        let directory = known(owner)
+        try extend(directory, owner, past: .max)
         return directory
     }
 
-    private func fill(_ directory: ListDirectory, _ owner: Int64) throws(StorageError) {
+    /// The stored chunk with an element; nil past the end.
+    ///
+    /// Costs a walk over the chunks before it, once in a version, unless it is one of the last.
+    func place(_ owner: Int64, _ position: Int) throws(StorageError) -> ListDirectory.Place? {
+        let directory = known(owner)
+        if let place = directory.place(position) { return place }
+        if directory.isWhole { return nil }
+        if let place = try lastPlace(directory, owner, position) { return place }
+        try extend(directory, owner, past: position)
+        return directory.place(position)
+    }
+
+    /// What is known of where the chunks of a list lie.
+    func known(_ owner: Int64) -> ListDirectory {
+        let directory = directories[Int(truncatingIfNeeded: owner) & 7]
+        if directory.generation != pages.generation || directory.owner != owner {
+            directory.reset(owner, pages.generation)
+        }
+        return directory
+    }
+
+    /// Makes the chunks up to a position known.
+    private func extend(
+        _ directory: ListDirectory, _ owner: Int64, past position: Int
+    ) throws(StorageError) {
+        guard !directory.isWhole, directory.count <= position else { return }
         let transaction = try pages.transaction()
-        directory.reset()
         let cursor = try transaction.cursor(pages.table)
-        var entry = try cursor.setRange(scratchKey.make(IntEntry(value: owner, key: .min)))
-        while let found = entry, IndexKey.hasPrefix(found.key, prefix) {
-            guard let place = IntIndexKey.entry(found.key) else { throw damaged(transaction) }
-            guard place.value == owner else { break }
-            guard let chunk = ListChunk(found.value, words: holdsWords) else {
-                throw damaged(transaction)
-            }
-            directory.append(label: place.key, chunk)
+        let next = directory.places.last.map { $0.label &+ 1 } ?? .min
+        var entry = try cursor.setRange(scratchKey.make(IntEntry(value: owner, key: next)))
+        while let found = entry, let (label, chunk) = try chunk(found, owner, transaction) {
+            directory.append(label: label, chunk)
+            if directory.count > position { return }
             entry = try cursor.next()
         }
-        directory.owner = owner
-        directory.generation = pages.generation
-    }
-}
-
-/// Where the chunks of one list lie in the map.
-final class ListDirectory {
-    struct Place {
-        var label: Int64
-        var first: Int
-        var chunk: ListChunk
+        directory.isWhole = true
     }
 
-    var owner: Int64 = -1
-    var generation: UInt64 = 0
-    private(set) var places: [Place] = []
-    private(set) var count = 0
-
-    func reset() {
-        generation = 0
-        places.removeAll(keepingCapacity: places.count < 64)
-        count = 0
-    }
-
-    func append(label: Int64, _ chunk: ListChunk) {
-        places.append(Place(label: label, first: count, chunk: chunk))
-        count += chunk.count
-    }
-
-    /// The chunk with an element, which must exist.
-    func locate(_ position: Int) -> Int {
-        var low = 0
-        var length = places.count
-        while length > 1 {
-            let half = length / 2
-            if places[low + half].first <= position { low += half }
-            length -= half
+    /// The chunk with an element if it is one of the last, which are found from the end.
+    private func lastPlace(
+        _ directory: ListDirectory, _ owner: Int64, _ position: Int
+    ) throws(StorageError) -> ListDirectory.Place? {
+        if let known = directory.lastPlace(position) { return known }
+        guard var first = length?(ObjectKey(rawValue: owner)), position < first else { return nil }
+        let transaction = try pages.transaction()
+        let cursor = try transaction.cursor(pages.table)
+        let behind = scratchKey.make(IntEntry(value: owner, key: .max))
+        var entry = try cursor.setRange(behind) == nil ? cursor.last() : cursor.previous()
+        directory.lastPlaces.removeAll(keepingCapacity: true)
+        while let found = entry, directory.lastPlaces.count < Self.lastChunks,
+            let (label, chunk) = try chunk(found, owner, transaction)
+        {
+            first -= chunk.count
+            directory.lastPlaces.append(.init(label: label, first: first, chunk: chunk))
+            if first <= position { break }
+            entry = try cursor.previous()
         }
-        return low
+        return directory.lastPlace(position)
+    }
+
+    /// The chunk of an entry; nil if it is not of this list.
+    private func chunk(
+        _ entry: Entry, _ owner: Int64, _ transaction: TransactionHandle
+    ) throws(StorageError) -> (label: Int64, ListChunk)? {
+        guard IndexKey.hasPrefix(entry.key, prefix) else { return nil }
+        guard let place = IntIndexKey.entry(entry.key) else { throw damaged(transaction) }
+        guard place.value == owner else { return nil }
+        guard let chunk = ListChunk(entry.value, words: holdsWords) else {
+            throw damaged(transaction)
+        }
+        return (place.key, chunk)
     }
 }

@@ -4,9 +4,9 @@ import LMDBStorage
 ///
 /// Follows the snapshot that it came from, and in a write sees the write.
 ///
-/// A value of two words; keep it as long as the snapshot. The first read at a version finds the
-/// chunks of the list (for a short list one search); an element of a list of a million then costs
-/// two steps of bisection and a load. Everything throws `damaged` for stored bytes that cannot be
+/// A value of two words; keep it as long as the snapshot. The first read of an element at a version
+/// walks the chunks of the list up to it, for a short list or one of the last elements a search; an
+/// element of a list of a million then costs two steps of bisection and a load. Everything throws `damaged` for stored bytes that cannot be
 /// right and `closed` after the snapshot has been closed.
 public struct ListReader {
     let column: ListColumn
@@ -189,9 +189,7 @@ public struct ListReader {
     }
 
     private func locate(_ position: Int) throws(StorageError) -> (ListChunk, Int)? {
-        let directory = try column.directory(owner)
-        guard position < directory.count else { return nil }
-        let place = directory.places[directory.locate(position)]
+        guard let place = try column.place(owner, position) else { return nil }
         return (place.chunk, position - place.first)
     }
 

@@ -247,7 +247,13 @@ extension TableReader {
     }
 
     private func keyColumn(_ column: ColumnID) -> ListColumn {
-        ListColumn(table: id, column: column, elementKind: .string, pages: source.keyPages)
+        ListColumn(
+            table: id, column: column, elementKind: .string, pages: source.keyPages,
+            length: listLength(column))
+    }
+
+    private func listLength(_ column: ColumnID) -> (ObjectKey) -> Int? {
+        { [weak self] owner in self?.listCount(column, owner) }
     }
 
     /// Makes the indexes and lists that the definition asks for; those that stay keep what they know.
@@ -279,7 +285,8 @@ extension TableReader {
             if !column.isDropped, column.kind == .list, let element = column.elementKind {
                 lists[place] = ListColumn(
                     table: id, column: column.id, elementKind: element, pages: source.listPages,
-                    keys: column.collection == .map ? keyColumn(column.id) : nil)
+                    keys: column.collection == .map ? keyColumn(column.id) : nil,
+                    length: listLength(column.id))
             } else {
                 lists[place] = nil
             }

@@ -1,0 +1,58 @@
+/// Where the chunks of one list lie in the map, as far as somebody has asked for them.
+///
+/// Known from the first chunk on, and from the last one back.
+final class ListDirectory {
+    struct Place {
+        var label: Int64
+        /// The position of the chunk's first element.
+        var first: Int
+        var chunk: ListChunk
+    }
+
+    var owner: Int64 = -1
+    var generation: UInt64 = 0
+    /// The chunks from the first one on, in order.
+    private(set) var places: [Place] = []
+    /// The elements in `places`.
+    private(set) var count = 0
+    /// Whether `places` are all chunks.
+    var isWhole = false
+    /// Some of the last chunks, the last one first.
+    var lastPlaces: [Place] = []
+
+    /// From now on nothing is known of another list, or of this one at another version.
+    func reset(_ owner: Int64, _ generation: UInt64) {
+        self.owner = owner
+        self.generation = generation
+        places.removeAll(keepingCapacity: places.count < 64)
+        lastPlaces.removeAll(keepingCapacity: true)
+        count = 0
+        isWhole = false
+    }
+
+    func append(label: Int64, _ chunk: ListChunk) {
+        places.append(Place(label: label, first: count, chunk: chunk))
+        count += chunk.count
+    }
+
+    /// The chunk with an element among those from the first one on.
+    func place(_ position: Int) -> Place? {
+        guard position < count else { return nil }
+        var low = 0
+        var length = places.count
+        while length > 1 {
+            let half = length / 2
+            if places[low + half].first <= position { low += half }
+            length -= half
+        }
+        return places[low]
+    }
+
+    /// The chunk with an element among the last ones.
+    func lastPlace(_ position: Int) -> Place? {
+        guard let place = lastPlaces.first(where: { $0.first <= position }),
+            position - place.first < place.chunk.count
+        else { return nil }
+        return place
+    }
+}
