@@ -13,6 +13,8 @@ final class CollectionFollower: SoakFollower {
     let title: String
     private let read: () throws -> [Value]
     private var values: [Value] = []
+    /// Whether it was told of a change that what it knew could not have made.
+    private var isBroken = false
     private var token: NotificationToken?
 
     init(
@@ -25,10 +27,28 @@ final class CollectionFollower: SoakFollower {
             counter.calls += 1
             switch change.kind {
             case .initial: values = try read()
-            case .update: apply(change)
+            case .update: if fits(change) { apply(change) } else { isBroken = true }
             case .error(let error): throw error
             }
         }
+    }
+
+    /// Whether the positions of a change are those of what is known.
+    private func fits(_ change: CollectionChange) -> Bool {
+        let left = values.count - change.deletions.count
+        let count = left + change.insertions.count
+        let fits =
+            change.deletions.allSatisfy(values.indices.contains)
+            && zip(change.insertions, left...).allSatisfy { $0 <= $1 }
+            && change.modificationsNew.allSatisfy { $0 < count }
+        if !fits {
+            printError(
+                "\(title): of \(values.count) rows \(change.deletions.count) are deleted, "
+                    + "\(change.insertions.count) inserted, the last at "
+                    + "\(change.insertions.last ?? -1); since version "
+                    + "\(change.versionBefore?.version ?? 0)")
+        }
+        return fits
     }
 
     private func apply(_ change: CollectionChange) {
@@ -44,7 +64,7 @@ final class CollectionFollower: SoakFollower {
         for (position, value) in zip(change.modificationsNew, modified) { values[position] = value }
     }
 
-    func isWrong() throws -> Bool { try values != read() }
+    func isWrong() throws -> Bool { try isBroken || values != read() }
 }
 
 /// Remembers the last value of each property that it is told of.
