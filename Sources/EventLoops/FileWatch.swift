@@ -1,8 +1,8 @@
 import CUV
 
-/// Tells the loop that somebody wrote to a file: how commits of other processes are noticed.
+/// Tells the loop that somebody wrote to a file or set its times: how commits of other processes are noticed.
 ///
-/// Many writes before the next turn make one call. The calls come for this process's own writes as well, and a call
+/// Many changes before the next turn make one call. The calls come for this process's own changes as well, and a call
 /// means "look", not "changed". Does not keep the loop alive. On the loop's thread.
 public final class FileWatch {
     private weak var loop: EventLoop?

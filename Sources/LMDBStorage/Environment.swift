@@ -97,8 +97,8 @@ public final class Environment: Sendable {
     package let tables: [Table]
     let options: EnvironmentOptions
     let writerThread = Atomic<UInt>(0)
-    /// Nil where no other process can write.
-    private let lockWord: WriteLockWord?
+    /// Nil where no other process can write, or this one cannot.
+    private let lockRegion: LockRegion?
     let line = WriteLine()
     let readers = Mutex(ReaderBook())
     let flusher = BackgroundFlusher()
@@ -121,7 +121,7 @@ public final class Environment: Sendable {
             mdb_env_close(pointer)
             throw error
         }
-        lockWord = isPrivate || options.readOnly ? nil : WriteLockWord(of: path)
+        lockRegion = isPrivate || options.readOnly ? nil : LockRegion(of: path)
     }
 
     private static func openEnvironment(
@@ -213,16 +213,22 @@ public final class Environment: Sendable {
     ///
     /// A hint. Two loads.
     package var isLocked: Bool {
-        writerThread.load(ordering: .relaxed) != 0 || lockWord?.isTaken ?? false
+        writerThread.load(ordering: .relaxed) != 0 || lockRegion?.isTaken ?? false
     }
 
     /// The same of others than the calling thread.
     @inline(__always)
     package var isLockedByOthers: Bool {
         let writer = writerThread.load(ordering: .relaxed)
-        if writer == 0 { return lockWord?.isTaken ?? false }
+        if writer == 0 { return lockRegion?.isTaken ?? false }
         return writer != Platform.currentThread
     }
+
+    /// The file that the system reports a change of around every commit of another process.
+    package var commitSignalPath: String { lockRegion == nil ? path : path + "-lock" }
+
+    /// Tells other processes that have the file open to look for a new version.
+    func callOthers() { lockRegion?.callOthers() }
 
     /// Whether the calling thread has the write lock.
     package var isLockedHere: Bool {

@@ -82,10 +82,13 @@ package final class WriteTransaction {
         let lease = lease.take()
         defer { withExtendedLifetime(lease) {} }
         environment.writerThread.store(0, ordering: .relaxed)
+        // Others look again a few times: if this process dies right after the commit, nobody else tells them.
+        environment.callOthers()
         var code = turn?.end(isCommit: true) ?? mdb_txn_commit(ended)
         // LMDB calls a write that was cut short an input/output error.
         if code == EIO, Platform.hasNoRoom(environment.path) { code = ENOSPC }
         try check(code, "mdb_txn_commit", environment.path)
+        environment.callOthers()
         if durability == .async { environment.flusher.request(environment.pointer) }
     }
 

@@ -3,9 +3,8 @@ import ObjectStore
 
 /// Notices commits of other processes in a store's file.
 ///
-/// The system reports a commit's last write to the file, and the committing process makes its version known to readers
-/// only after that write has returned: whoever looks at once may be too early. So after a report the store looks again a
-/// few times, which costs one load each.
+/// The committing process calls before and after the commit, and may die in between: whoever looks once may be too early.
+/// So after a call the store looks again a few times, which costs one load each.
 final class CommitWatch {
     private weak var store: Store?
     private unowned let loop: EventLoop
@@ -15,9 +14,9 @@ final class CommitWatch {
         .milliseconds(1), .milliseconds(10), .milliseconds(100), .seconds(1),
     ]
 
-    /// Watches the store's file; nil when it has none, or the system has no watches left.
+    /// Watches what other processes call by; nil when the store has no file, or the system has no watches left.
     init?(_ store: Store, on loop: EventLoop) {
-        guard let path = store.path else { return nil }
+        guard let path = store.commitSignalPath else { return nil }
         self.store = store
         self.loop = loop
         watch = try? FileWatch(path: path, on: loop) { [weak self] in self?.look(0) }

@@ -178,6 +178,12 @@ public final class ColumnFile: Sendable {
     /// A few loads from the map.
     public func latestVersion() -> UInt64 { environment?.latestVersion() ?? 0 }
 
+    /// The file that the system reports a change of around every commit of another process.
+    ///
+    /// A report means "look", and may come before there is something to see: the last one comes after the commit, unless its
+    /// process has died in between.
+    public var commitSignalPath: String { environment?.commitSignalPath ?? path }
+
     /// How many bytes the file uses, and how many it may; zeros once closed.
     public func size() -> (used: Int, limit: Int) { environment?.size() ?? (0, 0) }
 

@@ -147,6 +147,14 @@ public final class Store {
         if case .file(let path) = configuration.location { path } else { nil }
     }
 
+    /// The file to watch for commits of other processes; nil in memory.
+    ///
+    /// The system reports a change of it around every such commit; see ``fileMayHaveChanged()``. A report may come before
+    /// there is something to see: the last one comes after the commit, unless its process has died in between.
+    public var commitSignalPath: String? {
+        path == nil || isClosed ? nil : view.snapshot.file.commitSignalPath
+    }
+
     /// Whether a write transaction is open.
     public var isInWrite: Bool { view.snapshot.write != nil }
 
@@ -209,10 +217,9 @@ extension Store {
         runQueuedWrite()
     }
 
-    /// To be called by the host on the store's thread when the file may have been changed by
-    /// another process.
+    /// To be called by the host on the store's thread when another process may have committed.
     ///
-    /// Echoes of own commits cost one load.
+    /// Costs one load when none has.
     public func fileMayHaveChanged() {
         guard !isClosed, view.snapshot.file.latestVersion() != view.version else { return }
         takeTurn()

@@ -1,0 +1,103 @@
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// LMDB's lock file as a look at it shows it, and as the place where processes call each other.
+///
+/// LMDB has no call that tells whether the write lock is taken, or that takes it only if it is free, and none that tells
+/// other processes of a commit. A look is a hint: who finds the lock free may still have to wait. Where the file is not
+/// laid out as expected, the lock always looks free, and other processes always seem to be there. The lock is not tried
+/// here: one whose owner has died is LMDB's to repair.
+final class LockRegion: @unchecked Sendable {
+    // Unchecked because: the mapping is constant, and only looked at.
+    private let region: UnsafeRawPointer?
+    private let length: Int
+    // Open as long as the environment: closing any descriptor of the file ends the locks that LMDB has on it for the
+    // process.
+    private let descriptor: Int32
+    private let process = UInt32(bitPattern: getpid())
+
+    /// `LMDB's` lock files of this layout say so.
+    private static let magic: UInt32 = 0xBEEF_C0DE
+    private static let format: UInt32 = 0x0001_0001
+    /// Where the thread that has the lock is named.
+    private static let owner: UInt32 = 0x3FFF_FFFF
+    private static let cacheLine = 64
+
+    private static let lockSize = MemoryLayout<pthread_mutex_t>.size
+    /// How many readers there have been at once lies behind the lock of those who become one, and the version.
+    private static let readerCount = 8 + lockSize + 8
+    /// The write lock begins on a cache line of its own, and so does each reader behind it.
+    private static let writeLock = (readerCount + 4).rounded(upTo: cacheLine)
+    private static let readers = (writeLock + lockSize).rounded(upTo: cacheLine)
+
+    /// Looks at the lock file of an environment that is open.
+    init(of path: String) {
+        descriptor = Platform.openDescriptor(path + "-lock", O_RDONLY | O_CLOEXEC)
+        var mapped: UnsafeMutableRawPointer?
+        var size = 0
+        #if canImport(Glibc)
+            var status = stat()
+            if descriptor >= 0, fstat(descriptor, &status) == 0, status.st_size >= Self.readers {
+                size = Int(status.st_size)
+                mapped = mmap(nil, size, PROT_READ, MAP_SHARED, descriptor, 0)
+                if mapped == MAP_FAILED { mapped = nil }
+            }
+            if let found = mapped,
+                found.load(as: UInt32.self) != Self.magic
+                    || found.load(fromByteOffset: 4, as: UInt32.self) != Self.format
+            {
+                munmap(found, size)
+                mapped = nil
+            }
+        #endif
+        region = mapped.map { UnsafeRawPointer($0) }
+        length = size
+    }
+
+    deinit {
+        if let region { munmap(UnsafeMutableRawPointer(mutating: region), length) }
+        if descriptor >= 0 { close(descriptor) }
+    }
+
+    /// Whether some thread of some process seems to have the write lock.
+    var isTaken: Bool {
+        guard let region else { return false }
+        return region.load(fromByteOffset: Self.writeLock, as: UInt32.self) & Self.owner != 0
+    }
+
+    /// Whether another process seems to have the file open: everybody who does reads some version.
+    ///
+    /// Costs a load for each reader there has been at once.
+    var isShared: Bool {
+        guard let region else { return true }
+        // A process that comes now sees the commit that was just made, or is seen.
+        atomicMemoryFence(ordering: .sequentiallyConsistent)
+        let room = (length - Self.readers) / Self.cacheLine
+        let count = Int(region.load(fromByteOffset: Self.readerCount, as: UInt32.self))
+        for reader in 0..<min(count, room) {
+            let place = Self.readers + reader * Self.cacheLine + 8
+            let other = region.load(fromByteOffset: place, as: UInt32.self)
+            if other != 0, other != process { return true }
+        }
+        return false
+    }
+
+    /// Wakes those in other processes who watch the lock file.
+    ///
+    /// Its times are set, which the system reports to who watches its attributes. One system call, and none while no other
+    /// process has the file open.
+    func callOthers() {
+        if descriptor >= 0, isShared { futimens(descriptor, nil) }
+    }
+}
+
+extension Int {
+    fileprivate func rounded(upTo multiple: Int) -> Int {
+        (self + multiple - 1) / multiple * multiple
+    }
+}

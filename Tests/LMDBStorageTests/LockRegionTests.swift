@@ -1,0 +1,91 @@
+import Glibc
+import Testing
+
+@testable import LMDBStorage
+
+@Suite final class LockRegionTests {
+    private let path = "/tmp/moonpool-lock-\(getpid())-\(UInt64.random(in: 0 ... .max))"
+    private let lease: EnvironmentLease
+    private let file: Int32
+
+    init() throws {
+        lease = try EnvironmentRegistry.open(
+            path: path, options: EnvironmentOptions(), tables: [TableName("a", .integers)])
+        // Closed only after the environment: closing any descriptor of the file ends LMDB's locks.
+        file = open(path + "-lock", O_RDWR | O_CLOEXEC)
+    }
+
+    deinit {
+        unlink(path)
+        unlink(path + "-lock")
+    }
+
+    private func store<Number: FixedWidthInteger>(_ number: Number, at offset: Int) {
+        var number = number
+        #expect(
+            pwrite(file, &number, MemoryLayout<Number>.size, offset) == MemoryLayout<Number>.size)
+    }
+
+    @Test func `sees who has the write lock`() throws {
+        let region = LockRegion(of: path)
+        #expect(!region.isTaken)
+        let write = try WriteTransaction(lease, durability: .memory)
+        #expect(region.isTaken)
+        write.abort()
+        #expect(!region.isTaken)
+    }
+
+    @Test func `tells readers of this process from those of others`() throws {
+        let region = LockRegion(of: path)
+        let readers = try (0..<3).map { _ in try ReadTransaction(lease) }
+        #expect(!region.isShared)
+        // The fourth reader, of a process that cannot be this one.
+        store(UInt32(4), at: 56)
+        store(UInt32(1), at: 128 + 3 * 64 + 8)
+        #expect(region.isShared)
+        store(UInt32(0), at: 128 + 3 * 64 + 8)
+        #expect(!region.isShared)
+        withExtendedLifetime(readers) {}
+    }
+
+    @Test func `stays inside a file that claims to have more readers than it has room for`() throws
+    {
+        let region = LockRegion(of: path)
+        store(UInt32.max, at: 56)
+        #expect(!region.isShared)
+        store(UInt32(1), at: 56)
+    }
+
+    @Test func `takes a file of another layout for one that others read and nobody writes`() throws
+    {
+        store(UInt32(7), at: 4)
+        let region = LockRegion(of: path)
+        let write = try WriteTransaction(lease, durability: .memory)
+        #expect(!region.isTaken)
+        #expect(region.isShared)
+        write.abort()
+        region.callOthers()
+    }
+
+    @Test func `calls other processes only while there are any`() throws {
+        func commitTime() throws -> timespec {
+            // Long ago, so that any setting of the times shows.
+            let past = [timespec(tv_sec: 1, tv_nsec: 0), timespec(tv_sec: 1, tv_nsec: 0)]
+            #expect(futimens(file, past) == 0)
+            let write = try WriteTransaction(lease, durability: .memory)
+            try [UInt8](1...3).withUnsafeBytes {
+                try write.handle.put(lease.environment.tables[0], 1, $0)
+            }
+            try write.commit()
+            var status = stat()
+            fstat(file, &status)
+            return status.st_atim
+        }
+        #expect(try commitTime().tv_sec == 1)
+        store(UInt32(9), at: 56)
+        store(UInt32(1), at: 128 + 8 * 64 + 8)
+        #expect(try commitTime().tv_sec > 1)
+        store(UInt32(0), at: 128 + 8 * 64 + 8)
+        #expect(lease.environment.commitSignalPath == path + "-lock")
+    }
+}
