@@ -84,6 +84,11 @@ public enum ProcessServices {
         return nil
     }
 
+    /// Makes a folder in one that exists, unless it is there; what the system says if that fails.
+    public static func makeFolder(_ path: String) -> String? {
+        mkdir(path, 0o777) == 0 || errno == EEXIST ? nil : String(cString: strerror(errno))
+    }
+
     /// When a file was changed last, in nanoseconds, and how long it is: whether it is still the same.
     public static func stamp(of path: String) -> String? {
         var status = stat()

@@ -151,8 +151,22 @@ import Testing
             "---@field tags moonpool.Set<string> string<>",
             "---@field notes moonpool.Map<any> mixed{}",
             "---@field dogs moonpool.Results<Dog> backlinks Dog.owner",
-            "---@field [\"end\"] moonpool.List<string> string?[]",
+            "---@field [\"end\"] moonpool.List<string?> string?[]",
         ] { #expect(text.contains(line + "\n"), "\(line)") }
+    }
+
+    @Test func `names that mean something to LuaLS are quoted, or left out`() throws {
+        let schema = try Self.schema([
+            "string": ["x": "int"],
+            "Odd": ["private": "int", "while": "bool", "self": "Odd", "länge": "date?{}"],
+        ])
+        let text = SchemaDocument(schema).text(as: .luals)
+        for line in [
+            "-- 'string' is left out: LuaLS has a type of that name.",
+            "---@field [\"private\"] integer int", "---@field [\"while\"] boolean bool",
+            "---@field self Odd? Odd", "---@field [\"länge\"] moonpool.Map<moonpool.Date?> date?{}",
+        ] { #expect(text.contains(line + "\n"), "\(line)") }
+        #expect(!text.contains("---@class string"))
     }
 
     @Test func `classes and properties with letters of other scripts survive`() throws {

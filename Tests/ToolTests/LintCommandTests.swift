@@ -82,14 +82,15 @@ import Testing
         #expect(all.output.hasPrefix("---@meta moonpool\n"))
         #expect(all.output.contains("---@class Dog: moonpool.Object\n"))
         #expect(all.output.contains("---@field friends moonpool.List<Dog> Dog[]\n"))
-        let outcome = try Tool.run(["luals", store, "--output", folder.path])
-        #expect(outcome.output == "\(folder.path)/moonpool.lua\n\(folder.path)/zoo-classes.lua\n")
-        let api = try contents(of: folder.path + "/moonpool.lua")
-        let classes = try contents(of: folder.path + "/zoo-classes.lua")
+        let outcome = try Tool.run(["luals", store, "--output", folder.path + "/types"])
+        let types = folder.path + "/types"
+        #expect(outcome.output == "\(types)/moonpool.lua\n\(types)/zoo-classes.lua\n")
+        let api = try contents(of: types + "/moonpool.lua")
+        let classes = try contents(of: types + "/zoo-classes.lua")
         #expect(api + "\n" + classes == all.output)
         // Both are Lua.
         for file in ["moonpool.lua", "zoo-classes.lua"] {
-            let path = "\(folder.path)/\(file)"
+            let path = "\(types)/\(file)"
             #expect(try Tool.run(["-e", "assert(loadfile(arg[1]))", "-", path]).exitCode == 0)
         }
     }
@@ -97,7 +98,8 @@ import Testing
     @Test func `a folder or a store that is not there is one line and exit code 1`() throws {
         let folder = try Tool.run(["luals", "--output", "/no/such/folder"])
         #expect(folder.exitCode == 1)
-        #expect(folder.error.contains("/no/such/folder/moonpool.lua"), "\(folder.error)")
+        #expect(
+            folder.error.contains("cannot make the folder /no/such/folder: "), "\(folder.error)")
         let store = try Tool.run(["luals", "/no/such/zoo.moonpool"])
         #expect(store.exitCode == 1)
         #expect(store.error == "moonpool: there is no store '/no/such/zoo.moonpool'\n")

@@ -10,9 +10,23 @@ struct LuaLSClasses {
 
     var text: String {
         var text = "---@meta\n-- The classes of a store, for LuaLS. Written by `moonpool luals`.\n"
-        for classSchema in classes { text += "\n" + Self.declaration(classSchema) }
+        for classSchema in classes {
+            text += "\n"
+            text +=
+                Self.reservedTypes.contains(classSchema.name)
+                ? "-- '\(classSchema.name)' is left out: LuaLS has a type of that name.\n"
+                : Self.declaration(classSchema)
+        }
         return text
     }
+
+    /// Names that mean something else in a type: a class of that name would give every string, say, its properties.
+    private static let reservedTypes: Set = [
+        "unknown", "any", "nil", "boolean", "true", "false", "number", "integer", "thread", "table",
+        "string", "userdata", "lightuserdata", "function", "fun", "async", "self", "void",
+    ]
+    /// Words that before a field's name tell who may use it.
+    private static let visibilities: Set = ["public", "protected", "private", "package"]
 
     private static func declaration(_ classSchema: ClassSchema) -> String {
         var lines: [String] = []
@@ -21,7 +35,7 @@ struct LuaLSClasses {
         for property in classSchema.properties {
             // A field's name in brackets may be any string.
             let name =
-                LuaLiteral.isName(property.name)
+                LuaLiteral.isName(property.name) && !visibilities.contains(property.name)
                 ? property.name : "[\(LuaLiteral.string(property.name))]"
             lines.append(
                 "---@field \(name) \(type(of: property)) \(PropertySyntax.text(of: property))")
@@ -34,12 +48,13 @@ struct LuaLSClasses {
         if property.isBacklinks {
             return "moonpool.Results<\(property.target ?? "moonpool.Object")>"
         }
-        let element = elementType(of: property)
-        switch property.collection {
-        case .list: return "moonpool.List<\(element)>"
-        case .set: return "moonpool.Set<\(element)>"
-        case .map: return "moonpool.Map<\(element)>"
-        case nil: return element + (property.isOptional && property.type != .mixed ? "?" : "")
+        let isOptional = property.isOptional && property.type != .mixed
+        let element = elementType(of: property) + (isOptional ? "?" : "")
+        return switch property.collection {
+        case .list: "moonpool.List<\(element)>"
+        case .set: "moonpool.Set<\(element)>"
+        case .map: "moonpool.Map<\(element)>"
+        case nil: element
         }
     }
 

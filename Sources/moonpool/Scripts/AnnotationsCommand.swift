@@ -19,7 +19,7 @@ struct AnnotationsCommand: ParsableCommand {
         completion: .file(extensions: ["moonpool"]))
     var store: String?
 
-    @Option(help: "The folder of the files; it must exist.", completion: .directory)
+    @Option(help: "The folder of the files; made if it is missing.", completion: .directory)
     var output: String?
 
     func run() throws {
@@ -34,6 +34,9 @@ struct AnnotationsCommand: ParsableCommand {
                 ProcessServices.writeOutput(LuaLSAnnotations.api)
                 if let classes { ProcessServices.writeOutput("\n" + classes) }
                 return
+            }
+            if let message = ProcessServices.makeFolder(output) {
+                throw StoreError(.invalidArgument, "cannot make the folder \(output): \(message)")
             }
             try write(LuaLSAnnotations.api, to: "\(output)/moonpool.lua")
             if let store, let classes {
