@@ -102,7 +102,8 @@ public struct BytesSet: Sendable, Hashable {
     @inline(__always)
     private static func hash(_ bytes: UnsafeRawBufferPointer, _ seed: UInt64) -> UInt64 {
         var hash = seed ^ UInt64(truncatingIfNeeded: bytes.count) &* 0x9e37_79b9_7f4a_7c15
-        guard let base = bytes.baseAddress else { return fold(hash, seed) }
+        // Not only without an address: empty text in a leaf has one.
+        guard let base = bytes.baseAddress, bytes.count > 0 else { return fold(hash, seed) }
         var offset = 0
         while bytes.count &- offset >= 8 {
             hash = fold(

@@ -28,6 +28,17 @@ extension TableReader {
         _ column: ColumnID, _ cluster: Int, among: ClusterBits
     ) -> (sum: Int64, overflow: Bool) {
         guard let (leaf, rows) = integers(column, cluster, among) else { return (0, false) }
+        switch leaf.encoding {
+        case LeafEncoding.constant, LeafEncoding.bits1:
+            let ones =
+                leaf.encoding == LeafEncoding.bits1
+                ? (Leaf.bitmap(at: leaf.payload) & rows).rowCount : 0
+            return IntKernels.total(of: rows, least: leaf.minimum, offsets: UInt64(ones))
+        case LeafEncoding.bits8: return IntKernels.sum(of: leaf, rows, UInt8.self)
+        case LeafEncoding.bits16: return IntKernels.sum(of: leaf, rows, UInt16.self)
+        case LeafEncoding.bits32: return IntKernels.sum(of: leaf, rows, UInt32.self)
+        default: break
+        }
         var sum: Int64 = 0
         var overflow = false
         rows.forEachRow { row in

@@ -27,10 +27,9 @@ extension TableReader {
         _ column: ColumnID, _ cluster: Int, _ test: ColumnTest, among: ClusterBits
     ) -> ClusterBits {
         guard !among.isEmpty, let (leaf, kind) = self.column(column, cluster) else { return .zero }
-        let nulls = nulls(leaf, kind)
         switch test {
-        case .isNull: return nulls & among
-        case .notNull: return among & ~nulls
+        case .isNull: return nulls(leaf, kind) & among
+        case .notNull: return among & ~nulls(leaf, kind)
         default: break
         }
         let rows: ClusterBits
@@ -43,8 +42,10 @@ extension TableReader {
         case .float, .double:
             (rows, includesNulls) = matchingDoubles(leaf, test, among, isFloat: kind == .float)
         case .string, .data, .bytes12, .bytes16:
-            return matchingBytes(column, cluster, leaf, test, among, nulls)
+            return matchingBytes(column, cluster, leaf, test, among, leaf.nulls)
         }
+        guard leaf.hasNulls || kind == .link else { return rows & among }
+        let nulls = nulls(leaf, kind)
         return (includesNulls ? rows | nulls : rows & ~nulls) & among
     }
 
@@ -134,11 +135,12 @@ extension TableReader {
 
     /// The rows that may begin with these bytes.
     private func candidates(_ leaf: Leaf, _ wanted: [UInt8], _ rows: ClusterBits) -> ClusterBits {
-        guard let first = wanted.first, leaf.encoding == LeafEncoding.text16, !leaf.hasLong else {
+        guard !wanted.isEmpty, leaf.encoding == LeafEncoding.text16, !leaf.hasLong else {
             return rows
         }
-        return TextKernels.rows(
-            of: leaf, beginningWith: first, least: wanted.count, among: rows)
+        return wanted.withUnsafeBytes {
+            TextKernels.rows(of: leaf, beginningWith: $0, among: rows)
+        }
     }
 
     /// The rows whose bytes pass.
@@ -149,41 +151,27 @@ extension TableReader {
         _ column: ColumnID, _ cluster: Int, _ leaf: Leaf, _ rows: ClusterBits,
         _ test: (UnsafeRawBufferPointer) -> Bool
     ) -> ClusterBits {
-        var result = ClusterBits.zero
         if leaf.encoding == LeafEncoding.dictionary {
             let codes = leaf.payload
-            withUnsafeTemporaryAllocation(byteCount: 256, alignment: 16) { answers in
+            return withUnsafeTemporaryAllocation(byteCount: 256, alignment: 16) { answers in
                 // 2: not asked yet.
                 answers.initializeMemory(as: UInt8.self, repeating: 2)
-                rows.forEachRow { row in
+                return rows.keeping { row in
                     let code = Int(codes.load(fromByteOffset: row, as: UInt8.self))
                     if answers[code] == 2 { answers[code] = test(leaf.entry(code)) ? 1 : 0 }
-                    if answers[code] == 1 { result.insert(row) }
+                    return UInt64(answers[code])
                 }
             }
-            return result
         }
         let isPlain = leaf.encoding == LeafEncoding.text16 && !leaf.hasLong
         let base = Int64(cluster * Cluster.rows)
-        var word = 0
-        while word < 8 {
-            var rest = rows[word]
-            var found: UInt64 = 0
-            while rest != 0 {
-                let bit = rest.trailingZeroBitCount
-                rest &= rest &- 1
-                let row = word &* 64 &+ bit
-                let bytes =
-                    isPlain
-                    ? leaf.bytes(row)
-                    : self.bytes(
-                        column, ObjectKey(base &+ Int64(row)), Place(leaf: leaf, row: row))
-                if test(bytes) { found |= 1 &<< UInt64(truncatingIfNeeded: bit) }
-            }
-            result[word] = found
-            word &+= 1
+        return rows.keeping { row in
+            let bytes =
+                isPlain
+                ? leaf.bytes(row)
+                : self.bytes(column, ObjectKey(base &+ Int64(row)), Place(leaf: leaf, row: row))
+            return test(bytes) ? 1 : 0
         }
-        return result
     }
 
     /// The rows among `among` that are not null and whose bytes pass the test.

@@ -6,12 +6,12 @@ extension TableReader {
     ///
     /// `among` must be rows that exist. Cost: a load and a bit test for each of them.
     public func matches(
-        _ column: ColumnID, _ cluster: Int, linkedTo targets: RowSet, among: ClusterBits
+        _ column: ColumnID, _ cluster: Int, linkedTo targets: TargetBits, among: ClusterBits
     ) -> ClusterBits {
         guard !among.isEmpty, let (leaf, kind) = self.column(column, cluster), kind == .link else {
             return .zero
         }
-        return targets.clusters.withUnsafeBytes { words in
+        return targets.words.withUnsafeBufferPointer { words in
             switch leaf.encoding {
             case LeafEncoding.bits8: LinkKernels.rows(of: leaf, UInt8.self, words, among)
             case LeafEncoding.bits16: LinkKernels.rows(of: leaf, UInt16.self, words, among)
@@ -91,41 +91,5 @@ extension TableReader {
             source.note(error)
             return nil
         }
-    }
-}
-
-/// Tests of the links of a leaf.
-private enum LinkKernels {
-    /// Whether the bit of a row is set; `stored` is the row's key and one, 0 for no link.
-    @inline(__always)
-    private static func bit(_ stored: Int64, _ words: UnsafeRawBufferPointer) -> UInt64 {
-        let key = UInt64(bitPattern: stored &- 1)
-        let cluster = key / UInt64(Cluster.rows)
-        let row = key &- cluster &* UInt64(Cluster.rows)
-        let place = cluster &* 64 &+ (row &>> 6) &* 8
-        // No link is the largest key, which no set reaches.
-        guard cluster < UInt64(words.count / 64), let base = words.baseAddress else { return 0 }
-        let word = base.load(
-            fromByteOffset: Int(truncatingIfNeeded: place), as: UInt64.self)
-        return word &>> (row & 63) & 1
-    }
-
-    @inline(__always)
-    static func rows<T: FixedWidthInteger & UnsignedInteger>(
-        of leaf: Leaf, _: T.Type, _ words: UnsafeRawBufferPointer, _ among: ClusterBits
-    ) -> ClusterBits {
-        let payload = leaf.payload
-        let least = leaf.minimum
-        return among.keeping { row in
-            let offset = payload.loadUnaligned(
-                fromByteOffset: row &* MemoryLayout<T>.size, as: T.self)
-            return bit(least &+ Int64(truncatingIfNeeded: offset), words)
-        }
-    }
-
-    static func anyRows(
-        of leaf: Leaf, _ words: UnsafeRawBufferPointer, _ among: ClusterBits
-    ) -> ClusterBits {
-        among.keeping { bit(leaf.int($0), words) }
     }
 }

@@ -1,38 +1,97 @@
 /// A quick look at many values of text, before any is compared.
 enum TextKernels {
-    /// The rows among `rows` of a plain leaf with 16-bit ends that begin with `first` and are no
-    /// shorter than `least`.
+    /// From so many rows on it is cheaper to look at all rows of a cluster than to find the ones
+    /// that are asked for.
+    private static let denseFrom = 124
+
+    /// The rows among `rows` of a plain leaf with 16-bit ends that may begin with `prefix`, which is
+    /// not empty.
     ///
-    /// No branch depends on a value, so that it does not matter how many pass.
+    /// Others may be left, never one lost. No branch depends on a value, so that it does not
+    /// matter how many pass.
     static func rows(
-        of leaf: Leaf, beginningWith first: UInt8, least: Int, among rows: ClusterBits
+        of leaf: Leaf, beginningWith prefix: UnsafeRawBufferPointer, among rows: ClusterBits
     ) -> ClusterBits {
         let size = leaf.textSize
-        guard size > 0 else { return .zero }
+        guard size > 0, prefix.count > 0 else { return .zero }
+        var left = rows
+        let isDense = rows.rowCount >= denseFrom
+        if isDense { left &= firstBytes(leaf, size, prefix[0]) }
+        if size >= 8, prefix.count > 1 || !isDense, !left.isEmpty {
+            left = firstWords(leaf, size, prefix, among: left)
+        }
+        return left
+    }
+
+    /// The rows whose first byte is `first`; all of them if the ends are damaged.
+    private static func firstBytes(_ leaf: Leaf, _ size: Int, _ first: UInt8) -> ClusterBits {
         let ends = leaf.payload
         let text = ends + 2 &* Cluster.rows
-        var result = ClusterBits.zero
-        var word = 0
-        while word < 8 {
-            var rest = rows[word]
-            var found: UInt64 = 0
-            while rest != 0 {
-                let bit = rest.trailingZeroBitCount
-                rest &= rest &- 1
-                let row = word &<< 6 &+ bit
-                // Row 0 begins at 0: its own end is read and made nothing of.
-                let before = ends.loadUnaligned(
-                    fromByteOffset: max(2 &* row &- 2, 0), as: UInt16.self)
-                let start = row == 0 ? 0 : Int(before)
-                let end = Int(ends.loadUnaligned(fromByteOffset: 2 &* row, as: UInt16.self))
-                // Damaged ends must not lead out of the leaf.
-                let byte = text.load(fromByteOffset: min(start, size &- 1), as: UInt8.self)
-                let passes = (byte == first ? 1 : 0) & (end &- start >= least ? 1 : 0)
-                found |= UInt64(truncatingIfNeeded: passes) &<< UInt64(truncatingIfNeeded: bit)
-            }
-            result[word] = found
-            word &+= 1
+        @inline(__always)
+        func start(_ row: Int) -> Int {
+            Int(ends.loadUnaligned(fromByteOffset: 2 &* row &- 2, as: UInt16.self))
         }
-        return result
+        // Empty values at the end begin where nothing is.
+        var bound = Cluster.rows
+        while bound > 1, start(bound &- 1) >= size { bound &-= 1 }
+        // Checked for all at once, in vectors, so that each row is two loads.
+        var furthest: UInt16 = 0
+        var row = 0
+        while row < bound &- 1 {
+            furthest = max(furthest, ends.loadUnaligned(fromByteOffset: 2 &* row, as: UInt16.self))
+            row &+= 1
+        }
+        guard Int(furthest) < size else { return Cluster.all }
+        return withUnsafeTemporaryAllocation(byteCount: 512, alignment: 16) { bytes in
+            // because: the allocation is not empty.
+            let out = bytes.baseAddress.unsafelyUnwrapped
+            out.storeBytes(of: text.load(as: UInt8.self), as: UInt8.self)
+            var row = 1
+            while row < bound {
+                let byte = text.load(fromByteOffset: start(row), as: UInt8.self)
+                out.storeBytes(of: byte, toByteOffset: row, as: UInt8.self)
+                row &+= 1
+            }
+            while row < Cluster.rows {
+                out.storeBytes(of: ~first, toByteOffset: row, as: UInt8.self)
+                row &+= 1
+            }
+            row = 0
+            while row < Cluster.rows {
+                let isFirst = out.load(fromByteOffset: row, as: UInt8.self) == first
+                out.storeBytes(of: isFirst ? 1 : 0, toByteOffset: row, as: UInt8.self)
+                row &+= 1
+            }
+            return IntKernels.bits(UnsafeRawPointer(out))
+        }
+    }
+
+    /// The rows among `rows` whose first eight bytes, or as many as the prefix has, are those of the
+    /// prefix; and those that begin in the last eight bytes of the leaf's text.
+    private static func firstWords(
+        _ leaf: Leaf, _ size: Int, _ prefix: UnsafeRawBufferPointer, among rows: ClusterBits
+    ) -> ClusterBits {
+        let ends = leaf.payload
+        let text = ends + 2 &* Cluster.rows
+        var wanted: UInt64 = 0
+        var mask: UInt64 = 0
+        var byte = 0
+        while byte < min(prefix.count, 8) {
+            wanted |= UInt64(prefix[byte]) &<< UInt64(8 &* byte)
+            mask |= 0xff &<< UInt64(8 &* byte)
+            byte &+= 1
+        }
+        let last = size &- 8
+        return rows.keeping { row in
+            // Row 0 begins at 0: its own end is read and made nothing of.
+            let before = ends.loadUnaligned(
+                fromByteOffset: max(2 &* row &- 2, 0), as: UInt16.self)
+            let start = row == 0 ? 0 : Int(before)
+            // Damaged ends must not lead out of the leaf.
+            let word = UInt64(
+                littleEndian: text.loadUnaligned(
+                    fromByteOffset: min(start, last), as: UInt64.self))
+            return ((word ^ wanted) & mask == 0 ? 1 : 0) | (start > last ? 1 : 0)
+        }
     }
 }

@@ -58,23 +58,40 @@ extension SIMD8<UInt64> {
         self[index &>> 6] &= ~(1 &<< UInt64(truncatingIfNeeded: index & 63))
     }
 
+    /// The set made of what `body` gives for each word's number and bits.
+    ///
+    /// The words pass through memory: to set a lane of a vector by a number that is not constant
+    /// costs a store of the whole vector and a load that waits for it.
+    @inline(__always)
+    func mapWords(_ body: (_ word: Int, _ bits: UInt64) -> UInt64) -> ClusterBits {
+        withUnsafeTemporaryAllocation(byteCount: 128, alignment: 16) { memory in
+            // because: the allocation is not empty.
+            let words = memory.baseAddress.unsafelyUnwrapped
+            words.storeBytes(of: self, as: ClusterBits.self)
+            var word = 0
+            while word < 8 {
+                let bits = words.load(fromByteOffset: 8 &* word, as: UInt64.self)
+                words.storeBytes(
+                    of: body(word, bits), toByteOffset: 64 &+ 8 &* word, as: UInt64.self)
+                word &+= 1
+            }
+            return words.loadUnaligned(fromByteOffset: 64, as: ClusterBits.self)
+        }
+    }
+
     /// The rows of the set for which a test gives 1 and not 0.
     @inline(__always)
     func keeping(_ test: (Int) -> UInt64) -> ClusterBits {
-        var result = ClusterBits.zero
-        var word = 0
-        while word < 8 {
-            var rest = self[word]
+        mapWords { word, bits in
+            var rest = bits
             var found: UInt64 = 0
             while rest != 0 {
                 let bit = rest.trailingZeroBitCount
                 rest &= rest &- 1
                 found |= test(word &<< 6 &+ bit) &<< UInt64(truncatingIfNeeded: bit)
             }
-            result[word] = found
-            word &+= 1
+            return found
         }
-        return result
     }
 
     /// Calls `body` with every row of the set, ascending.
@@ -82,14 +99,17 @@ extension SIMD8<UInt64> {
     public func forEachRow<Failure: Error>(
         _ body: (Int) throws(Failure) -> Void
     ) throws(Failure) {
-        var word = 0
-        while word < 8 {
-            var rest = self[word]
-            while rest != 0 {
-                try body(word &<< 6 &+ rest.trailingZeroBitCount)
-                rest &= rest &- 1
+        // Not `self[word]`: a lane whose number is not constant is read by storing all of them.
+        try withUnsafeBytes(of: self) { (words) throws(Failure) in
+            var word = 0
+            while word < 8 {
+                var rest = words.loadUnaligned(fromByteOffset: 8 &* word, as: UInt64.self)
+                while rest != 0 {
+                    try body(word &<< 6 &+ rest.trailingZeroBitCount)
+                    rest &= rest &- 1
+                }
+                word &+= 1
             }
-            word &+= 1
         }
     }
 }

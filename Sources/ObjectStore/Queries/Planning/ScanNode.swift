@@ -22,11 +22,38 @@ struct PlainScan: ScanNode {
     }
 }
 
+/// A condition on one column that storage knows a kernel for.
+struct ColumnScan: ScanNode {
+    let rows: TableReader
+    let column: ColumnID
+    let test: ColumnTest
+    /// Whether nil passes, whatever the test says of it.
+    let includesNull: Bool
+    let cost: Int
+
+    func evaluate(_ cluster: Int, among: ClusterBits) -> ClusterBits {
+        let found = rows.matches(column, cluster, test, among: among)
+        return includesNull ? found | rows.matches(column, cluster, .isNull, among: among) : found
+    }
+}
+
+extension PredicateNode {
+    /// The condition as it is run, with its tables.
+    func scan(_ tables: BoundTables) -> any ScanNode {
+        if let node = self as? ColumnNode, let test = node.source.kernel(for: node.test) {
+            return ColumnScan(
+                rows: tables[node.slot], column: node.source.column, test: test,
+                includesNull: node.test.matchesNull, cost: cost)
+        }
+        return PlainScan(node: self, tables: tables)
+    }
+}
+
 /// A condition on the object behind a link, which was answered for all objects there.
 struct LinkScan: ScanNode {
     let rows: TableReader
     let column: ColumnID
-    let targets: RowSet
+    let targets: TargetBits
     /// Whether a nil link passes.
     let includesNull: Bool
     var cost: Int { 3 }

@@ -43,7 +43,7 @@ struct ScanPlanner {
                     linked.append((hop, [condition]))
                 }
             } else if condition.node is ColumnNode || condition.node is ElementCountNode {
-                let scan = PlainScan(node: condition.node, tables: condition.tables)
+                let scan = condition.node.scan(condition.tables)
                 let note = (condition.node as? ColumnNode)?.test.note
                 plain.append(Step(texts: [condition.text], scan: scan, note: note))
             } else {
@@ -114,7 +114,7 @@ struct ScanPlanner {
             if let found = collection(node, condition, asked) { return found }
         default: break
         }
-        return (PlainScan(node: condition.node, tables: tables), nil)
+        return (condition.node.scan(tables), nil)
     }
 
     /// Conditions on the object behind one link, which are answered for all objects there when
@@ -136,7 +136,8 @@ struct ScanPlanner {
         {
             let targets = ScanPlanner(rows: target).matching(inner)
             let scan = LinkScan(
-                rows: rows, column: column, targets: targets, includesNull: includesNull)
+                rows: rows, column: column, targets: TargetBits(targets),
+                includesNull: includesNull)
             let note =
                 "answered once for \(target.count.grouped) linked objects, of which "
                 + "\(targets.count.grouped) match"
@@ -144,7 +145,7 @@ struct ScanPlanner {
         }
         return conditions.map {
             Step(
-                texts: [$0.text], scan: PlainScan(node: $0.node, tables: $0.tables),
+                texts: [$0.text], scan: $0.node.scan($0.tables),
                 note: "visits the linked object")
         }
     }

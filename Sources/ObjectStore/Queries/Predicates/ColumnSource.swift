@@ -100,6 +100,12 @@ struct ColumnSource: Hashable, Sendable {
         return bits
     }
 
+    /// The kernel that answers a test of this column, but for nil; nil where values are looked at
+    /// one by one.
+    func kernel(for test: ValueTest) -> ColumnTest? {
+        type == .mixed ? nil : columnTest(test.form)
+    }
+
     private func columnTest(_ form: ValueTest.Form) -> ColumnTest? {
         switch form {
         case .bool(let flag): .bool(flag)

@@ -1,0 +1,74 @@
+/// Rows of a table that links are asked about: one bit for each key, without the gaps that clusters
+/// leave, so that a link is found by a shift.
+///
+/// Immutable. An eighth of a byte for each key.
+public struct TargetBits: Sendable {
+    /// Bit `key % 64` of word `key / 64`; the last word is 0 and stands for every key that is none.
+    let words: [UInt64]
+
+    /// Makes what is asked for out of some rows.
+    public init(_ rows: RowSet) {
+        // Two more: the last cluster may reach into one, and one is to stay 0.
+        var words = [UInt64](repeating: 0, count: rows.clusterCount * Cluster.rows / 64 + 3)
+        for cluster in 0..<rows.clusterCount {
+            let bits = rows[cluster]
+            if bits.isEmpty { continue }
+            let shift = UInt64(cluster * Cluster.rows % 64)
+            let first = cluster * Cluster.rows / 64
+            for word in 0..<Cluster.words {
+                words[first + word] |= bits[word] << shift
+                // because: a shift by 64 gives 0.
+                let rest = bits[word] >> (64 - shift)
+                if rest != 0 { words[first + word + 1] |= rest }
+            }
+        }
+        self.words = words
+    }
+}
+
+/// Tests of the links of a leaf, which are keys and one; 0 is no link.
+enum LinkKernels {
+    /// From so many rows on it is cheaper to ask about all rows of a cluster.
+    private static let denseFrom = 124
+
+    /// The bit of a key; 0 for keys that no word holds, among them the one that no link makes.
+    @inline(__always)
+    private static func bit(_ key: Int64, _ words: UnsafeBufferPointer<UInt64>) -> UInt64 {
+        // because: there are three words or more.
+        let base = words.baseAddress.unsafelyUnwrapped
+        let place = min(UInt64(bitPattern: key), UInt64(words.count &- 1) &<< 6)
+        return base[Int(truncatingIfNeeded: place &>> 6)] &>> (place & 63) & 1
+    }
+
+    @inline(__always)
+    static func rows<T: FixedWidthInteger & UnsignedInteger>(
+        of leaf: Leaf, _: T.Type, _ words: UnsafeBufferPointer<UInt64>, _ among: ClusterBits
+    ) -> ClusterBits {
+        let payload = leaf.payload
+        let least = leaf.minimum &- 1
+        @inline(__always)
+        func bit(_ row: Int) -> UInt64 {
+            let offset = payload.loadUnaligned(
+                fromByteOffset: row &* MemoryLayout<T>.size, as: T.self)
+            return Self.bit(least &+ Int64(truncatingIfNeeded: offset), words)
+        }
+        if among.rowCount < denseFrom { return among.keeping(bit) }
+        return withUnsafeTemporaryAllocation(byteCount: 512, alignment: 16) { flags in
+            // because: the allocation is not empty.
+            let out = flags.baseAddress.unsafelyUnwrapped
+            var row = 0
+            while row < Cluster.rows {
+                out.storeBytes(
+                    of: UInt8(truncatingIfNeeded: bit(row)), toByteOffset: row, as: UInt8.self)
+                row &+= 1
+            }
+            return IntKernels.bits(UnsafeRawPointer(out)) & among
+        }
+    }
+
+    static func anyRows(
+        of leaf: Leaf, _ words: UnsafeBufferPointer<UInt64>, _ among: ClusterBits
+    ) -> ClusterBits {
+        among.keeping { bit(leaf.int($0) &- 1, words) }
+    }
+}
