@@ -29,6 +29,9 @@ struct OpenOptions {
                 throw call.argumentError(1, "option 'schema' must be a table")
             }
             configuration.schema = try SchemaArguments(call.state, module.dates).classes(schema)
+        } else if let name = ["schema_version", "migration"].first(where: { !options[$0].isNil }) {
+            throw call.argumentError(
+                1, "option '\(name)' needs 'schema': without one the file keeps the schema it has")
         }
         configuration.schemaVersion = UInt64(try integer("schema_version", options, call) ?? 0)
         configuration.isReadOnly = try boolean("read_only", options, call) ?? false
