@@ -84,7 +84,7 @@ extension ScriptContext {
     /// Lets a stop that ended a wait take effect here: its signal may come only after the code has gone on a little.
     private func takeStop() throws {
         // Any run of Lua code notices the stop, and raises it.
-        if !isExiting, state.isStopping { _ = try state.run("") }
+        if !isExiting, state.isStopping { _ = try state.run("", name: "=moonpool") }
     }
 
     /// Whether a function that waits has to return at once: the code that called it is to be stopped.
@@ -96,11 +96,23 @@ extension ScriptContext {
         let place = state.frame(level: 1).map { "\($0.source):\($0.line)" } ?? ""
         let source = place.isEmpty ? "timer" : "timer (\(place))"
         let timer = ScriptTimer(place: place)
-        timer.timer = loop.timer(after: delay, every: repeats ? delay : nil) { [weak self] in
-            self?.callback(source, function)
+        timer.timer = loop.timer(after: delay, every: repeats ? delay : nil) {
+            [weak self, weak timer] in
+            self?.call(function, of: timer, from: source, repeats: repeats)
         }
         remember(timer)
         return call.answer(timer, timerClass)
+    }
+
+    /// Calls a timer's function, or later if the code is being stopped that waits: the stop would end this call as well.
+    private func call(
+        _ function: LuaFunction, of timer: ScriptTimer?, from source: String, repeats: Bool
+    ) {
+        guard state.isStopping else { return callback(source, function) }
+        if repeats { return }
+        timer?.timer = loop.timer(after: .zero) { [weak self, weak timer] in
+            self?.call(function, of: timer, from: source, repeats: false)
+        }
     }
 }
 

@@ -53,6 +53,42 @@ private struct Refused: Error, Equatable { let what: String }
         }
     }
 
+    @Test
+    func
+        `timers that are due while a run is stopped are called after it, each in a run of its own`()
+        async throws
+    {
+        let reports = Mutex<[ScriptReport]>([])
+        var configuration = ScriptConfiguration.sandboxed(
+            limits: ScriptLimits(time: .seconds(1)))
+        configuration.report = { report in reports.withLock { $0.append(report) } }
+        let engine = try ScriptEngine(configuration)
+        let stopped = await failure(
+            engine,
+            """
+            calls = 0
+            for i = 1, 300 do
+              moonpool.after(0, function()
+                calls = calls + 1
+                local clock = os.clock() + 0.005
+                while os.clock() < clock do end
+              end)
+            end
+            moonpool.sleep(1000)
+            """)
+        #expect(stopped?.code == "limit_exceeded")
+        var calls = 0
+        let deadline = ContinuousClock.now + .seconds(30)
+        while calls < 300, ContinuousClock.now < deadline {
+            await pause()
+            calls = try await engine.run("return calls")
+        }
+        #expect(calls == 300)
+        // Only the one that was running was stopped.
+        #expect(reports.withLock { $0.count } <= 1)
+        await engine.close()
+    }
+
     @Test func `an engine in ten lines`() async throws {
         let engine = try ScriptEngine(.sandboxed(limits: .none))
         try engine.register("add(a, b)") { (a: Int, b: Int) in a + b }
