@@ -40,6 +40,8 @@ public final class Session {
     private(set) var transcript: TranscriptRecorder?
     /// Reloads what changes, while that is wanted.
     var automaticReload: AutomaticReload?
+    /// Whether the last entry has shown an error.
+    private(set) var hasFailed = false
     /// Whether an entry is running.
     private(set) var isRunning = false
     /// The tutorial, while it is taken.
@@ -80,6 +82,7 @@ public final class Session {
         if entry.allSatisfy(\.isWhitespace) { return }
         if !entry.hasPrefix(".transcript") { transcript?.typed(entry) }
         isRunning = true
+        hasFailed = false
         defer { isRunning = false }
         let clock = ContinuousClock()
         let begin = clock.now
@@ -149,6 +152,7 @@ public final class Session {
 
     /// Prints an error.
     func fail(_ error: any Error) {
+        hasFailed = true
         screen.finishLine()
         var text = errorText
         text.current = evaluator.newestName
@@ -157,6 +161,7 @@ public final class Session {
 
     /// Prints an error of a command, in one line.
     func fail(_ message: String) {
+        hasFailed = true
         screen.writeToScreen(screenStyle.paint(message, .error) + "\n")
     }
 

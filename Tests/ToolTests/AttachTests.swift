@@ -40,11 +40,19 @@ import Testing
             try script.attach("zoo:write(function() zoo:create('Dog', { name = 'Rex' }) end)")
                 .exitCode == 0)
         #expect(try script.attach("zoo:objects('Dog')[1].name").output == "\"Rex\"\n")
-        #expect(try script.attach("error 'oh'").output.contains("oh"))
+        for mistake in ["error 'oh'", "oh = = 1", ".oh", ".why 99"] {
+            let outcome = try script.attach(mistake)
+            #expect(outcome.exitCode == 1, "\(mistake)")
+            #expect(!outcome.output.isEmpty, "\(mistake)")
+        }
         #expect(try script.attach(".quit").error == "")
         let piped = try Tool.run(
             ["attach", script.socket], input: "x = 5\nfor i = 1, 2 do\nprint(i)\nend\nx\n")
         #expect(piped.output == "1\n2\n5\n")
+        #expect(piped.exitCode == 0)
+        let failing = try Tool.run(["attach", script.socket], input: "error 'oh'\nx\n")
+        #expect(failing.exitCode == 1)
+        #expect(failing.output.hasSuffix("\n5\n"))
         #expect(!script.process.output.contains("here"))
         _ = try script.attach("os.exit(3)")
         #expect(try script.process.finish().exitCode == 3)

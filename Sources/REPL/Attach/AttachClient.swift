@@ -58,6 +58,7 @@ public final class AttachClient {
                 for frame in frames ?? [AttachFrame(.end, "the connection has ended")] {
                     switch frame.kind {
                     case .output: output.write(frame.text)
+                    case .failed: state.fail()
                     case .prompt: state.idle(frame.text)
                     default: state.end(frame.text)
                     }
@@ -77,7 +78,9 @@ public final class AttachClient {
         // Before this end closes the connection, which the reader would report like any other end.
         let reason = state.reason ?? ""
         socket.end()
-        guard !reason.isEmpty else { return 0 }
+        // Who types at a prompt has seen what failed.
+        let failed = state.hasFailed && (entry != nil || editor == nil)
+        guard !reason.isEmpty else { return failed ? 1 : 0 }
         output.finishLine()
         ProcessServices.writeError("moonpool: \(reason)\n")
         return 1
@@ -157,6 +160,7 @@ private final class Reply: Sendable {
         var isIdle = false
         var prompt = "> "
         var reason: String?
+        var hasFailed = false
     }
     private let state = Mutex(State())
 
@@ -164,6 +168,9 @@ private final class Reply: Sendable {
     var prompt: String { state.withLock { $0.prompt } }
     var reason: String? { state.withLock { $0.reason } }
     var hasEnded: Bool { reason != nil }
+    /// Whether any entry has failed.
+    var hasFailed: Bool { state.withLock { $0.hasFailed } }
+    func fail() { state.withLock { $0.hasFailed = true } }
     func busy() { state.withLock { $0.isIdle = false } }
     func idle(_ prompt: String) {
         state.withLock { state in

@@ -10,6 +10,8 @@ struct AttachFrame: Equatable, Sendable {
         case stop = 0x69
         /// From the script: text to show.
         case output = 0x6F
+        /// From the script: the entry that runs has failed.
+        case failed = 0x66
         /// From the script: the last entry is done with; what the next prompt shows.
         case prompt = 0x70
         /// From the script: this was all; why.

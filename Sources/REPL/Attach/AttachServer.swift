@@ -140,6 +140,7 @@ private final class AttachConnection: Sendable {
                 session.run(entry)
             }
             context.attachedEntryHasEnded()
+            if session.hasFailed { socket.write(AttachFrame(.failed).bytes) }
             if session.wantsToEnd { return Self.end(socket, "") }
             socket.write(AttachFrame(.prompt, session.prompt).bytes)
         }

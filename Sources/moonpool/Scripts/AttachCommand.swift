@@ -17,7 +17,8 @@ struct AttachCommand: ParsableCommand {
     @Argument(help: "The number of its process, or the path of its socket.")
     var target: String
 
-    @Option(name: .customShort("e"), help: "Run this entry and leave.")
+    @Option(
+        name: .customShort("e"), help: "Run this entry and leave; the exit code is 1 if it fails.")
     var entry: String?
 
     @Option(help: "Which one, where moonpool run runs several: a name or a number.")
