@@ -197,7 +197,8 @@ struct LuaUnknownMember: ScriptError {
 /// The candidate that a mistyped name most likely means, if one is near enough.
 public func nearestName(to name: String, in candidates: [String]) -> String? {
     let letters = Array(name.lowercased().utf8)
-    guard !letters.isEmpty, letters.count <= 64 else { return nil }
+    // Every name of one letter is one mistake away from every other.
+    guard letters.count > 1, letters.count <= 64 else { return nil }
     var best: (distance: Int, name: String)?
     for candidate in candidates {
         let other = Array(candidate.lowercased().utf8)

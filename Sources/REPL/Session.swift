@@ -34,6 +34,7 @@ public final class Session {
     private(set) var lastValues: [LuaValue] = []
     private var resultNumber = 0
     let functionInfo: LuaFunction?
+    let parameterName: LuaFunction?
     /// The entries that went well, for `.save`.
     private(set) var script: [String] = []
     /// Where what is typed and shown is written besides; nil while nothing is recorded.
@@ -63,7 +64,9 @@ public final class Session {
         screenStyle = style
         screen = ResultScreen(output)
         evaluator = Evaluator(context.state)
-        functionInfo = context.state.globals["debug"].table?["getinfo"].function
+        let debug = context.state.globals["debug"].table
+        functionInfo = debug?["getinfo"].function
+        parameterName = debug?["getlocal"].function
         observers = ObserverWatch(context, output, style)
         modules = ModuleReloader(context, evaluator)
         installHelp()

@@ -21,6 +21,9 @@ import Testing
         #expect(try session.run("help 'not_in_write'").contains("use store:write"))
         #expect(try session.run("help()").contains(".observers"))
         #expect(try session.run("help(print)").hasPrefix("a function of Lua or of a script; "))
+        _ = try session.run("function f(a, b, ...) return a end local function g() end")
+        #expect(try session.run("help(f)").hasPrefix("function (a, b, ...), from entry "))
+        #expect(try session.run("help(g)").hasPrefix("function (), from entry "))
         #expect(try session.run("help(1)").hasPrefix("a number; "))
         #expect(try session.run("help({})").hasPrefix("a table; "))
     }

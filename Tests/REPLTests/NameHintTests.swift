@@ -8,6 +8,8 @@ import Testing
         #expect(try session.run("stroe:objects 'Dog'").contains("did you mean 'store'?"))
         #expect(try session.run("pirnt('x')").contains("did you mean 'print'?"))
         #expect(try session.run("stroe") == "nil\ndid you mean 'store'?")
+        #expect(try session.run("moonpool.opn") == "nil\ndid you mean 'open'?")
+        #expect(try session.run("string.fromat") == "nil\ndid you mean 'format'?")
         #expect(try session.run("moonpool.opne 'x'").contains("did you mean 'open'?"))
         #expect(try session.run("('x'):uper()").contains("attempt to call"))
         _ = try session.run("local kennel = {}")
@@ -18,6 +20,8 @@ import Testing
     @Test func `a name that is like no other is left alone`() throws {
         let session = try TestSession()
         #expect(try session.run("zzzzzz") == "nil")
+        #expect(try session.run("string.zzzzzz") == "nil")
+        #expect(!(try session.run("a.b.c")).contains("did you mean"))
         #expect(try session.run("x = nil") == "")
         #expect(try session.run("nil") == "nil")
         #expect(!(try session.run("zzzzzz.x")).contains("did you mean"))

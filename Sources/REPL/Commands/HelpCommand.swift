@@ -59,7 +59,8 @@ extension Session {
         case .string: try writeHelp(on: call.text(1))
         case .function(let function):
             guard let name = context.storeModule.name(of: function) else {
-                return write("a function of Lua or of a script; \(Self.helpHint)\n")
+                let origin = declaration(of: function) ?? "a function of Lua or of a script"
+                return write("\(origin); \(Self.helpHint)\n")
             }
             try writeHelp(on: name)
         case let value:
@@ -74,6 +75,19 @@ extension Session {
             }
             write(page)
         }
+    }
+
+    /// `function (a, b), from entry 1:1`; nil for functions that are not written in Lua.
+    private func declaration(of function: LuaFunction) -> String? {
+        guard let info = try? functionInfo?.call([.function(function), "Su"]).first?.table,
+            info["what"].text != "C", let source = info["short_src"].text,
+            let line = info["linedefined"].integer
+        else { return nil }
+        var parameters = (1...max(1, info["nparams"].integer ?? 0)).compactMap { number in
+            try? parameterName?.call([.function(function), .integer(number)]).first?.text
+        }
+        if info["isvararg"].isTruthy { parameters.append("...") }
+        return "function (\(parameters.joined(separator: ", "))), from \(source):\(line)"
     }
 
     private static let helpHint =

@@ -24,13 +24,24 @@ struct NameHints {
         return nil
     }
 
-    /// For an entry that is nothing but a name, when that is nil.
+    /// For an entry that is nothing but a name, or a field such as `moonpool.opn`, when that is nil.
     func hint(forNil entry: String) -> String? {
         let tokens = LuaLexer.tokens(of: EntryText.lua(entry))
-        guard tokens.count == 1, let name = tokens.first, name.kind == .name,
-            !globals.contains(name.text)
+        guard let name = tokens.last, name.kind == .name else { return nil }
+        if tokens.count == 1 {
+            let globals = globals
+            if globals.contains(name.text) { return nil }
+            return nearestName(to: name.text, in: globals).map(Self.question)
+        }
+        let chain = tokens.dropLast(2)
+        guard tokens[tokens.count - 2].isSymbol("."),
+            chain.allSatisfy({ $0.kind == .name || $0.isSymbol(".") }),
+            let subject = ChainResolver(session).subject(of: Array(chain), requiresAccess: false)
         else { return nil }
-        return nearestName(to: name.text, in: globals).map(Self.question)
+        let names = subject.names(startingWith: "", isMethod: false, session)
+        // A property that is nil is no mistake.
+        if names.contains(name.text) { return nil }
+        return nearestName(to: name.text, in: names).map(Self.question)
     }
 
     private static func question(_ name: String) -> String { "did you mean '\(name)'?" }
