@@ -180,7 +180,7 @@ public struct PropertyPath: Hashable, Sendable {
                     .invalidQuery,
                     "the key path '\(text)' goes on after '\(components.last?.property.name ?? "")',"
                         + (components.last?.property.type == .mixed
-                            ? " which is mixed; predicates, orders, aggregates and observers go into it"
+                            ? " which is mixed; predicates, orders, sections, aggregates and observers go into it"
                             : " which is no link"))
             }
             guard let property = owner.property(named: String(name)) else {

@@ -1,6 +1,15 @@
 import ColumnStorage
 
 extension Query {
+    /// The query in a schema that may be another one than it was made in.
+    ///
+    /// Throws as ``check(in:)``, which says more of what is gone than the text that names it.
+    func followed(to schema: Schema) throws -> Query {
+        let query = (try? remade(for: schema)) ?? self
+        try query.check(in: schema)
+        return query
+    }
+
     /// Throws `unknown_class` or `unknown_property` if something that the query reads is no longer
     /// in the schema: it was removed, or got another type, since the query was made.
     func check(in schema: Schema) throws {

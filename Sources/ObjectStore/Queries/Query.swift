@@ -36,7 +36,7 @@ public struct Query: Sendable {
         /// Orders; the first key is the most significant, ties keep their order.
         case sort([SortKey])
         /// Keeps the first object of each combination of values.
-        case distinct([PropertyPath])
+        case distinct([DistinctKey])
         /// Keeps the first objects.
         case limit(Int)
     }
@@ -46,14 +46,25 @@ public struct Query: Sendable {
     /// The table of the collection's objects.
     public let table: TableID
     /// What is done to it, from left to right.
-    public private(set) var steps: [Step]
-    /// The same in the caller's words, to tell whether two queries ask the same.
-    private var words: [Word] = []
+    public var steps: [Step] { parts.flatMap(\.steps) }
+    /// The same as the caller added it.
+    private var parts: [Part] = []
+    /// The schema that the oldest part was made for; nil where nothing depends on it.
+    private var made: Schema?
 
+    /// Some steps with the caller's words for them.
+    private struct Part: Sendable {
+        let word: Word
+        var steps: [Step]
+    }
+
+    /// A step in the caller's words, to tell whether two queries ask the same.
     private enum Word: Hashable, Sendable {
-        case filter(String, [Value])
+        /// A predicate's text with its arguments.
+        case text(String, [Value])
+        case filter(String)
         case sort([SortKey])
-        case distinct([PropertyPath])
+        case distinct([DistinctKey])
         case limit(Int)
     }
 
@@ -61,28 +72,32 @@ public struct Query: Sendable {
     public init(all classSchema: ClassSchema) {
         base = .table(classSchema.table)
         table = classSchema.table
-        steps = []
     }
 
     /// Describes a collection of a table's objects.
     public init(_ base: Base, of table: TableID) {
         self.base = base
         self.table = table
-        steps = []
     }
 
     /// The collection with one more step.
     public func adding(_ step: Step) -> Query {
-        var query = self
-        query.steps.append(step)
         let word: Word =
             switch step {
-            case .filter(let predicate): .filter(predicate.text, [])
+            case .filter(let predicate): .filter(predicate.text)
             case .sort(let keys): .sort(keys)
-            case .distinct(let paths): .distinct(paths)
+            case .distinct(let keys): .distinct(keys)
             case .limit(let count): .limit(count)
             }
-        query.words.append(word)
+        var query = self
+        query.parts.append(Part(word: word, steps: [step]))
+        return query
+    }
+
+    private func adding(_ word: Word, _ steps: [Step], madeFor schema: Schema) -> Query {
+        var query = self
+        query.parts.append(Part(word: word, steps: steps))
+        query.made = made ?? schema
         return query
     }
 
@@ -94,10 +109,7 @@ public struct Query: Sendable {
     ) throws -> Query {
         let added = try QueryText.compile(
             text, arguments: arguments, class: try elementClass(schema), schema: schema)
-        var query = self
-        query.steps += added
-        query.words.append(.filter(text, arguments))
-        return query
+        return adding(.text(text, arguments), added, madeFor: schema)
     }
 
     /// The collection ordered by key paths; `@rank` is how well the texts match the full-text
@@ -109,14 +121,12 @@ public struct Query: Sendable {
         guard !keys.isEmpty else {
             throw StoreError(.invalidQuery, "sorting needs at least one key path")
         }
-        return adding(
-            .sort(
-                try keys.map {
-                    try $0.path == SortKey.rankName
-                        ? SortKey(rank: searches, ascending: $0.ascending)
-                        : SortKey(
-                            $0.path, ascending: $0.ascending, class: classSchema, schema: schema)
-                }))
+        let order = try keys.map {
+            try $0.path == SortKey.rankName
+                ? SortKey(rank: searches, ascending: $0.ascending)
+                : SortKey($0.path, ascending: $0.ascending, class: classSchema, schema: schema)
+        }
+        return adding(.sort(order), [.sort(order)], madeFor: schema)
     }
 
     /// The first object of each combination of values of key paths.
@@ -127,13 +137,10 @@ public struct Query: Sendable {
         guard !paths.isEmpty else {
             throw StoreError(.invalidQuery, "distinct needs at least one key path")
         }
-        return adding(
-            .distinct(
-                try paths.map {
-                    let path = try PropertyPath.parse($0, class: classSchema, schema: schema)
-                    try path.checkSingle(for: "distinct")
-                    return path
-                }))
+        let keys = try paths.map {
+            try DistinctKey($0, class: classSchema, schema: schema)
+        }
+        return adding(.distinct(keys), [.distinct(keys)], madeFor: schema)
     }
 
     /// At most the first `count` objects.
@@ -155,7 +162,8 @@ public struct Query: Sendable {
 
     /// Whether both ask the same in the same words.
     public func isSame(as other: Query) -> Bool {
-        base == other.base && table == other.table && words == other.words
+        base == other.base && table == other.table
+            && parts.map(\.word) == other.parts.map(\.word)
     }
 
     /// Every key path that the collection's membership or order depends on.
@@ -165,10 +173,43 @@ public struct Query: Sendable {
             switch step {
             case .filter(let predicate): predicate.dependencies
             case .sort(let keys): keys.flatMap(\.dependencies)
-            case .distinct(let paths): paths
+            case .distinct(let keys): keys.flatMap(\.dependencies)
             case .limit: []
             }
         }.filter { known.insert($0).inserted }
+    }
+
+    /// Whether what it means may depend on what links inside mixed values lead to.
+    var dependsOnMixed: Bool {
+        dependencies.contains { $0.components.contains { $0.property.type == .mixed } }
+    }
+
+    /// The query as it would be made in another schema: paths through links inside mixed values also lead
+    /// to classes and properties that came since.
+    ///
+    /// Throws `invalid_query` if it no longer means anything.
+    func remade(for schema: Schema) throws -> Query {
+        guard let made, made !== schema, let elements = schema.find(table: table), dependsOnMixed
+        else { return self }
+        var query = self
+        query.made = schema
+        for (index, part) in parts.enumerated() {
+            switch part.word {
+            case .text(let text, let arguments):
+                query.parts[index].steps = try QueryText.compile(
+                    text, arguments: arguments, class: elements, schema: schema)
+            case .sort(let keys):
+                query.parts[index].steps = [
+                    .sort(try keys.map { try $0.remade(class: elements, schema: schema) })
+                ]
+            case .distinct(let keys):
+                query.parts[index].steps = [
+                    .distinct(try keys.map { try $0.remade(class: elements, schema: schema) })
+                ]
+            case .filter, .limit: break
+            }
+        }
+        return query
     }
 
     private func elementClass(_ schema: Schema) throws -> ClassSchema {

@@ -21,8 +21,8 @@ public enum QueryEvaluator {
                 } else {
                     keys = QuerySorter(order, table: query.table, in: view).sorted(keys)
                 }
-            case .distinct(let paths):
-                keys = distinct(keys, paths, view)
+            case .distinct(let distinct):
+                keys = self.distinct(keys, distinct, view)
             case .limit(let limit):
                 keys = keys.prefix(limit)
             }
@@ -89,21 +89,16 @@ public enum QueryEvaluator {
     }
 
     private static func distinct(
-        _ keys: ResultKeys, _ paths: [PropertyPath], _ view: StoreView
+        _ keys: ResultKeys, _ distinct: [DistinctKey], _ view: StoreView
     ) -> ResultKeys {
-        var tables: [TableID] = []
-        let compiled = paths.map { $0.compiled(&tables) }
-        let bound = BoundTables(tables, in: view)
+        let readers = distinct.map { $0.reader(in: view) }
         var kept: [ObjectKey] = []
-        if compiled.count == 1 {
+        if let first = readers.first, readers.count == 1 {
             var seen: Set<Scalar> = []
-            for key in keys where seen.insert(compiled[0].distinctValue(bound, key)).inserted {
-                kept.append(key)
-            }
+            for key in keys where seen.insert(first(key)).inserted { kept.append(key) }
         } else {
             var seen: Set<[Scalar]> = []
-            for key in keys
-            where seen.insert(compiled.map { $0.distinctValue(bound, key) }).inserted {
+            for key in keys where seen.insert(readers.map { $0(key) }).inserted {
                 kept.append(key)
             }
         }

@@ -23,13 +23,25 @@ extension Value {
     }
 }
 
-/// Whether the value at the end of a path is not a number, which equals nothing.
-struct NotANumberNode: RowPredicateNode {
-    let path: CompiledPath
-    var cost: Int { path.cost }
+/// A value that is computed for each object against constants.
+struct ExpressionTestNode: RowPredicateNode {
+    let expression: any PredicateExpression
+    let test: ValueTest
+    var cost: Int { expression.cost + test.cost }
 
     func matches(_ tables: BoundTables, _ key: ObjectKey) -> Bool {
-        switch path.value(tables, key) {
+        let value = expression.value(tables, key)
+        return test.matches(value == .nothing ? .null : value)
+    }
+}
+
+/// Whether a value is not a number, which equals nothing.
+struct NotANumberNode: RowPredicateNode {
+    let expression: any PredicateExpression
+    var cost: Int { expression.cost }
+
+    func matches(_ tables: BoundTables, _ key: ObjectKey) -> Bool {
+        switch expression.value(tables, key) {
         case .double(let number): number.isNaN
         case .decimal(let number): number.isNotANumber
         default: false

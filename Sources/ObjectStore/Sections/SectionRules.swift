@@ -14,7 +14,14 @@ struct SectionRules {
         self.sortKey = sortKey
     }
 
-    private var type: PropertyType { sortKey.path.components.last?.property.type ?? .bool }
+    private var type: PropertyType { sortKey.type }
+
+    /// The same in another schema, as ``Query/remade(for:)``.
+    func remade(for schema: Schema) throws -> SectionRules {
+        guard let elements = schema.find(table: base.table) else { return self }
+        return SectionRules(
+            try base.remade(for: schema), try sortKey.remade(class: elements, schema: schema))
+    }
 
     /// All objects, those of a section together, the sections in order.
     var ordered: Query { base.adding(.sort([sortKey])) }
@@ -22,65 +29,60 @@ struct SectionRules {
     /// The objects with a value.
     func query(of key: Scalar) -> Query {
         var tables: [TableID] = []
-        let path = sortKey.path.compiled(&tables)
+        let text = "\(sortKey.description) == \(value(key).summary)"
+        let node: any PredicateNode
+        if let computed = sortKey.computed {
+            tables = computed.tables
+            node = self.node(computed.expression, key)
+        } else {
+            let path = sortKey.path.compiled(&tables)
+            if path.hops.isEmpty, case .value(let slot, let source) = path.terminal,
+                let test = test(key)
+            {
+                node = ColumnNode(slot: slot, source: source, test: test)
+            } else {
+                node = self.node(PathExpression(path: path), key)
+            }
+        }
         return base.adding(
             .filter(
                 CompiledPredicate(
-                    text: "\(sortKey.description) == \(value(key).summary)", table: base.table,
-                    dependencies: [sortKey.path],
-                    parts: [
-                        .init(
-                            text: "\(sortKey.description) == \(value(key).summary)",
-                            node: node(path, key), tables: tables)
-                    ], searches: [])))
+                    text: text, table: base.table, dependencies: sortKey.dependencies,
+                    parts: [.init(text: text, node: node, tables: tables)], searches: [])))
     }
 
-    private func node(_ path: CompiledPath, _ key: Scalar) -> any PredicateNode {
-        let test: ValueTest
+    private func node(_ expression: any PredicateExpression, _ key: Scalar) -> any PredicateNode {
+        test(key).map { ExpressionTestNode(expression: expression, test: $0) }
+            ?? NotANumberNode(expression: expression)
+    }
+
+    /// What the values of a section pass; nil for what is not a number, which equals nothing.
+    private func test(_ key: Scalar) -> ValueTest? {
         switch key {
-        case .null, .nothing: test = .isNull
-        case .double(let number) where type == .mixed && number.isNaN:
-            return NotANumberNode(path: path)
+        case .null, .nothing: return .isNull
+        case .double(let number) where number.isNaN: return nil
+        case .decimal(let number) where number.isNotANumber: return nil
         case _ where type == .mixed:
-            test = ValueTest(form: .compare(.equal, key), matchesNull: false)
-        case .bool(let flag): test = ValueTest(form: .bool(flag), matchesNull: false)
-        case .int(let number): test = ValueTest(form: .int(.equal, number), matchesNull: false)
-        case .double(let number) where number.isNaN:
-            // NaN equals nothing, itself included.
-            return NegationNode(
-                part: PathNode(
-                    path: path, quantifier: .any,
-                    test: ValueTest(
-                        form: .doubleBetween(-.infinity, .infinity), matchesNull: true)))
+            return ValueTest(form: .compare(.equal, key), matchesNull: false)
+        case .bool(let flag): return ValueTest(form: .bool(flag), matchesNull: false)
+        case .int(let number): return ValueTest(form: .int(.equal, number), matchesNull: false)
         case .double(let number):
-            test = ValueTest(form: .double(.equal, number), matchesNull: false)
+            return ValueTest(form: .double(.equal, number), matchesNull: false)
         case .bytes(let bytes):
-            test = ValueTest(form: .bytes(.compare(.equal, bytes)), matchesNull: false)
-        case .decimal(let number) where number.isNotANumber:
-            return NegationNode(
-                part: PathNode(
-                    path: path, quantifier: .any,
-                    test: ValueTest(
-                        form: .between(.decimal(-.infinity), .decimal(.infinity)),
-                        matchesNull: true)))
-        case .decimal, .mixed: test = ValueTest(form: .compare(.equal, key), matchesNull: false)
+            return ValueTest(form: .bytes(.compare(.equal, bytes)), matchesNull: false)
+        case .decimal, .mixed:
+            return ValueTest(form: .compare(.equal, key), matchesNull: false)
         case .link(let link):
-            test = ValueTest(form: .links(IntSet([link.rawValue])), matchesNull: false)
+            return ValueTest(form: .links(IntSet([link.rawValue])), matchesNull: false)
         }
-        if path.hops.isEmpty, case .value(let slot, let source) = path.terminal {
-            return ColumnNode(slot: slot, source: source, test: test)
-        }
-        return PathNode(path: path, quantifier: .any, test: test)
     }
 
     /// The value of objects in a view, for any number of questions.
     func reader(in view: StoreView) -> (ObjectKey) -> Scalar {
-        var tables: [TableID] = []
-        let path = sortKey.path.compiled(&tables)
-        let bound = BoundTables(tables, in: view)
+        let bound = sortKey.bound(to: view)
         return { key in
-            let value = path.value(bound, key)
-            if path.isMixed { return value.mixedSectionKey }
+            let value = bound.value(key)
+            if bound.isMixed { return value.mixedSectionKey }
             // Zeros are one section.
             return value == .double(-0.0) ? .double(0) : value
         }

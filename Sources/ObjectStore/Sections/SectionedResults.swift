@@ -15,18 +15,21 @@ public final class SectionedResults {
     /// Whether small keys, and before them nil, come first.
     public let ascending: Bool
 
-    let rules: SectionRules
+    private(set) var rules: SectionRules
+    /// The schema that the rules were made for.
+    private var made: Schema
     private var kept: (version: UInt64, generation: UInt64, keys: [Scalar])?
 
     /// Groups results; runs nothing.
     ///
-    /// Throws `invalid_query` for a path that gives no order: one that is unknown, ends in a link or
-    /// data, or goes through a list.
+    /// The path may also have an operation or an index, such as `items.@count`, or lead into a mixed
+    /// value. Throws `invalid_query` for a path that gives no order: one that is unknown, ends in a
+    /// link or data, or goes through a list.
     public init(_ results: Results, by keyPath: String, ascending: Bool = true) throws {
-        let schema = try results.source.openView().schema
-        let path = try PropertyPath.parse(
-            keyPath, class: try results.classSchema(), schema: schema)
-        rules = SectionRules(results.query, try SortKey(path, ascending: ascending))
+        made = try results.source.openView().schema
+        let sortKey = try SortKey(
+            keyPath, ascending: ascending, class: try results.classSchema(), schema: made)
+        rules = SectionRules(results.query, sortKey)
         self.results = results
         self.keyPath = keyPath
         self.ascending = ascending
@@ -34,7 +37,7 @@ public final class SectionedResults {
 
     private init(_ results: Results, _ other: SectionedResults) {
         self.results = results
-        rules = other.rules
+        (rules, made) = (other.rules, other.made)
         keyPath = other.keyPath
         ascending = other.ascending
     }
@@ -89,6 +92,10 @@ public final class SectionedResults {
         let view = try results.source.openView()
         if let kept, kept.version == view.version, kept.generation == view.generation {
             return kept.keys
+        }
+        if made !== view.schema {
+            rules = try rules.remade(for: view.schema)
+            made = view.schema
         }
         let keys = rules.keys(of: try results.keys(), in: view).map(\.key)
         kept = (view.version, view.generation, keys)

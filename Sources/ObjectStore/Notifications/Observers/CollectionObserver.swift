@@ -7,7 +7,7 @@ import ColumnStorage
 final class CollectionObserver: Observer {
     typealias Handler = (CollectionChange) throws -> Void
 
-    private let collection: ObservedCollection
+    private var collection: ObservedCollection
     private let texts: [String]
     private let table: TableID
     private let owner: ObjectReference?
@@ -86,7 +86,7 @@ final class CollectionObserver: Observer {
     override func advance(along step: VersionStep) throws -> Call? {
         if step.changes.schemaChanged {
             if step.new.schema.find(table: table) == nil { return lastCall(step) }
-            try follow(step.new.schema)
+            try follow(step)
         }
         if let owner,
             step.changes(of: owner.table)?.deleted.contains(owner.key) == true
@@ -115,12 +115,17 @@ final class CollectionObserver: Observer {
         return { try handler(change) }
     }
 
-    private func follow(_ schema: Schema) throws {
+    private func follow(_ step: VersionStep) throws {
+        let schema = step.new.schema
         guard let elements = schema.find(table: table) else {
             throw StoreError(
                 .unknownClass, "the class '\(className)', which is observed, was removed")
         }
-        if case .objects(let query) = collection { try query.check(in: schema) }
+        if case .objects(let query) = collection {
+            collection = .objects(try query.followed(to: schema))
+            // What came with the schema has no objects before, so that the rows were the same.
+            if rows != nil, query.dependsOnMixed { rows = makeRows(step.old) }
+        }
         if filter != nil {
             filter = try KeyPathFilter(texts, class: elements, schema: schema)
         }

@@ -8,12 +8,12 @@ import ColumnStorage
 final class SectionsObserver: Observer {
     typealias Handler = (SectionedChange) throws -> Void
 
-    private let rules: SectionRules
+    private var rules: SectionRules
     private let texts: [String]
     private let owner: ObjectReference?
     private let className: String
     private var filter: KeyPathFilter
-    private let sectionPath: WatchGraph
+    private var sectionPath: WatchGraph
     private var rows: (any ObservedRows)?
     private var sections: [(key: Scalar, count: Int)] = []
     private var handler: Handler?
@@ -32,7 +32,7 @@ final class SectionsObserver: Observer {
         filter = try KeyPathFilter(keyPaths, class: elements, schema: schema)
         self.rules = rules
         owner = rules.base.owner(in: schema)
-        sectionPath = WatchGraph([rules.sortKey.path], of: table)
+        sectionPath = WatchGraph(rules.sortKey.dependencies, of: table)
         self.handler = handler
         texts = keyPaths
         className = elements.name
@@ -74,7 +74,7 @@ final class SectionsObserver: Observer {
     }
 
     override func advance(along step: VersionStep) throws -> Call? {
-        if step.changes.schemaChanged { try follow(step.new.schema) }
+        if step.changes.schemaChanged { try follow(step) }
         if let owner,
             step.changes(of: owner.table)?.deleted.contains(owner.key) == true
         {
@@ -176,12 +176,20 @@ final class SectionsObserver: Observer {
         return { try handler(change) }
     }
 
-    private func follow(_ schema: Schema) throws {
+    private func follow(_ step: VersionStep) throws {
+        let schema = step.new.schema
         guard let elements = schema.find(table: rules.base.table) else {
             throw StoreError(
                 .unknownClass, "the class '\(className)', which is observed, was removed")
         }
         filter = try KeyPathFilter(texts, class: elements, schema: schema)
+        guard rules.ordered.dependsOnMixed, let remade = try? rules.remade(for: schema) else {
+            return
+        }
+        rules = remade
+        sectionPath = WatchGraph(rules.sortKey.dependencies, of: elements.table)
+        // What came with the schema has no objects before, so that the rows were the same.
+        if rows != nil { rows = RowsFactory.rows(of: rules.ordered, in: step.old) }
     }
 
     private func explain(_ positions: PositionChanges, _ step: VersionStep) {

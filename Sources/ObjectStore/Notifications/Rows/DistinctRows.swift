@@ -11,13 +11,13 @@ struct DistinctRows {
     /// Takes all rows in order.
     init(_ distinct: RowRules.Distinct, inOrder keys: [ObjectKey], _ reader: RowReader) {
         self.distinct = distinct
-        let values = reader.values(distinct.paths)
+        let values = reader.values(distinct.keys)
         groups = Dictionary(grouping: keys, by: values).mapValues(SortedKeys.init(inOrder:))
     }
 
     /// The rows that are the first of their values, of all rows in order.
     func first(of keys: [ObjectKey], _ reader: RowReader) -> [ObjectKey] {
-        let values = reader.values(distinct.paths)
+        let values = reader.values(distinct.keys)
         return keys.filter { groups[values($0)]?.first == $0 }
     }
 
@@ -26,8 +26,8 @@ struct DistinctRows {
         _ delta: RowDelta, before old: RowReader, after new: RowReader
     ) -> RowDelta {
         guard !delta.isEmpty else { return delta }
-        let oldValues = old.values(distinct.paths)
-        let newValues = new.values(distinct.paths)
+        let oldValues = old.values(distinct.keys)
+        let newValues = new.values(distinct.keys)
         let before = old.order(distinct.order)
         let after = new.order(distinct.order)
         var firstBefore: [[Scalar]: ObjectKey?] = [:]

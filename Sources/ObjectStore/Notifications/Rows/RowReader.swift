@@ -38,15 +38,13 @@ struct RowReader {
         }
     }
 
-    /// The values on some paths.
-    func values(_ paths: [PropertyPath]) -> (ObjectKey) -> [Scalar] {
-        var tables: [TableID] = []
-        let compiled = paths.map { $0.compiled(&tables) }
-        let bound = BoundTables(tables, in: view)
-        guard let sequence else { return { key in compiled.map { $0.value(bound, key) } } }
+    /// The values that tell rows apart.
+    func values(_ keys: [DistinctKey]) -> (ObjectKey) -> [Scalar] {
+        let readers = keys.map { $0.reader(in: view) }
+        guard let sequence else { return { key in readers.map { $0(key) } } }
         return { number in
             let key = sequence.object(number)
-            return compiled.map { $0.value(bound, key) }
+            return readers.map { $0(key) }
         }
     }
 }

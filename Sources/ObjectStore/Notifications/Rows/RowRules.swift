@@ -6,7 +6,7 @@ import ColumnStorage
 struct RowRules {
     /// Keeps the first row of each combination of values.
     struct Distinct {
-        let paths: [PropertyPath]
+        let keys: [DistinctKey]
         /// The order of the rows that it sees.
         let order: [SortKey]
     }
@@ -67,8 +67,8 @@ struct RowRules {
             case .sort(let keys):
                 // A later sort is the more significant; the earlier one orders its ties.
                 order = keys + order
-            case .distinct(let paths):
-                distincts.append(Distinct(paths: paths, order: order))
+            case .distinct(let keys):
+                distincts.append(Distinct(keys: keys, order: order))
             case .limit(let count):
                 limit = count
             }
@@ -79,7 +79,7 @@ struct RowRules {
         self.order = order
         self.limit = limit
         paths += predicates.flatMap(\.dependencies) + order.flatMap(\.dependencies)
-        paths += distincts.flatMap(\.paths)
+        paths += distincts.flatMap(\.keys).flatMap(\.dependencies)
         dependencies = WatchGraph(paths, of: table)
         members = predicates.reduce(Query(query.base, of: table)) { $0.adding(.filter($1)) }
     }

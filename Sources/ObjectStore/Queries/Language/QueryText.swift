@@ -106,13 +106,7 @@ public enum QueryText {
         case .sort(let keys):
             var found: [SortKey] = []
             for key in keys {
-                var entersMixed = false
-                if key.path.isPlain {
-                    let text = key.path.components.map(\.name).joined(separator: ".")
-                    entersMixed = PropertyPath.entersMixed(
-                        text, class: classSchema, schema: schema)
-                }
-                guard key.path.isPlain && !entersMixed || key.path.isRank else {
+                guard !isComputed(key.path, classSchema, schema) || key.path.isRank else {
                     found.append(
                         try SortKey(
                             key.path, key.range, self.text(of: key.range, in: text),
@@ -126,31 +120,39 @@ public enum QueryText {
                         }
                         return try SortKey(
                             PropertyPath.parse(
-                                try name(key.path), class: classSchema, schema: schema),
+                                name(key.path), class: classSchema, schema: schema),
                             ascending: key.ascending)
                     })
             }
             return .sort(found)
         case .distinct(let paths):
-            var found: [PropertyPath] = []
+            var found: [DistinctKey] = []
             for item in paths {
+                guard !isComputed(item.path, classSchema, schema) else {
+                    found.append(
+                        try DistinctKey(
+                            item.path, item.range, self.text(of: item.range, in: text),
+                            class: classSchema, schema: schema))
+                    continue
+                }
                 found.append(
                     try located(item.range) {
-                        let path = try PropertyPath.parse(
-                            try name(item.path), class: classSchema, schema: schema)
-                        try path.checkSingle(for: "distinct")
-                        return path
+                        try DistinctKey(name(item.path), class: classSchema, schema: schema)
                     })
             }
             return .distinct(found)
         }
     }
 
-    private static func name(_ path: PathSyntax) throws -> String {
-        guard path.isPlain else {
-            throw StoreError(.invalidQuery, "only properties can be named here")
-        }
-        return path.components.map(\.name).joined(separator: ".")
+    /// Whether a path is more than names of properties.
+    private static func isComputed(
+        _ path: PathSyntax, _ classSchema: ClassSchema, _ schema: Schema
+    ) -> Bool {
+        !path.isPlain || PropertyPath.entersMixed(name(path), class: classSchema, schema: schema)
+    }
+
+    private static func name(_ path: PathSyntax) -> String {
+        path.components.map(\.name).joined(separator: ".")
     }
 
     private static func located<Result>(

@@ -24,9 +24,9 @@ extension Results {
                     line += ", keeping the best \(count) on the way"
                 }
                 lines.append(line)
-            case .distinct(let paths):
+            case .distinct(let keys):
                 lines.append(
-                    "keeps the first of each \(paths.map(\.description).joined(separator: ", "))")
+                    "keeps the first of each \(keys.map(\.description).joined(separator: ", "))")
             case .limit(let count):
                 lines.append("stops after \(count)")
             }

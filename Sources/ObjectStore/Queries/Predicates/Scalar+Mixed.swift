@@ -51,15 +51,6 @@ extension Scalar {
     }
 }
 
-extension CompiledPath {
-    /// The value as one that tells equal ones apart from others: 1 and 1.0 in mixed properties are the same.
-    func distinctValue(_ tables: BoundTables, _ key: ObjectKey) -> Scalar {
-        let value = value(tables, key)
-        guard isMixed else { return value }
-        return value.mixedCode.map(Scalar.bytes) ?? .null
-    }
-}
-
 /// The values of an operand as what a mixed property would hold, so that they compare with one.
 struct MixedExpression: PredicateExpression {
     let operand: any PredicateExpression

@@ -80,6 +80,7 @@ extension SortKey {
         self.ascending = ascending
         dependencies = searches.map(\.path)
         description = SortKey.rankName
+        type = .double
         computed = nil
     }
 

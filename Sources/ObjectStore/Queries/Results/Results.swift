@@ -11,7 +11,7 @@ public final class Results {
     /// The store, or the frozen view, that the results come from.
     public let source: ObjectSource
     /// What the results are.
-    public let query: Query
+    public private(set) var query: Query
 
     private struct Stamp: Equatable {
         let version: UInt64
@@ -50,7 +50,7 @@ public final class Results {
     /// Throws if what the query reads is no longer in the schema.
     private func checkQuery(_ view: StoreView) throws {
         guard checkedSchema !== view.schema else { return }
-        try query.check(in: view.schema)
+        query = try query.followed(to: view.schema)
         checkedSchema = view.schema
     }
 
@@ -226,7 +226,7 @@ extension Results {
             throw StoreError(
                 .typeMismatch,
                 "'\(collection.classSchema.name).\(property.name)' is \(property.typeName); "
-                    + "only collections of objects can be queried")
+                    + "this needs a collection of objects")
         }
         self.init(
             collection.source,

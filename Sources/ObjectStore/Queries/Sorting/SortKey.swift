@@ -15,15 +15,10 @@ public struct SortKey: Hashable, Sendable {
     public let description: String
 
     /// What is computed for each object; nil where the path itself leads to the value.
-    let computed: Computed?
+    let computed: ComputedValue?
 
-    /// A value that is more than a path.
-    struct Computed: Sendable {
-        let expression: any PredicateExpression
-        let tables: [TableID]
-        /// Whether it may be of any type.
-        let isMixed: Bool
-    }
+    /// What the values are of; those of a mixed property, or inside one, may be of any type.
+    let type: PropertyType
 
     /// Makes a key.
     ///
@@ -47,6 +42,7 @@ public struct SortKey: Hashable, Sendable {
         searches = []
         dependencies = [path]
         description = path.description
+        type = path.components.last?.property.type ?? .bool
         computed = nil
     }
 
@@ -57,10 +53,7 @@ public struct SortKey: Hashable, Sendable {
     public init(
         _ text: String, ascending: Bool, class classSchema: ClassSchema, schema: Schema
     ) throws {
-        guard
-            text.utf8.contains(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "[") })
-                || PropertyPath.entersMixed(text, class: classSchema, schema: schema)
-        else {
+        guard ComputedValue.isMeant(by: text, class: classSchema, schema: schema) else {
             try self.init(
                 PropertyPath.parse(text, class: classSchema, schema: schema), ascending: ascending)
             return
@@ -80,24 +73,25 @@ public struct SortKey: Hashable, Sendable {
         _ syntax: PathSyntax, _ range: Range<Int>, _ text: String, ascending: Bool,
         class classSchema: ClassSchema, schema: Schema
     ) throws(QueryFault) {
-        var compiler = PredicateCompiler(schema: schema, arguments: [])
-        let scope = PredicateCompiler.Scope(classSchema: classSchema, variable: nil, prefix: [])
-        let operand = try compiler.path(syntax, range, scope)
-        guard let expression = operand.expression, !operand.isToMany else {
-            throw QueryFault(
-                "sorting needs one value of each object; \(operand.description) may have many",
-                at: range)
+        let value = try ComputedValue(
+            syntax, range, for: "sorting", class: classSchema, schema: schema)
+        guard value.type != .data, let path = value.dependencies.first else {
+            throw QueryFault("cannot sort by data", at: range)
         }
-        guard case .value(let type) = operand.type, type != .data,
-            let path = compiler.dependencies.first
-        else { throw QueryFault("cannot sort by \(operand.description)", at: range) }
         self.path = path
         self.ascending = ascending
         searches = []
-        dependencies = compiler.dependencies
+        dependencies = value.dependencies
         description = text
-        computed = Computed(
-            expression: expression, tables: compiler.tables, isMixed: type == .mixed)
+        type = value.type
+        computed = value
+    }
+
+    /// The key with the same meaning in another schema.
+    func remade(class classSchema: ClassSchema, schema: Schema) throws -> SortKey {
+        guard computed != nil else { return self }
+        return try SortKey(
+            description, ascending: ascending, class: classSchema, schema: schema)
     }
 
     /// Whether both order alike.
@@ -117,7 +111,7 @@ public struct SortKey: Hashable, Sendable {
     func bound(to view: StoreView) -> BoundSortKey {
         if let computed {
             return BoundSortKey(
-                path: nil, isMixed: computed.isMixed, expression: computed.expression,
+                path: nil, isMixed: computed.type == .mixed, expression: computed.expression,
                 tables: BoundTables(computed.tables, in: view))
         }
         var tables: [TableID] = []

@@ -1,0 +1,41 @@
+import ColumnStorage
+
+/// One value of each object that is more than a path of properties: a number of elements, an element, or what
+/// stands inside a mixed value.
+struct ComputedValue: Sendable {
+    let expression: any PredicateExpression
+    let tables: [TableID]
+    let type: PropertyType
+    /// Every key path that the value depends on.
+    let dependencies: [PropertyPath]
+
+    /// Whether a text says more than names and dots do.
+    static func isMeant(
+        by text: String, class classSchema: ClassSchema, schema: Schema
+    ) -> Bool {
+        text.utf8.contains { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "[") }
+            || PropertyPath.entersMixed(text, class: classSchema, schema: schema)
+    }
+
+    /// Gives a path its meaning; `purpose` says in errors what needs the value.
+    init(
+        _ syntax: PathSyntax, _ range: Range<Int>, for purpose: String,
+        class classSchema: ClassSchema, schema: Schema
+    ) throws(QueryFault) {
+        var compiler = PredicateCompiler(schema: schema, arguments: [])
+        let scope = PredicateCompiler.Scope(classSchema: classSchema, variable: nil, prefix: [])
+        let operand = try compiler.path(syntax, range, scope)
+        guard let expression = operand.expression, !operand.isToMany else {
+            throw QueryFault(
+                "\(purpose) needs one value of each object; \(operand.description) may have many",
+                at: range)
+        }
+        guard case .value(let type) = operand.type, !compiler.dependencies.isEmpty else {
+            throw QueryFault("\(purpose) cannot use \(operand.description)", at: range)
+        }
+        self.expression = expression
+        self.type = type
+        tables = compiler.tables
+        dependencies = compiler.dependencies
+    }
+}

@@ -1,0 +1,85 @@
+import ColumnStorage
+
+/// What tells objects apart for `distinct`: one value of each.
+public struct DistinctKey: Hashable, Sendable {
+    /// The key as it was written.
+    public let description: String
+    /// Every key path that the value depends on.
+    public let dependencies: [PropertyPath]
+    private let computed: ComputedValue?
+
+    /// Reads a key path of a class, or a path with an operation or an index such as `items.@count`
+    /// and `items[1].price`, or into a mixed value.
+    ///
+    /// Throws `invalid_query` for a path that leads to any number of values.
+    public init(_ text: String, class classSchema: ClassSchema, schema: Schema) throws {
+        guard ComputedValue.isMeant(by: text, class: classSchema, schema: schema) else {
+            let path = try PropertyPath.parse(text, class: classSchema, schema: schema)
+            try path.checkSingle(for: "distinct")
+            self.init(path)
+            return
+        }
+        do throws(QueryFault) {
+            try self.init(
+                try PredicateParser.parsePath(text), 0..<text.utf8.count, text, class: classSchema,
+                schema: schema)
+        } catch {
+            throw error.rendered(in: text)
+        }
+    }
+
+    private init(_ path: PropertyPath) {
+        description = path.description
+        dependencies = [path]
+        computed = nil
+    }
+
+    /// Gives a path that is more than names and dots its meaning.
+    init(
+        _ syntax: PathSyntax, _ range: Range<Int>, _ text: String, class classSchema: ClassSchema,
+        schema: Schema
+    ) throws(QueryFault) {
+        let value = try ComputedValue(
+            syntax, range, for: "distinct", class: classSchema, schema: schema)
+        description = text
+        dependencies = value.dependencies
+        computed = value
+    }
+
+    /// The key with the same meaning in another schema.
+    func remade(class classSchema: ClassSchema, schema: Schema) throws -> DistinctKey {
+        computed == nil
+            ? self : try DistinctKey(description, class: classSchema, schema: schema)
+    }
+
+    /// What gives an object's value in a view, for any number of questions: equal for objects that are alike.
+    ///
+    /// 1 and 1.0 in mixed properties are the same.
+    func reader(in view: StoreView) -> (ObjectKey) -> Scalar {
+        let expression: any PredicateExpression
+        let isMixed: Bool
+        var tables: [TableID] = []
+        if let computed {
+            (expression, tables, isMixed) = (
+                computed.expression, computed.tables, computed.type == .mixed
+            )
+        } else {
+            let path = dependencies[0].compiled(&tables)
+            (expression, isMixed) = (PathExpression(path: path), path.isMixed)
+        }
+        let bound = BoundTables(tables, in: view)
+        return { key in
+            let value = expression.value(bound, key)
+            if isMixed { return value.mixedCode.map(Scalar.bytes) ?? .null }
+            return value == .nothing ? .null : value
+        }
+    }
+
+    /// Whether both tell objects apart alike.
+    public static func == (left: DistinctKey, right: DistinctKey) -> Bool {
+        left.description == right.description && left.dependencies == right.dependencies
+    }
+
+    /// Hashes the description.
+    public func hash(into hasher: inout Hasher) { hasher.combine(description) }
+}
