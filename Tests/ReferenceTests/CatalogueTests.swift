@@ -182,7 +182,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("where", 2), ("Results.where", 1), ("dogs:where", 2), ("moonpool.open", 1), ("open", 1),
+        ("where", 3), ("Results.where", 1), ("dogs:where", 3), ("moonpool.open", 1), ("open", 1),
         ("observe", 4), ("store.observe", 1), ("STORE:observe", 1), ("frozen store.objects", 1),
         ("set.union", 1), ("json.encode", 1), ("moonpool.json.encode", 1), ("nothing", 0), ("", 0),
         (".", 0), (":::", 0), ("store", 1),

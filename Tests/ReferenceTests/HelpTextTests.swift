@@ -12,11 +12,12 @@ import Testing
                 Results:where(predicate: string, ...: any) → Results
                 Results:where(values: table) → Results
                   also of list, set, map
-                    Gives the objects that match a predicate, whose arguments are $1, $2 …, or have these values.
+                    Gives the objects that match a predicate, whose arguments are $1, $2 …, or have these values; of a collection of values, those, which the predicate calls SELF.
                     Errors: invalid_query, type_mismatch, invalid_argument
 
                     print(#dogs:where("age >= $1 and owner.name beginswith[c] $2", 5, "a"))  --> 1
                     print(dogs:where { name = "Max" }[1].age)  --> 3
+                    print(#rex.marks:where("SELF > $1", 2))  --> 1
 
                 """)
         #expect(try #require(help.page(on: "list:where")).hasPrefix("list:where("))

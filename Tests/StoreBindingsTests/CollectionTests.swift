@@ -334,6 +334,26 @@ import Testing
             """)
     }
 
+    @Test func `where on plain values calls them SELF`() throws {
+        let session = try session()
+        session.expect(
+            """
+            assert(text(rex.list:where("SELF > $1", 1)) == "3,2,3" and text(rex.tags:where "self == 'y'") == "y")
+            local big = rex.scores:where "SELF > 2"
+            assert(#big == 1 and big[1] == 2.5 and text(rex.list:sorted():where("SELF < 3"):limit(1)) == "1")
+            assert(rex.numbers:where("SELF == nil"):count() == 1 and rex.list:where("SELF > 2"):sum() == 6)
+            store:write(function() rex.scores.c = 9 end)
+            assert(#big == 2)
+            assert(message(function() return rex.list:where { 3 } end):find("SELF", 1, true))
+            for _, bad in ipairs { "", "value > 3", "SELF > 'a'", "SELF > SELF", "SELF >", "SELF > $1" } do
+                assert(code(function() return rex.list:where(bad) end) == "invalid_query", bad)
+            end
+            assert(code(function() return rex.list:where(nil) end) ~= "no error")
+            assert(code(function() return rex.list:where("SELF > $1", print) end) ~= "no error")
+            assert(code(function() return rex.list:group_by("SELF") end) == "type_mismatch")
+            """)
+    }
+
     @Test func `sorted, distinct and limited values follow the collection`() throws {
         let session = try session()
         session.expect(

@@ -1,7 +1,7 @@
 import LuaHost
 import ObjectStore
 
-/// The plain values of a collection in the hands of a script, perhaps ordered or cut.
+/// The plain values of a collection in the hands of a script, perhaps filtered, ordered or cut.
 final class ValuesHandle {
     let values: CollectionValues
     let handle: StoreHandle
@@ -80,6 +80,20 @@ enum ValueMethods {
             }
         }
         return [
+            LuaMethod("where") { receiver, call in
+                let values = try values(receiver)
+                if case .table = call[2] {
+                    throw call.argumentError(
+                        2, "plain values have no properties to name; write where(\"SELF > $1\", 3)")
+                }
+                let text = try call.text(2)
+                let bridge = ValueBridge(values.handle, values.frozen)
+                let arguments = try call.rest(from: 3).enumerated().map { index, value in
+                    try bridge.plain(value, "argument $\(index + 1) of the predicate")
+                }
+                return call.answer(
+                    values.refined(try values.values.filtered(text, arguments)), ValuesHandle.type)
+            },
             LuaMethod("sorted") { receiver, call in
                 let values = try values(receiver)
                 let ascending = try QueryArguments.ascending(call[2], call, 2)

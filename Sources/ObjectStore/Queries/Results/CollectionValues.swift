@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// The plain values of a list, a set or a map, perhaps ordered or cut: lazy and live.
+/// The plain values of a list, a set or a map, perhaps filtered, ordered or cut: lazy and live.
 ///
 /// Nothing is computed until it is asked for; what was computed is kept until the store's version or its
 /// open write transaction changes. The values of a map are in the order of their keys. Confined to the
@@ -17,6 +17,8 @@ public final class CollectionValues {
         case distinct
         /// Keeps the first values.
         case limit(Int)
+        /// Keeps what satisfies a condition.
+        case filter(ElementPredicate)
     }
 
     /// The collection that the values come from.
@@ -70,6 +72,7 @@ public final class CollectionValues {
             values = ElementOrder(collection.property)
                 .distinctPositions(values).sorted().map { values[$0] }
         case .limit(let count): values = Array(values.prefix(count))
+        case .filter(let predicate): values = values.filter(predicate.matches)
         }
     }
 
@@ -91,7 +94,7 @@ public final class CollectionValues {
         return adding(.limit(count))
     }
 
-    private func adding(_ step: Step) -> CollectionValues {
+    func adding(_ step: Step) -> CollectionValues {
         CollectionValues(collection, steps + [step])
     }
 

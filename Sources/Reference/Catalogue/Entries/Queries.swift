@@ -6,11 +6,20 @@ extension Catalogue {
         .method(
             "where", of: collections4,
             ["(predicate: string, ...: any): Results<T>", "(values: table): Results<T>"],
-            "Gives the objects that match a predicate, whose arguments are $1, $2 …, or have these values.",
+            "Gives the objects that match a predicate, whose arguments are $1, $2 …, or have these values; "
+                + "of a collection of values, those, which the predicate calls SELF.",
             errors: [.invalidQuery, .typeMismatch, .invalidArgument],
             example: """
                 print(#dogs:where("age >= $1 and owner.name beginswith[c] $2", 5, "a"))  --> 1
                 print(dogs:where { name = "Max" }[1].age)  --> 3
+                print(#rex.marks:where("SELF > $1", 2))  --> 1
+                """),
+        .method(
+            "where", of: [valuesType], ["(predicate: string, ...: any): Values<T>"],
+            "Gives the values that match a predicate, which calls them SELF.",
+            errors: [.invalidQuery, .invalidArgument],
+            example: """
+                print(rex.marks:sorted():where("SELF < 3")[1])  --> 1
                 """),
         .method(
             "sorted", of: collections4,

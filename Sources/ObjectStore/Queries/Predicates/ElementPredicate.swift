@@ -1,0 +1,93 @@
+import ColumnStorage
+
+/// A condition on the plain values of a list, a set or a map, which its text calls `SELF`.
+///
+/// Immutable.
+public struct ElementPredicate: Hashable, Sendable {
+    /// The condition as it was written.
+    public let text: String
+    /// What `$1`, `$2`, … stand for.
+    public let arguments: [Value]
+    private let isMixed: Bool
+    private let nodes: [any PredicateNode]
+
+    private static let names = ["SELF", "self"]
+
+    /// Compiles a condition on the values of a collection's property.
+    ///
+    /// Throws `invalid_query` for one that is about something else than the value, or that compares it
+    /// with anything but constants.
+    init(_ text: String, _ arguments: [Value], of property: Property, schema: Schema) throws {
+        self.text = text
+        self.arguments = arguments
+        isMixed = property.type == .mixed
+        // A class with nothing but the value, under both of its names.
+        let values = ClassSchema(
+            "\(property.typeName)", Self.names.map { Property($0, property.type, isOptional: true) }
+        )
+        let steps = try QueryText.compile(text, arguments: arguments, class: values, schema: schema)
+        guard case .filter(let predicate)? = steps.first, steps.count == 1 else {
+            throw StoreError(
+                .invalidQuery,
+                "a condition on plain values cannot order or cut them; that is done to what it finds"
+            )
+        }
+        nodes = predicate.parts.map(\.node)
+        guard nodes.allSatisfy(Self.isAboutValue) else {
+            throw StoreError(
+                .invalidQuery,
+                "'\(text)' asks for more than a condition on plain values can: SELF compared with "
+                    + "constants, and, or, not")
+        }
+    }
+
+    /// Whether a value passes.
+    func matches(_ value: Value) -> Bool {
+        let scalar =
+            isMixed
+            ? Scalar(mixed: value) : PredicateCompiler.constant(value)?.value ?? .null
+        return nodes.allSatisfy { Self.holds($0, scalar) }
+    }
+
+    private static func isAboutValue(_ node: any PredicateNode) -> Bool {
+        switch node {
+        case is ConstantNode, is ColumnNode: true
+        case let node as ConjunctionNode: node.parts.allSatisfy(isAboutValue)
+        case let node as DisjunctionNode: node.parts.allSatisfy(isAboutValue)
+        case let node as NegationNode: isAboutValue(node.part)
+        default: false
+        }
+    }
+
+    private static func holds(_ node: any PredicateNode, _ value: Scalar) -> Bool {
+        switch node {
+        case let node as ColumnNode: node.test.matches(value)
+        case let node as ConstantNode: node.value
+        case let node as ConjunctionNode: node.parts.allSatisfy { holds($0, value) }
+        case let node as DisjunctionNode: node.parts.contains { holds($0, value) }
+        case let node as NegationNode: !holds(node.part, value)
+        default: false
+        }
+    }
+
+    /// Whether both are the same words with the same arguments.
+    public static func == (left: ElementPredicate, right: ElementPredicate) -> Bool {
+        left.text == right.text && left.arguments == right.arguments
+    }
+
+    /// Hashes the words.
+    public func hash(into hasher: inout Hasher) { hasher.combine(text) }
+}
+
+extension CollectionValues {
+    /// The values that satisfy a condition on `SELF`, such as `SELF > 3 and SELF != 7`.
+    ///
+    /// Throws `invalid_query` with the text and a caret under the fault.
+    public func filtered(_ text: String, _ arguments: [Value] = []) throws -> CollectionValues {
+        adding(
+            .filter(
+                try ElementPredicate(
+                    text, arguments, of: collection.property,
+                    schema: try collection.source.openView().schema)))
+    }
+}
