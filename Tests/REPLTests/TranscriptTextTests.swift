@@ -17,7 +17,9 @@ import Testing
             \\moonpool> no prompt
             > 1 | an excerpt
             """)
-        #expect(text.columns == 100)
+        #expect(text.columns == 100 && text.firstEntry == 1)
+        let later = TranscriptText(TranscriptText.header(columns: 90, firstEntry: 7))
+        #expect(later.columns == 90 && later.firstEntry == 7)
         #expect(text.steps.map(\.entry) == ["for i = 1, 2 do\nprint(i) end", "dogs"])
         #expect(text.steps.map(\.prompt) == ["moonpool", "zoo v4 write 1 observer"])
         #expect(text.steps[0].expected == ["1", "2"])

@@ -28,6 +28,19 @@ import Testing
         #expect(try Tool.run(["transcript", "--patience", "-1", empty]).exitCode == 64)
     }
 
+    @Test func `entries of a session that was recorded from its middle on keep their numbers`()
+        throws
+    {
+        let folder = try TemporaryFolder()
+        let path = try folder.write(
+            """
+            -- A session of moonpool in 80 columns from entry 3; `moonpool transcript FILE` runs it again.
+            moonpool> error 'x'
+            entry 3:1: x
+            """, to: "session.txt")
+        #expect(try Tool.run(["transcript", "--patience", "0", path]).exitCode == 0)
+    }
+
     @Test func `differences are shown with what was expected`() throws {
         let folder = try TemporaryFolder()
         let path = try folder.write(

@@ -43,7 +43,9 @@ extension MetaCommand {
                 throw CommandError(".transcript takes the name of a file")
             }
             guard !path.isEmpty else { return }
-            let recorder = try TranscriptRecorder(path, columns: session.window.columns)
+            let recorder = try TranscriptRecorder(
+                path, columns: session.window.columns,
+                firstEntry: session.evaluator.nextNumber)
             session.write("recording into \(recorder.path); .transcript ends it\n")
             session.record(to: recorder)
         },

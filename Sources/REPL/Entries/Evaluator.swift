@@ -37,6 +37,12 @@ final class Evaluator {
     /// The name of the newest entry in messages.
     var newestName: String { "\(Self.prefix)\(number)" }
 
+    /// The number of the next entry in messages.
+    var nextNumber: Int {
+        get { number + 1 }
+        set { number = newValue - 1 }
+    }
+
     /// Runs an entry; all its results.
     ///
     /// `enter` surrounds the run. A file gives its own name for messages.

@@ -70,7 +70,7 @@ public final class TranscriptPlayer {
         var configuration = ScriptConfiguration(
             name: "repl", usesEnvironment: false, isInteractive: true,
             report: { write(mailbox.session?.value.text(of: $0) ?? $0.text) })
-        let columns = transcript.columns
+        let (columns, firstEntry) = (transcript.columns, transcript.firstEntry)
         configuration.prepare = { InspectFunction.install(in: $0) { columns } }
         var sessionOutput = SessionOutput(write: write)
         sessionOutput.label = { [output] label in
@@ -82,6 +82,7 @@ public final class TranscriptPlayer {
             let session = Session(
                 context, style: .plain, window: (columns, 24), output: shownOutput)
             session.start(ReplOptions(skipsInitFile: true))
+            session.evaluator.nextNumber = firstEntry
             mailbox.begin(LoopBound(session, on: context.loop))
             mailbox.idle(prompt: session.prompt, wantsToEnd: false)
             return 0

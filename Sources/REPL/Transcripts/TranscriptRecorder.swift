@@ -20,10 +20,10 @@ final class TranscriptRecorder: Sendable {
     private static let buffered = 16 << 10
 
     /// Begins the file; throws what the system says.
-    init(_ path: String, columns: Int) throws {
+    init(_ path: String, columns: Int, firstEntry: Int = 1) throws {
         self.path = FileNames.expanded(path)
         state = Mutex(State(text: ""))
-        let header = TranscriptText.header(columns: columns)
+        let header = TranscriptText.header(columns: columns, firstEntry: firstEntry)
         if let message = ProcessServices.write(header, to: self.path) {
             throw CommandError("cannot write \(path): \(message)")
         }

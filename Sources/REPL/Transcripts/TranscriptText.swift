@@ -22,14 +22,18 @@ struct TranscriptText {
     var steps: [Step] = []
     /// The width of the window that it was recorded in.
     var columns = 80
+    /// The number that messages give to the first entry of Lua.
+    var firstEntry = 1
 
     /// The prompt of recorded entries: the same whatever the store is called.
     static let prompt = "moonpool> "
     static let continuation = "       >> "
 
     /// The first line of a recorded file.
-    static func header(columns: Int) -> String {
-        "-- A session of moonpool in \(columns) columns; `moonpool transcript FILE` runs it again.\n"
+    static func header(columns: Int, firstEntry: Int = 1) -> String {
+        let start = firstEntry == 1 ? "" : " from entry \(firstEntry)"
+        return
+            "-- A session of moonpool in \(columns) columns\(start); `moonpool transcript FILE` runs it again.\n"
     }
 
     /// An entry as it is recorded.
@@ -66,9 +70,11 @@ struct TranscriptText {
                 let shown = line.hasPrefix("\\") ? line.dropFirst() : line
                 steps[steps.count - 1].expected.append(Self.trimmed(shown))
             } else if line.hasPrefix("-- "), line.contains("moonpool transcript"),
-                let width = line.split(separator: " ").compactMap({ Int($0) }).first
+                let numbers = Optional(line.split { !$0.isNumber }.compactMap { Int($0) }),
+                let width = numbers.first
             {
                 columns = min(max(width, 20), 1_000)
+                if numbers.count > 1 { firstEntry = min(max(numbers[1], 1), 1_000_000_000) }
             }
         }
         for index in steps.indices {
