@@ -97,22 +97,37 @@ package struct Cursor: ~Copyable {
     /// The entry at the position.
     package func current() throws(StorageError) -> Entry? { try move(MDB_GET_CURRENT) }
 
+    /// Takes over what was filled into a place that was lent.
+    @inline(__always)
+    private func settle() {
+        environment._withUnsafeGuaranteedRef { if $0.changes.isLent { $0.changes.settle() } }
+    }
+
+    /// Lets the log know of a change, if there is one.
+    @inline(__always)
+    private func record(_ change: (ChangeRecorder) -> Void) {
+        environment._withUnsafeGuaranteedRef { if $0.changes.isRecording { change($0.changes) } }
+    }
+
     /// Stores an entry and stays on it; `append` when its key is known to be the greatest.
     package func put(
         _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, append: Bool = false
     ) throws(StorageError) {
+        settle()
         var wrappedKey = MDB_val(key)
         var wrappedValue = MDB_val(value)
         let flags = append ? UInt32(MDB_APPEND) : 0
         try check(
             mdb_cursor_put(pointer, &wrappedKey, &wrappedValue, flags), "mdb_cursor_put",
             environment)
+        record { $0.put(mdb_cursor_dbi(pointer), key, value) }
     }
 
     /// Stores an entry under an integer key and stays on it.
     package func put(
         _ key: UInt64, _ value: UnsafeRawBufferPointer, append: Bool = false
     ) throws(StorageError) {
+        settle()
         var key = key
         let code = withUnsafeMutablePointer(to: &key) { pointer in
             var wrappedKey = MDB_val(mv_size: 8, mv_data: pointer)
@@ -121,10 +136,23 @@ package struct Cursor: ~Copyable {
             return mdb_cursor_put(self.pointer, &wrappedKey, &wrappedValue, flags)
         }
         try check(code, "mdb_cursor_put", environment)
+        record { recorder in
+            withUnsafeBytes(of: key) { recorder.put(mdb_cursor_dbi(pointer), $0, value) }
+        }
     }
 
     /// Removes the entry at the position; the cursor is then on the next one (``current()``).
     package func delete() throws(StorageError) {
+        settle()
+        record { recorder in
+            var key = MDB_val()
+            var value = MDB_val()
+            if mdb_cursor_get(pointer, &key, &value, MDB_GET_CURRENT) == 0 {
+                recorder.delete(mdb_cursor_dbi(pointer), UnsafeRawBufferPointer(key))
+            } else {
+                recorder.giveUp()
+            }
+        }
         try check(mdb_cursor_del(pointer, 0), "mdb_cursor_del", environment)
     }
 }

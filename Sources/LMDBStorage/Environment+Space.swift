@@ -78,12 +78,19 @@ extension Environment {
             }, Unmanaged.passUnretained(text).toOpaque())
         if code < 0 { throw StorageError(rawCode: code, call: "mdb_reader_list", file: path) }
         // A line is the process, the thread and the version, or `-` for a slot that is not reading.
+        // Who only keeps the log's version in place reads nothing.
+        var pins: Set<ForeignReader> = []
+        let marker = log.map { LogMarker.read($0.data) }
+        if marker?.id ?? 0 != 0 {
+            pins = (try? LogFile(of: path, isMade: false, isWritten: false))?.notedPins() ?? []
+        }
         return text.text.split(separator: "\n").compactMap { line in
             let words = line.split(separator: " ")
             guard words.count == 3, let process = Int32(words[0]), let version = UInt64(words[2]),
                 process != getpid()
             else { return nil }
-            return ForeignReader(process: process, version: version)
+            let reader = ForeignReader(process: process, version: version)
+            return pins.remove(reader) == nil ? reader : nil
         }
     }
 }

@@ -28,8 +28,10 @@ public enum Durability: Sendable {
     /// A commit that returned is on the device.
     case full
     /// Commits survive the process; the device follows shortly after on a background thread.
+    ///
+    /// A power failure leaves the file as an earlier commit has made it.
     case async
-    /// Nothing is ever flushed on purpose.
+    /// Nothing is ever flushed on purpose: a power failure may damage the file.
     case memory
 }
 
@@ -101,7 +103,10 @@ public final class Environment: Sendable {
     private let lockRegion: LockRegion?
     let line = WriteLine()
     let readers = Mutex(ReaderBook())
-    let flusher = BackgroundFlusher()
+    /// What the open write changes, for the log.
+    let changes = ChangeRecorder()
+    /// Nil where nothing is written, and where the file is gone with the process.
+    let log: RedoLog?
     /// Why the open write, or the one before it, can do nothing any more; 0 if nothing has happened.
     let writeFailure = Atomic<Int32>(0)
 
@@ -121,7 +126,12 @@ public final class Environment: Sendable {
             mdb_env_close(pointer)
             throw error
         }
-        lockRegion = isPrivate || options.readOnly ? nil : LockRegion(of: path)
+        let region = isPrivate || options.readOnly ? nil : LockRegion(of: path)
+        lockRegion = region
+        log =
+            isPrivate || options.readOnly
+            ? nil
+            : RedoLog(pointer, path, names.map(\.name), changes) { !(region?.isTaken ?? false) }
     }
 
     private static func openEnvironment(
@@ -255,7 +265,13 @@ public final class Environment: Sendable {
 
     /// Waits until every commit so far is on the device.
     public func sync() throws(StorageError) {
-        try check(mdb_env_sync(pointer, 1), "mdb_env_sync", path)
+        guard let log, !isLockedHere else {
+            return try check(mdb_env_sync(pointer, 1), "mdb_env_sync", path)
+        }
+        var begun: OpaquePointer?
+        try check(mdb_txn_begin(pointer, nil, 0, &begun), "mdb_txn_begin", path)
+        defer { mdb_txn_abort(begun) }
+        try log.settle()
     }
 
     /// The oldest version that a read transaction of this process holds; nil when there is none.
@@ -290,6 +306,7 @@ public final class Environment: Sendable {
             let lock = hasLock ? try FileLock(of: destination) : nil
             defer { lock?.release() }
             try copy.make(of: pointer, isReplacing: true)
+            unlink(LogFile.path(of: destination))
             if hasLock { try FileCompaction.announce(destination) }
         }
     }
@@ -317,12 +334,13 @@ public final class Environment: Sendable {
     ///
     /// Only the registry calls this, when the last lease is gone.
     func close() {
-        flusher.stop()
+        log?.close()
         readers.withLock { parked in
             for reader in parked.spare { mdb_txn_abort(reader.pointer) }
             parked.spare = []
         }
         mdb_env_close(pointer)
+        log?.removeFile()
     }
 }
 

@@ -20,6 +20,9 @@ public enum EnvironmentRegistry {
         var leases: Int
     }
 
+    /// What errors call the process that has a file open, where it is this one.
+    static let thisProcess = "this process"
+
     static let entries = Mutex<[Identity: Entry]>([:])
 
     /// Opens the file or shares the environment that is open already.
@@ -83,6 +86,9 @@ public enum EnvironmentRegistry {
             throw StorageError(rawCode: errno, call: "open", file: path)
         }
         do throws(StorageError) {
+            if !unlinkAtOnce {
+                try LogRecovery.prepare(path, isWritable: !options.readOnly)
+            }
             try FileHeader.check(descriptor, path: path)
             let environment = try Environment(
                 path: path, options: options, tables: tables, isPrivate: unlinkAtOnce)
@@ -127,7 +133,7 @@ public enum EnvironmentRegistry {
     ) throws(StorageError) -> Result {
         let result = entries.withLock { entries -> Swift.Result<Result, StorageError> in
             if let identity = identity(of: path), entries[identity] != nil {
-                return .failure(StorageError(.inUse, call: "this process", file: path))
+                return .failure(StorageError(.inUse, call: thisProcess, file: path))
             }
             do throws(StorageError) {
                 return .success(try body())

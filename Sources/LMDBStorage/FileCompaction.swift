@@ -36,6 +36,7 @@ package enum FileCompaction {
             throw StorageError(rawCode: errno, call: "open", file: path)
         }
         defer { close(descriptor) }
+        try LogRecovery.prepare(path, lock)
         try FileHeader.check(descriptor, path: path)
         var status = stat()
         guard fstat(descriptor, &status) == 0 else {
@@ -52,6 +53,7 @@ package enum FileCompaction {
             throw error
         }
         environment.close()
+        unlink(LogFile.path(of: path))
         try announce(path)
         guard stat(path, &status) == 0 else {
             throw StorageError(rawCode: errno, call: "stat", file: path)

@@ -35,8 +35,6 @@ struct FileCopy {
     /// Where the copy says what its version is.
     let versions: VersionPlace
 
-    private static let metaOffset = FileHeader.pageHeaderSize
-
     /// The copies of this process that are not whole yet.
     private static let unfinished = Mutex<Set<String>>([])
 
@@ -139,22 +137,9 @@ struct FileCopy {
     /// version before, with the same content.
     private func number(_ descriptor: Int32, _ version: UInt64) throws(StorageError) {
         guard version > 1, let meta = FileHeader.meta(descriptor, at: 0) else { return }
-        let page = meta.pageSize
-        var content = [UInt8](repeating: 0, count: FileHeader.metaSize)
-        // The copy's content is described by its second meta page.
-        guard
-            pread(descriptor, &content, content.count, off_t(page + Self.metaOffset))
-                == content.count
-        else { throw failure("pread") }
-        for parity in 0...1 {
-            let number = version & 1 == UInt64(parity) ? version : version - 1
-            content.withUnsafeMutableBytes { bytes in
-                bytes.storeBytes(of: number, toByteOffset: FileHeader.metaSize - 8, as: UInt64.self)
-            }
-            let offset = off_t(parity * page + Self.metaOffset)
-            guard pwrite(descriptor, content, content.count, offset) == content.count else {
-                throw failure("pwrite")
-            }
+        // The copy's content is described by its second header.
+        guard FileHeader.number(descriptor, pageSize: meta.pageSize, from: 1, as: version) else {
+            throw failure("pwrite")
         }
     }
 

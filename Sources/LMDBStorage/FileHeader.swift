@@ -16,8 +16,16 @@ enum FileHeader {
 
     /// Throws unless the file is empty or a whole LMDB file of a known version.
     static func check(_ descriptor: Int32, path: String) throws(StorageError) {
-        let size = Int(lseek(descriptor, 0, SEEK_END))
-        if size == 0 { return }
+        // Others may write meanwhile: what is missing for one version may be there for the next.
+        var attempts = 20
+        while try !isWhole(descriptor, path, isLast: attempts == 0) { attempts -= 1 }
+    }
+
+    /// Whether the newest version's pages are all there; false if it should be looked again.
+    private static func isWhole(
+        _ descriptor: Int32, _ path: String, isLast: Bool
+    ) throws(StorageError) -> Bool {
+        if lseek(descriptor, 0, SEEK_END) == 0 { return true }
         guard let first = meta(descriptor, at: 0) else {
             throw StorageError(.notAStore, call: "file header", file: path)
         }
@@ -28,17 +36,22 @@ enum FileHeader {
             throw StorageError(.newerFormat, call: "file header", file: path)
         }
         let page = first.pageSize
-        guard page >= 512, page <= 65536, page & (page - 1) == 0, size >= 2 * page,
+        guard page >= 512, page <= 65536, page & (page - 1) == 0,
             let second = meta(descriptor, at: page), second.magic == magic
         else { throw StorageError(.damaged, call: "file header", file: path) }
         let newest = second.version_ > first.version_ ? second : first
+        // After the headers: the file only grows.
+        let size = Int(lseek(descriptor, 0, SEEK_END))
         if newest.lastPage >= UInt64(size / page) {
             // Pages that a transaction took and gave back may lie beyond the end, unwritten.
             let reachable = PageWalk(descriptor, pageSize: page, pageCount: UInt64(size / page))
             guard reachable.isWhole(roots: newest.roots) else {
+                let versions = [0, page].map { meta(descriptor, at: $0)?.version_ }
+                if !isLast, versions != [first.version_, second.version_] { return false }
                 throw StorageError(.damaged, call: "shorter than its header says", file: path)
             }
         }
+        return true
     }
 
     struct Meta {
@@ -48,6 +61,27 @@ enum FileHeader {
         var roots: [UInt64]
         var lastPage: UInt64
         var version_: UInt64
+    }
+
+    /// Gives the content that one of the headers describes a version.
+    ///
+    /// The header that the version's parity names describes it, the other one the version before, with the same content.
+    /// False if the file cannot be written.
+    static func number(_ descriptor: Int32, pageSize: Int, from index: Int, as version: UInt64)
+        -> Bool
+    {
+        var content = [UInt8](repeating: 0, count: metaSize)
+        let place = off_t(index * pageSize + pageHeaderSize)
+        guard pread(descriptor, &content, metaSize, place) == metaSize else { return false }
+        for parity in 0...1 {
+            let number = version & 1 == UInt64(parity) ? version : version - 1
+            content.withUnsafeMutableBytes { bytes in
+                bytes.storeBytes(of: number, toByteOffset: metaSize - 8, as: UInt64.self)
+            }
+            let offset = off_t(parity * pageSize + pageHeaderSize)
+            guard pwrite(descriptor, content, metaSize, offset) == metaSize else { return false }
+        }
+        return true
     }
 
     static func meta(_ descriptor: Int32, at offset: Int) -> Meta? {

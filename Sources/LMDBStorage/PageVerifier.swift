@@ -42,7 +42,27 @@ package struct PageVerifier {
     ///
     /// Reads every page in use once. Others may write meanwhile. At most `limit` faults are listed. Throws `notAStore`,
     /// `newerFormat`, `notFound`, `permission`, and `damaged` where the file's header is.
+    /// A file that was being written when the machine stopped is made whole before; `needsRecovery` where it may not be
+    /// written.
     package static func faults(
+        path: String, atMost limit: Int
+    ) throws(StorageError) -> [String] {
+        let isWritable = access(path, W_OK) == 0 && access(Platform.folder(of: path), W_OK) == 0
+        do throws(StorageError) {
+            try EnvironmentRegistry.excluding(path) { () throws(StorageError) in
+                try LogRecovery.prepare(path, isWritable: isWritable)
+            }
+        } catch {
+            // Open in this process, it is whole.
+            guard error.code == .inUse, error.call == EnvironmentRegistry.thisProcess else {
+                throw error
+            }
+        }
+        return try faultsAsItIs(path: path, atMost: limit)
+    }
+
+    /// The same of a file as it is.
+    static func faultsAsItIs(
         path: String, atMost limit: Int
     ) throws(StorageError) -> [String] {
         let descriptor = Platform.openDescriptor(path, O_RDONLY | O_CLOEXEC)
@@ -264,8 +284,15 @@ package struct PageVerifier {
     ) {
         let first = image.load(node.data, UInt64.self)
         let needed = (PageImage.headerSize + node.dataSize - 1) / pageSize + 1
-        guard take(first, UInt64(needed), tree) else { return }
-        count.overflowPages += UInt64(needed)
+        guard first >= 2, first < pageCount else {
+            return add("\(tree.name) leads to page \(first), which the file does not have")
+        }
+        // A value that was replaced by a shorter one keeps its pages.
+        guard let pages = longValuePages(first), pages >= needed else {
+            return add("page \(first), the value of \(place), is no long value of its length")
+        }
+        guard take(first, UInt64(pages), tree) else { return }
+        count.overflowPages += UInt64(pages)
         let bytes = UnsafeMutableRawBufferPointer.allocate(
             byteCount: needed * pageSize, alignment: 8)
         defer { bytes.deallocate() }
@@ -273,16 +300,22 @@ package struct PageVerifier {
             return add("page \(first) of \(tree.name) cannot be read")
         }
         let value = PageImage(UnsafeRawBufferPointer(bytes))
-        guard value.number == first, value.flags == PageImage.Flags.overflow,
-            value.pages == UInt64(needed)
-        else {
-            return add("page \(first), the value of \(place), is no long value of its length")
-        }
         if tree.hasFreePages {
             let end = PageImage.headerSize + node.dataSize
             verifyFreePages(
                 UnsafeRawBufferPointer(rebasing: value.bytes[PageImage.headerSize..<end]), place)
         }
+    }
+
+    /// How many pages begin with this one for a long value; nil if it is no first page of one.
+    private func longValuePages(_ first: UInt64) -> Int? {
+        guard first < pageCount else { return nil }
+        let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: pageSize, alignment: 8)
+        defer { bytes.deallocate() }
+        guard read(first, into: bytes) else { return nil }
+        let image = PageImage(UnsafeRawBufferPointer(bytes))
+        guard image.number == first, image.flags == PageImage.Flags.overflow else { return nil }
+        return Int(clamping: image.pages)
     }
 
     /// A list of pages: how many there are, then their numbers; LMDB may leave room behind them.

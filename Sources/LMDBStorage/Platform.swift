@@ -4,6 +4,20 @@
     import Darwin
 #endif
 
+#if DEBUG
+    import Synchronization
+
+    /// Lets tests see what is on the device, and let it fail.
+    struct FlushProbe: Sendable {
+        static let installed = Mutex<FlushProbe?>(nil)
+
+        /// Called before a file is flushed; false lets that fail.
+        var before: @Sendable (Int32) -> Bool
+        /// Called when it has been.
+        var after: @Sendable (Int32) -> Void
+    }
+#endif
+
 /// What the systems spell differently.
 enum Platform {
     /// A number for the calling thread, never 0.
@@ -23,6 +37,36 @@ enum Platform {
     /// The system's `fcntl` for locks.
     static func controlLock(_ descriptor: Int32, _ command: Int32, _ range: inout flock) -> Int32 {
         withUnsafeMutablePointer(to: &range) { fcntl(descriptor, command, $0) }
+    }
+
+    /// Waits until what was written to a file is on the device.
+    static func flush(_ descriptor: Int32) -> Bool {
+        #if DEBUG
+            let probe = FlushProbe.installed.withLock { $0 }
+            if let probe, !probe.before(descriptor) {
+                errno = EIO
+                return false
+            }
+            defer { probe?.after(descriptor) }
+        #endif
+        #if canImport(Darwin)
+            return fcntl(descriptor, F_FULLFSYNC) == 0
+        #else
+            return fdatasync(descriptor) == 0
+        #endif
+    }
+
+    /// The system's lock on an open file as a whole; false if it cannot be had.
+    static func lockFile(_ descriptor: Int32, _ operation: Int32) -> Bool {
+        while flock(descriptor, operation) != 0 { if errno != EINTR { return false } }
+        return true
+    }
+
+    /// Nanoseconds of a clock that nobody sets.
+    static func monotonicNanoseconds() -> UInt64 {
+        var now = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &now)
+        return UInt64(now.tv_sec) &* 1_000_000_000 &+ UInt64(now.tv_nsec)
     }
 
     /// The folder that a path lies in.

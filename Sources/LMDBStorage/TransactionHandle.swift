@@ -46,10 +46,23 @@ package struct TransactionHandle {
         throw environment._withUnsafeGuaranteedRef { $0.failure(code, "mdb_get") }
     }
 
+    /// Takes over what was filled into a place that was lent.
+    @inline(__always)
+    private func settle() {
+        environment._withUnsafeGuaranteedRef { if $0.changes.isLent { $0.changes.settle() } }
+    }
+
+    /// Lets the log know of a change, if there is one.
+    @inline(__always)
+    private func record(_ change: (ChangeRecorder) -> Void) {
+        environment._withUnsafeGuaranteedRef { if $0.changes.isRecording { change($0.changes) } }
+    }
+
     /// Stores a value under an integer key; `append` when it is known to be the greatest.
     package func put(
         _ table: Table, _ key: UInt64, _ value: UnsafeRawBufferPointer, append: Bool = false
     ) throws(StorageError) {
+        settle()
         var key = key
         let code = withUnsafeMutablePointer(to: &key) { pointer in
             var wrappedKey = MDB_val(mv_size: 8, mv_data: pointer)
@@ -59,6 +72,9 @@ package struct TransactionHandle {
                 append ? UInt32(MDB_APPEND) : 0)
         }
         try check(code, "mdb_put", environment)
+        record { recorder in
+            withUnsafeBytes(of: key) { recorder.put(table.dbi, $0, value) }
+        }
     }
 
     /// Stores a value under a key of bytes; `append` when it is known to be the greatest.
@@ -66,17 +82,20 @@ package struct TransactionHandle {
         _ table: Table, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
         append: Bool = false
     ) throws(StorageError) {
+        settle()
         var wrappedKey = MDB_val(key)
         var wrappedValue = MDB_val(value)
         let flags = append ? UInt32(MDB_APPEND) : 0
         try check(
             mdb_put(pointer, table.dbi, &wrappedKey, &wrappedValue, flags), "mdb_put", environment)
+        record { $0.put(table.dbi, key, value) }
     }
 
     /// Makes room for a value under an integer key; the caller fills it before the next call.
     package func reserve(
         _ table: Table, _ key: UInt64, count: Int, append: Bool = false
     ) throws(StorageError) -> UnsafeMutableRawBufferPointer {
+        settle()
         var key = key
         var wrappedValue = MDB_val(mv_size: count, mv_data: nil)
         let code = withUnsafeMutablePointer(to: &key) { pointer in
@@ -86,7 +105,11 @@ package struct TransactionHandle {
                 UInt32(MDB_RESERVE | (append ? MDB_APPEND : 0)))
         }
         try check(code, "mdb_put", environment)
-        return UnsafeMutableRawBufferPointer(start: wrappedValue.mv_data, count: count)
+        let place = UnsafeMutableRawBufferPointer(start: wrappedValue.mv_data, count: count)
+        record { recorder in
+            withUnsafeBytes(of: key) { recorder.lend(table.dbi, $0, UnsafeRawBufferPointer(place)) }
+        }
+        return place
     }
 
     /// Removes an integer key.
@@ -94,12 +117,15 @@ package struct TransactionHandle {
     /// False when it was not there.
     @discardableResult  // because: removing what is absent is often fine
     package func delete(_ table: Table, _ key: UInt64) throws(StorageError) -> Bool {
+        settle()
         var key = key
         let code = withUnsafeMutablePointer(to: &key) { pointer in
             var wrapped = MDB_val(mv_size: 8, mv_data: pointer)
             return mdb_del(self.pointer, table.dbi, &wrapped, nil)
         }
-        return try removed(code)
+        guard try removed(code) else { return false }
+        record { recorder in withUnsafeBytes(of: key) { recorder.delete(table.dbi, $0) } }
+        return true
     }
 
     /// Removes a key of bytes.
@@ -109,8 +135,11 @@ package struct TransactionHandle {
     package func delete(
         _ table: Table, _ key: UnsafeRawBufferPointer
     ) throws(StorageError) -> Bool {
+        settle()
         var wrapped = MDB_val(key)
-        return try removed(mdb_del(pointer, table.dbi, &wrapped, nil))
+        guard try removed(mdb_del(pointer, table.dbi, &wrapped, nil)) else { return false }
+        record { $0.delete(table.dbi, key) }
+        return true
     }
 
     private func removed(_ code: Int32) throws(StorageError) -> Bool {
@@ -121,7 +150,9 @@ package struct TransactionHandle {
 
     /// Removes all entries of a table.
     package func drop(_ table: Table) throws(StorageError) {
+        settle()
         try check(mdb_drop(pointer, table.dbi, 0), "mdb_drop", environment)
+        record { $0.drop(table.dbi) }
     }
 
     /// How much a table holds.

@@ -20,6 +20,7 @@ package final class WriteTransaction {
     private let durability: Durability
     private var pointer: OpaquePointer?
     private let turn: WriteTurn?
+    private let course: CommitCourse
 
     /// Waits for the file's write lock, unless `turn` has come, and begins.
     ///
@@ -46,17 +47,31 @@ package final class WriteTransaction {
                 mdb_txn_begin(environment.pointer, nil, 0, &begun), "mdb_txn_begin",
                 environment.path)
         }
-        // Flushing is a setting of the environment, read at commit; the write lock guards it.
-        let code = mdb_env_set_flags(
-            environment.pointer, UInt32(MDB_NOSYNC), durability == .full ? 0 : 1)
-        if code != 0 {
+        do throws(StorageError) {
+            course = try Self.decide(environment, durability, begun)
+        } catch {
             if let turn = self.turn { _ = turn.end(isCommit: false) } else { mdb_txn_abort(begun) }
-            throw StorageError(
-                rawCode: code, call: "mdb_env_set_flags", file: environment.path)
+            throw error
         }
         pointer = begun
         environment.writeFailure.store(0, ordering: .relaxed)
         environment.writerThread.store(this, ordering: .relaxed)
+    }
+
+    /// How the write that has begun will reach the device.
+    private static func decide(
+        _ environment: Environment, _ durability: Durability, _ begun: OpaquePointer?
+    ) throws(StorageError) -> CommitCourse {
+        var course = durability == .full ? CommitCourse.direct : .unflushed
+        if let log = environment.log {
+            course = try log.begin(durability, newest: UInt64(mdb_txn_id(begun)) - 1)
+        }
+        // Flushing is a setting of the environment, read at commit; the write lock guards it.
+        try check(
+            mdb_env_set_flags(
+                environment.pointer, UInt32(MDB_NOSYNC), course == .direct ? 0 : 1),
+            "mdb_env_set_flags", environment.path)
+        return course
     }
 
     deinit { abort() }
@@ -82,14 +97,24 @@ package final class WriteTransaction {
         let lease = lease.take()
         defer { withExtendedLifetime(lease) {} }
         environment.writerThread.store(0, ordering: .relaxed)
+        let log = course == .logged ? environment.log : nil
+        let version = UInt64(mdb_txn_id(ended))
+        do throws(StorageError) {
+            // Before anybody can see the commit, so that nobody sees one that may still be lost.
+            defer { log?.recorder.end() }
+            try log?.write(version, isFlushed: durability == .full)
+        } catch {
+            if let turn { _ = turn.end(isCommit: false) } else { mdb_txn_abort(ended) }
+            throw error
+        }
         // Others look again a few times: if this process dies right after the commit, nobody else tells them.
         environment.callOthers()
         var code = turn?.end(isCommit: true) ?? mdb_txn_commit(ended)
         // LMDB calls a write that was cut short an input/output error.
         if code == EIO, Platform.hasNoRoom(environment.path) { code = ENOSPC }
+        if code != 0 { log?.withdraw() }
         try check(code, "mdb_txn_commit", environment.path)
         environment.callOthers()
-        if durability == .async { environment.flusher.request(environment.pointer) }
     }
 
     /// Forgets the changes.
@@ -99,6 +124,10 @@ package final class WriteTransaction {
         guard let ended = pointer else { return }
         pointer = nil
         environment.writerThread.store(0, ordering: .relaxed)
+        if course == .logged {
+            environment.changes.end()
+            if environment.writeFailure.load(ordering: .relaxed) != 0 { environment.log?.relax() }
+        }
         if let turn { _ = turn.end(isCommit: false) } else { mdb_txn_abort(ended) }
         lease = nil
     }

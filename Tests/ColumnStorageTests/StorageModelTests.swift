@@ -108,7 +108,8 @@ struct ModelRow: Equatable {
         let path = folder.file("model-\(seed)")
         func open() throws -> Snapshot {
             let snapshot = try Snapshot(
-                try ColumnFile.open(path: path, options: FileOptions(durability: .memory)))
+                try ColumnFile.open(path: path, options: FileOptions(durability: .async)))
+            try snapshot.file.lease().environment.log?.pace.threshold = 0
             snapshot.configure([everyKind])
             return snapshot
         }
@@ -162,6 +163,7 @@ struct ModelRow: Equatable {
             }
             let left = try live.commit()
             check(live, model, "seed \(seed), round \(round), committed")
+            #expect(try RecoveredCopy.isSame(path), "seed \(seed), round \(round), recovered")
             check(left, before, "seed \(seed), round \(round), version before")
             let changes = try #require(
                 try live.changes(from: left.version, to: live.version))

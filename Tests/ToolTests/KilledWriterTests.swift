@@ -69,9 +69,18 @@ import Testing
             let killed = try process.finish()
             #expect(killed.exitCode == 128 + SIGKILL, "\(killed.error)")
             // A line without its end may be cut.
-            let whole = killed.output.split(separator: "\n", omittingEmptySubsequences: false)
+            let lines = killed.output.split(separator: "\n", omittingEmptySubsequences: false)
                 .dropLast()
-            acknowledged = whole.last.flatMap { Int($0) } ?? acknowledged
+            acknowledged = lines.last.flatMap { Int($0) } ?? acknowledged
+            // Another file with the same content is what is found after a power failure: its log is applied.
+            let copy = folder.path + "/copy.moonpool"
+            try StoreFiles.copy(store, to: copy)
+            let recovered = try Tool.run([checker, copy])
+            #expect(recovered.exitCode == 0, "round \(round): \(recovered.error)")
+            #expect(
+                Int(recovered.output.filter(\.isNumber)) ?? -1 >= acknowledged, "round \(round)")
+            let sane = try Tool.run(["check", copy])
+            #expect(sane.exitCode == 0, "round \(round): \(sane.output)\(sane.error)")
             let checked = try Tool.run([checker, store])
             #expect(checked.exitCode == 0, "round \(round): \(checked.error)")
             let found = try #require(Int(checked.output.filter(\.isNumber)))

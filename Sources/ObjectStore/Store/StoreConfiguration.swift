@@ -11,10 +11,16 @@ public struct StoreConfiguration: Sendable {
     /// When a commit counts as done.
     public enum Durability: String, Sendable, CaseIterable {
         /// When it is on disk: it survives a power failure.
+        ///
+        /// Costs a flush.
         case full
-        /// At once; it reaches the disk soon after. It survives a crash of the process at once.
+        /// At once; it reaches the disk soon after, and survives a crash of the process at once.
+        ///
+        /// A power failure may take the last commits, and leaves the file as the one before them has made it.
         case async
         /// At once; the disk is never waited for.
+        ///
+        /// A power failure may damage the file.
         case memory
     }
 

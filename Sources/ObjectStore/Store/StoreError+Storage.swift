@@ -28,6 +28,9 @@ extension StoreError {
             advice = "; close stores that are not needed"
         case .notAStore: code = .fileCorrupt
         case .damaged: code = .fileCorrupt
+        case .needsRecovery:
+            code = .fileCorrupt
+            advice = "; open it for writing once"
         case .newerFormat:
             code = .fileFormatTooNew
             advice = " of Moonpool; update to open it"

@@ -56,6 +56,7 @@ extension MigrationRunner {
         defer {
             ProcessServices.remove(path)
             ProcessServices.remove(path + "-lock")
+            ProcessServices.remove(path + "-log")
         }
         if ProcessServices.size(of: store) ?? 0 > 0 {
             try withExisting(isReadOnly: true) { try $0.store.backup(to: path) }

@@ -1,0 +1,204 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The file beside a data file that has the records of its newest commits.
+///
+/// Two places for the header, a page that tells which readers only keep the log's version in place, and a ring of
+/// records. What the ring takes has been written once before it is needed, so that flushing a record writes the record
+/// and nothing that the file system says of it.
+final class LogFile: Sendable {
+    let path: String
+    let descriptor: Int32
+    /// The file on the device, whatever leads to it.
+    private let device: UInt64
+    private let inode: UInt64
+
+    static let pinsOffset = 2 * LogHeader.size
+    /// Where the ring begins.
+    static let base = pinsOffset + 4096
+    /// Where it ends at most.
+    static let end = base + (16 << 20)
+    /// How much is made ready at a time.
+    private static let step = 512 << 10
+
+    /// The log's path: beside the data file itself, whatever link leads there.
+    static func path(of dataPath: String) -> String {
+        guard let resolved = realpath(dataPath, nil) else { return dataPath + "-log" }
+        defer { free(resolved) }
+        return String(cString: resolved) + "-log"
+    }
+
+    /// Opens the log of a data file; `isMade` makes it where there is none.
+    ///
+    /// Throws `notFound`, `permission`, `diskFull`.
+    init(of dataPath: String, isMade: Bool, isWritten: Bool = true) throws(StorageError) {
+        path = Self.path(of: dataPath)
+        let access = isWritten ? O_RDWR : O_RDONLY
+        descriptor = Platform.openDescriptor(
+            path, access | O_CLOEXEC | O_NOFOLLOW | (isMade ? O_CREAT : 0), 0o644)
+        guard descriptor >= 0 else { throw StorageError(rawCode: errno, call: "open", file: path) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            close(descriptor)
+            throw StorageError(.system, call: "open", file: path)
+        }
+        device = UInt64(status.st_dev)
+        inode = UInt64(status.st_ino)
+    }
+
+    /// The log of a data file for reading and writing; nil where there is none.
+    static func ifPresent(of dataPath: String) throws(StorageError) -> LogFile? {
+        do throws(StorageError) {
+            return try LogFile(of: dataPath, isMade: false)
+        } catch {
+            guard error.code == .notFound else { throw error }
+            return nil
+        }
+    }
+
+    deinit { close(descriptor) }
+
+    /// Lets those read and write the log who may read and write the data file.
+    func adoptOwner(of data: Int32) {
+        var status = stat()
+        guard fstat(data, &status) == 0 else { return }
+        // Only the superuser may give a file away; who may not is its owner, or shares the owner's rights.
+        _ = fchown(descriptor, status.st_uid, status.st_gid)
+        fchmod(descriptor, status.st_mode & 0o666)
+    }
+
+    private func failure(_ call: String) -> StorageError {
+        StorageError(rawCode: errno, call: call, file: path)
+    }
+
+    /// Whether the path still leads to this file.
+    var isInPlace: Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && UInt64(status.st_dev) == device
+            && UInt64(status.st_ino) == inode
+    }
+
+    /// Removes the file, if the path still leads to it.
+    func remove() { if isInPlace { unlink(path) } }
+
+    // MARK: Header
+
+    /// The header in force; nil where none is whole, or none has the identity.
+    func header(id: UInt64) -> LogHeader? {
+        var found: LogHeader?
+        for slot in 0..<2 {
+            var bytes = [UInt8](repeating: 0, count: LogHeader.size)
+            guard
+                pread(descriptor, &bytes, bytes.count, off_t(slot * LogHeader.size)) == bytes.count,
+                let header = LogHeader(bytes), header.id == id,
+                header.start >= Self.base, header.start <= Self.end
+            else { continue }
+            if header.sequence > found?.sequence ?? 0 { found = header }
+        }
+        return found
+    }
+
+    /// Whether one of the places holds something that is no whole header: it was being written, or has decayed.
+    var hasTornHeader: Bool {
+        (0..<2).contains { slot in
+            var bytes = [UInt8](repeating: 0, count: LogHeader.size)
+            let count = pread(descriptor, &bytes, bytes.count, off_t(slot * LogHeader.size))
+            return count != bytes.count
+                || LogHeader(bytes) == nil && bytes.contains { $0 != 0 }
+        }
+    }
+
+    /// Writes a header in the place of the older one and waits until the device has it.
+    func write(_ header: LogHeader) throws(StorageError) {
+        guard let bytes = header.bytes else {
+            throw StorageError(.system, call: "header", file: path)
+        }
+        let offset = Int(header.sequence & 1) * LogHeader.size
+        try write(bytes, at: offset)
+        try flush()
+    }
+
+    // MARK: Records
+
+    /// Makes the ring ready up to an offset.
+    func prepare(upTo offset: Int) throws(StorageError) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw failure("fstat") }
+        let size = Int(status.st_size)
+        guard offset > size else { return }
+        let target = min(Self.end, max(offset, size + Self.step))
+        // Written, not only reserved: a reserved block would be noted as written by the first flush of it.
+        let zeros = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
+        defer { zeros.deallocate() }
+        zeros.initializeMemory(as: UInt8.self, repeating: 0)
+        var place = size
+        while place < target {
+            let count = min(zeros.count, target - place)
+            do throws(StorageError) {
+                try write(UnsafeRawBufferPointer(rebasing: zeros[..<count]), at: place)
+            } catch {
+                ftruncate(descriptor, off_t(size))
+                throw error
+            }
+            place += count
+        }
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(StorageError) {
+        let code = self.code(ofWriting: bytes, at: offset)
+        guard code == 0 else { throw StorageError(rawCode: code, call: "pwrite", file: path) }
+    }
+
+    private func write(_ bytes: [UInt8], at offset: Int) throws(StorageError) {
+        let code: Int32 = bytes.withUnsafeBytes { self.code(ofWriting: $0, at: offset) }
+        guard code == 0 else { throw StorageError(rawCode: code, call: "pwrite", file: path) }
+    }
+
+    private func code(ofWriting bytes: UnsafeRawBufferPointer, at offset: Int) -> Int32 {
+        var done = 0
+        while done < bytes.count {
+            let count = pwrite(
+                descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done,
+                off_t(offset + done))
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else { return count == 0 ? ENOSPC : errno }
+            done += count
+        }
+        return 0
+    }
+
+    /// Waits until the device has what was written.
+    func flush() throws(StorageError) {
+        guard Platform.flush(descriptor) else { throw failure("fdatasync") }
+    }
+
+    /// The head of the record at an offset, if there can be one that bears the salt.
+    func record(at offset: Int, salt: UInt64) -> LogRecord? {
+        withUnsafeTemporaryAllocation(byteCount: LogRecord.size, alignment: 8) { bytes in
+            guard offset >= Self.base, offset + LogRecord.size <= Self.end,
+                pread(descriptor, bytes.baseAddress, bytes.count, off_t(offset)) == bytes.count,
+                let record = LogRecord(UnsafeRawBufferPointer(bytes)), record.salt == salt,
+                offset + record.extent <= Self.end
+            else { return nil }
+            return record
+        }
+    }
+
+    /// Where the record of a version is that follows the one that ends at `offset`: there, or at the ring's beginning.
+    func place(of version: UInt64, after offset: Int, salt: UInt64) -> (Int, LogRecord)? {
+        for place in [offset, Self.base] {
+            if let record = record(at: place, salt: salt), record.version == version {
+                return (place, record)
+            }
+        }
+        return nil
+    }
+
+    /// Makes a record void; the device may learn of it later.
+    func void(at offset: Int) throws(StorageError) {
+        try write([UInt8](repeating: 0, count: LogRecord.size), at: offset)
+    }
+}

@@ -1,0 +1,216 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A checkpoint that is on its way: the version is held, the header is made, and the device has neither yet.
+struct LogCheckpoint: @unchecked Sendable {
+    // Unchecked because: the pin is only touched by who has the write lock.
+    let header: LogHeader
+    let pin: LogPin
+    let file: LogFile
+    let data: Int32
+
+    /// How the error is called that says that the device has not taken the data.
+    static let flushing = "flushing the data file"
+
+    /// Brings the data file to the device, then the header; gives the log's lock back.
+    func complete() -> StorageError? {
+        defer { _ = Platform.lockFile(file.descriptor, LOCK_UN) }
+        guard Platform.flush(data) else {
+            return StorageError(rawCode: errno, call: Self.flushing, file: file.path)
+        }
+        do throws(StorageError) {
+            try file.write(header)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
+
+/// Works for a log behind the writers' backs: flushes commits that do not wait, moves checkpoints on, and ends a log
+/// that is no longer written.
+///
+/// One thread, which the first task starts.
+final class LogKeeper: @unchecked Sendable {
+    // Unchecked because: `monitor` guards everything below it.
+    weak var log: RedoLog?
+    private let monitor = Monitor()
+    private var thread: pthread_t?
+    private var isStopping = false
+    private var unflushed: LogFile?
+    private var checkpoint: LogCheckpoint?
+    private var isAtWork = false
+    private var done: (LogCheckpoint, StorageError?)?
+    private var isWatching = false
+
+    /// From the end of a flush to the next: what is asked for meanwhile shares it.
+    private static let pause: UInt64 = 50_000_000
+    /// How often is looked whether anybody still writes.
+    private static let round = 250_000_000
+    /// In how many rounds nobody must have written.
+    private static let patience = 4
+
+    /// Asks for a flush of the log soon.
+    func flush(_ file: LogFile) {
+        monitor.withLock {
+            if unflushed === file { return }
+            unflushed = file
+            start()
+            monitor.broadcast()
+        }
+    }
+
+    /// Asks to look whether anybody still writes, or to stop that.
+    func watch(_ isOn: Bool) {
+        monitor.withLock {
+            if isWatching == isOn { return }
+            isWatching = isOn
+            if isOn { start() }
+            monitor.broadcast()
+        }
+    }
+
+    /// Completes a checkpoint.
+    ///
+    /// Returns at once; only while none is under way.
+    func begin(_ next: LogCheckpoint) {
+        monitor.withLock {
+            done = nil
+            isAtWork = true
+            checkpoint = next
+            start()
+            monitor.broadcast()
+            if thread == nil {
+                checkpoint = nil
+                done = (next, next.complete())
+                isAtWork = false
+            }
+        }
+    }
+
+    /// Whether a checkpoint is under way, or has come to an end that nobody has taken over.
+    var isBusy: Bool { monitor.withLock { isAtWork || done != nil } }
+
+    /// Whether a checkpoint is under way.
+    var isUnderWay: Bool { monitor.withLock { isAtWork } }
+
+    /// Whether it looks if anybody still writes.
+    var isWatched: Bool { monitor.withLock { isWatching } }
+
+    /// Waits for the checkpoint that is under way.
+    ///
+    /// One that the thread has not begun is completed here: the thread may be waiting for the write lock, which the
+    /// caller has.
+    func finish() {
+        monitor.withLock {
+            if let next = checkpoint {
+                checkpoint = nil
+                done = (next, next.complete())
+                isAtWork = false
+                monitor.broadcast()
+            }
+            while isAtWork { monitor.wait() }
+        }
+    }
+
+    /// What has become of the last checkpoint; once.
+    func result() -> (LogCheckpoint, StorageError?)? {
+        monitor.withLock {
+            defer { done = nil }
+            return done
+        }
+    }
+
+    /// Does what was asked for and ends the thread.
+    func stop() {
+        monitor.lock()
+        isStopping = true
+        let running = thread
+        thread = nil
+        monitor.broadcast()
+        monitor.unlock()
+        if let running { pthread_join(running, nil) }
+        monitor.withLock { isStopping = false }
+    }
+
+    /// Starts the thread; with the monitor.
+    private func start() {
+        guard thread == nil, !isStopping else { return }
+        var blocked = sigset_t()
+        var before = sigset_t()
+        sigfillset(&blocked)
+        pthread_sigmask(SIG_SETMASK, &blocked, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        var started = pthread_t()
+        let context = Unmanaged.passRetained(self).toOpaque()
+        if pthread_create(&started, nil, keeperMain, context) == 0 {
+            thread = started
+        } else {
+            Unmanaged<LogKeeper>.fromOpaque(context).release()
+        }
+    }
+
+    fileprivate func run() {
+        var flushed: UInt64 = 0
+        var looked: UInt64 = 0
+        var quiet = 0
+        var commits = -1
+        monitor.lock()
+        while true {
+            if let next = checkpoint {
+                checkpoint = nil
+                var error: StorageError?
+                monitor.withoutLock { error = next.complete() }
+                done = (next, error)
+                isAtWork = false
+                monitor.broadcast()
+                continue
+            }
+            let now = Platform.monotonicNanoseconds()
+            if let file = unflushed, isStopping || now &- flushed >= Self.pause {
+                unflushed = nil
+                // because: a failed flush has no caller to tell; the next durable commit reports the same error.
+                monitor.withoutLock { _ = Platform.flush(file.descriptor) }
+                flushed = Platform.monotonicNanoseconds()
+                continue
+            }
+            if isStopping { break }
+            if isWatching, now &- looked >= UInt64(Self.round) {
+                looked = now
+                let present = log?.commits.load(ordering: .relaxed) ?? 0
+                quiet = present == commits ? quiet + 1 : 0
+                commits = present
+                if quiet >= Self.patience {
+                    quiet = 0
+                    monitor.withoutLock { _ = log?.rest() }
+                    continue
+                }
+            }
+            if unflushed != nil {
+                pause(Int(clamping: Self.pause &- (now &- flushed)))
+            } else if isWatching {
+                pause(Self.round)
+            } else {
+                monitor.wait()
+            }
+        }
+        monitor.unlock()
+    }
+
+    private func pause(_ nanoseconds: Int) {
+        let wasUnflushed = unflushed != nil
+        let wasWatching = isWatching
+        monitor.wait(atMost: max(nanoseconds, 1)) {
+            !isStopping && checkpoint == nil && (unflushed != nil) == wasUnflushed
+                && isWatching == wasWatching
+        }
+    }
+}
+
+private func keeperMain(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    if let context { Unmanaged<LogKeeper>.fromOpaque(context).takeRetainedValue().run() }
+    return nil
+}

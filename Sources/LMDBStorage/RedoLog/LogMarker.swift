@@ -1,0 +1,104 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// What a data file says of its log, on its first page behind LMDB's header, where LMDB never writes.
+///
+/// A file with a marker is whole only together with the log of that identity, unless it is the very file that was
+/// written since the machine started: then the system has all of it. A copy made by LMDB has no marker, and a file that
+/// is put in another one's place does not have the same, so that no log is ever applied to a file that is not its own.
+struct LogMarker: Equatable {
+    /// The log's identity; 0 when the file is whole without one.
+    var id: UInt64 = 0
+    /// The salt of the records that are being written; only to be believed while the machine runs.
+    var salt: UInt64 = 0
+    /// When the machine was started, as the kernel names it.
+    var boot = BootIdentity()
+    /// Which file it was.
+    var device: UInt64 = 0
+    var inode: UInt64 = 0
+
+    private static let magic: UInt64 = 0x4C4F_474D_4F4F_4E31
+    private static let size = 56
+    /// In the same sector as LMDB's header, which ends before.
+    static let offset = 256
+
+    /// The marker of an open data file; an empty one where there is none.
+    static func read(_ descriptor: Int32) -> LogMarker {
+        withUnsafeTemporaryAllocation(byteCount: size, alignment: 8) { bytes in
+            guard pread(descriptor, bytes.baseAddress, size, off_t(offset)) == size,
+                bytes.load(as: UInt64.self) == magic
+            else { return LogMarker() }
+            func word(_ index: Int) -> UInt64 {
+                bytes.load(fromByteOffset: 8 * index, as: UInt64.self)
+            }
+            return LogMarker(
+                id: word(1), salt: word(2), boot: BootIdentity(high: word(3), low: word(4)),
+                device: word(5), inode: word(6))
+        }
+    }
+
+    /// Whether the file still has the log's identity and salt.
+    ///
+    /// One read of a few bytes, for each write that begins.
+    static func isStill(_ id: UInt64, _ salt: UInt64, _ descriptor: Int32) -> Bool {
+        withUnsafeTemporaryAllocation(byteCount: 24, alignment: 8) { bytes in
+            pread(descriptor, bytes.baseAddress, 24, off_t(offset)) == 24
+                && bytes.load(as: UInt64.self) == magic
+                && bytes.load(fromByteOffset: 8, as: UInt64.self) == id
+                && bytes.load(fromByteOffset: 16, as: UInt64.self) == salt
+        }
+    }
+
+    /// Writes the marker into an open data file, without waiting for the device.
+    func write(_ descriptor: Int32) -> Bool {
+        withUnsafeTemporaryAllocation(byteCount: Self.size, alignment: 8) { bytes in
+            let words = [
+                id == 0 ? 0 : Self.magic, id, salt, boot.high, boot.low, device, inode,
+            ]
+            for (index, word) in words.enumerated() {
+                bytes.storeBytes(of: word, toByteOffset: 8 * index, as: UInt64.self)
+            }
+            return pwrite(descriptor, bytes.baseAddress, Self.size, off_t(Self.offset)) == Self.size
+        }
+    }
+
+    /// Whether the open data file is the one that was written, since the machine started.
+    func isOfThisRun(_ descriptor: Int32) -> Bool {
+        var status = stat()
+        guard boot.isKnown, boot == BootIdentity.present, fstat(descriptor, &status) == 0 else {
+            return false
+        }
+        return device == UInt64(status.st_dev) && inode == UInt64(status.st_ino)
+    }
+}
+
+/// When the machine was started: a number that the kernel draws then.
+struct BootIdentity: Equatable {
+    var high: UInt64 = 0
+    var low: UInt64 = 0
+
+    /// Whether the kernel told it.
+    var isKnown: Bool { high != 0 || low != 0 }
+
+    /// That of the running machine.
+    static let present = read("/proc/sys/kernel/random/boot_id")
+
+    private static func read(_ path: String) -> BootIdentity {
+        let descriptor = Platform.openDescriptor(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return BootIdentity() }
+        defer { close(descriptor) }
+        var text = [UInt8](repeating: 0, count: 64)
+        let count = pread(descriptor, &text, text.count, 0)
+        let digits = text.prefix(max(0, count)).compactMap {
+            Character(UnicodeScalar($0)).hexDigitValue
+        }
+        guard digits.count == 32 else { return BootIdentity() }
+        func number(_ digits: ArraySlice<Int>) -> UInt64 {
+            digits.reduce(0) { $0 << 4 | UInt64($1) }
+        }
+        return BootIdentity(high: number(digits[..<16]), low: number(digits[16...]))
+    }
+}

@@ -1,0 +1,113 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// What is done before a data file is opened: one that was being written when the machine stopped is made whole.
+enum LogRecovery {
+    /// For how long another process may be at it, in milliseconds.
+    private static let patience = 60_000
+
+    /// Makes the file at `path` whole, if it is not.
+    ///
+    /// Only where this process does not have it open. Costs one read of a few bytes for a file that is whole. Throws
+    /// `needsRecovery` if the file is not and may not be written, `damaged` if its log is missing and the file is not
+    /// whole alone, `diskFull`, `permission`, `inUse`.
+    static func prepare(_ path: String, isWritable: Bool) throws(StorageError) {
+        var rest = patience
+        while try !isWhole(path) {
+            guard isWritable else { return try look(path) }
+            do throws(StorageError) {
+                let lock = try FileLock(of: path)
+                defer { lock.release() }
+                return try prepare(path, lock)
+            } catch {
+                // Somebody else is at it, or has opened the file since.
+                guard error.code == .inUse, rest > 0 else { throw error }
+                rest -= 10
+                usleep(10_000)
+            }
+        }
+    }
+
+    /// The same for who has the lock already.
+    static func prepare(_ path: String, _ lock: FileLock) throws(StorageError) {
+        guard try !isWhole(path) else { return }
+        try recover(path)
+        // Those who waited for the lock must not find one from before.
+        try FileCompaction.announce(path)
+    }
+
+    /// Removes a file's log if no process has the file open and the file is whole without.
+    ///
+    /// Only where this process does not have it open.
+    static func removeUnused(_ path: String) {
+        let log = LogFile.path(of: path)
+        guard access(log, F_OK) == 0 else { return }
+        if access(path, F_OK) != 0 {
+            unlink(log)
+            return
+        }
+        guard access(path + "-lock", F_OK) == 0, let lock = try? FileLock(of: path) else { return }
+        defer { lock.release() }
+        let descriptor = Platform.openDescriptor(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        if LogMarker.read(descriptor).id == 0 { unlink(log) }
+    }
+
+    private static func open(_ path: String, _ flags: Int32) throws(StorageError) -> Int32 {
+        let descriptor = Platform.openDescriptor(path, flags | O_CLOEXEC)
+        guard descriptor >= 0 else { throw StorageError(rawCode: errno, call: "open", file: path) }
+        return descriptor
+    }
+
+    private static func isWhole(_ path: String) throws(StorageError) -> Bool {
+        let descriptor = try open(path, O_RDONLY)
+        defer { close(descriptor) }
+        let marker = LogMarker.read(descriptor)
+        return marker.id == 0 || marker.isOfThisRun(descriptor)
+    }
+
+    /// Throws unless the file can be read as it is.
+    private static func look(_ path: String) throws(StorageError) {
+        let descriptor = try open(path, O_RDONLY)
+        defer { close(descriptor) }
+        let marker = LogMarker.read(descriptor)
+        var log: LogFile?
+        do throws(StorageError) {
+            log = try LogFile(of: path, isMade: false, isWritten: false)
+        } catch {
+            guard error.code == .notFound else { throw error }
+        }
+        if log?.header(id: marker.id) != nil {
+            throw StorageError(.needsRecovery, call: LogFile.path(of: path), file: path)
+        }
+        try verify(path)
+    }
+
+    private static func recover(_ path: String) throws(StorageError) {
+        let descriptor = try open(path, O_RDWR)
+        defer { close(descriptor) }
+        let marker = LogMarker.read(descriptor)
+        let log = try LogFile.ifPresent(of: path)
+        if let log, let header = log.header(id: marker.id) {
+            try LogReplay(path: path, data: descriptor, log: log, header: header).run()
+        } else {
+            try verify(path)
+        }
+        guard LogMarker().write(descriptor), Platform.flush(descriptor) else {
+            throw StorageError(rawCode: errno, call: "pwrite", file: path)
+        }
+        log?.remove()
+    }
+
+    /// Throws unless the file is sound without the log that it should have: copied while nobody wrote, say.
+    private static func verify(_ path: String) throws(StorageError) {
+        guard try PageVerifier.faultsAsItIs(path: path, atMost: 1).isEmpty else {
+            throw StorageError(
+                .damaged, call: "it was being written, and its log is missing", file: path)
+        }
+    }
+}

@@ -1,0 +1,216 @@
+import CLMDB
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Does again what a log has on top of its checkpoint; nobody else has the data file open.
+struct LogReplay {
+    let path: String
+    let data: Int32
+    let log: LogFile
+    let header: LogHeader
+
+    /// Makes the data file whole: its newest version is the last one whose record is.
+    ///
+    /// The log stays as it is, so that it can be done again from the beginning if the power fails meanwhile: the pages
+    /// of the checkpoint are not written over, because all is one transaction upon it. Throws `diskFull`, `damaged`.
+    func run() throws(StorageError) {
+        let records = records()
+        if let last = records.last, last.record.kind == .direct {
+            let parity = Int(last.record.version & 1)
+            let present = FileHeader.meta(data, at: parity * header.pageSize)
+            // The device had all of it before it had the header.
+            if present?.version_ == last.record.version { return }
+        }
+        guard FileHeader.restore(header.metas, data, pageSize: header.pageSize) else {
+            throw StorageError(rawCode: errno, call: "pwrite", file: path)
+        }
+        try FileHeader.check(data, path: path)
+        if log.hasTornHeader {
+            // The header before is right if the newer one was being written, and its pages may be gone if that decayed.
+            let faults = try PageVerifier.faultsAsItIs(path: path, atMost: 1)
+            guard faults.isEmpty else {
+                throw StorageError(.damaged, call: "its log's header is damaged", file: path)
+            }
+        }
+        let changes = records.filter { $0.record.kind == .changes }
+        if let newest = changes.last?.record.version {
+            try apply(changes)
+            try number(newest)
+        }
+        guard Platform.flush(data) else {
+            throw StorageError(rawCode: errno, call: "fdatasync", file: path)
+        }
+    }
+
+    private typealias Found = (record: LogRecord, content: Int)
+
+    /// The whole records, each of the version after the last one's.
+    private func records() -> [Found] {
+        var found: [Found] = []
+        var version = header.version
+        var end = header.start
+        while let (place, record) = log.place(of: version + 1, after: end, salt: header.salt),
+            isWhole(record, at: place)
+        {
+            found.append((record, place + LogRecord.size))
+            // Nothing follows a version that has no changes in the log.
+            if record.kind == .direct { break }
+            version += 1
+            end = place + record.extent
+        }
+        return found
+    }
+
+    private func isWhole(_ record: LogRecord, at place: Int) -> Bool {
+        withBytes(at: place, LogRecord.size + record.length) { bytes in
+            LogRecord.sum(UnsafeRawBufferPointer(bytes)) == record.checksum
+        } ?? false
+    }
+
+    /// Reads bytes of the log; nil if they are not there.
+    private func withBytes<Result>(
+        at place: Int, _ count: Int, _ body: (UnsafeRawBufferPointer) -> Result
+    ) -> Result? {
+        let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: max(count, 1), alignment: 8)
+        defer { bytes.deallocate() }
+        guard pread(log.descriptor, bytes.baseAddress, count, off_t(place)) == count else {
+            return nil
+        }
+        return body(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+    }
+
+    // MARK: Applying
+
+    private func apply(_ records: [Found]) throws(StorageError) {
+        let environment = try open()
+        defer { mdb_env_close(environment) }
+        var transaction: OpaquePointer?
+        try check(mdb_txn_begin(environment, nil, 0, &transaction), "mdb_txn_begin", path)
+        do throws(StorageError) {
+            guard UInt64(mdb_txn_id(transaction)) == header.version + 1 else {
+                throw StorageError(.damaged, call: "the log's version", file: path)
+            }
+            let tables = try tables(transaction)
+            for (record, content) in records {
+                let failure = withBytes(at: content, record.length) { bytes -> StorageError? in
+                    do throws(StorageError) {
+                        try apply(bytes, transaction, tables)
+                        return nil
+                    } catch { return error }
+                }
+                guard let failure else {
+                    throw StorageError(.damaged, call: "reading the log", file: path)
+                }
+                if let failure { throw failure }
+            }
+        } catch {
+            mdb_txn_abort(transaction)
+            throw error
+        }
+        var code = mdb_txn_commit(transaction)
+        if code == EIO, Platform.hasNoRoom(path) { code = ENOSPC }
+        try check(code, "mdb_txn_commit", path)
+        guard Platform.flush(data) else {
+            throw StorageError(rawCode: errno, call: "fdatasync", file: path)
+        }
+    }
+
+    /// The data file, opened for writing without LMDB's locks.
+    private func open() throws(StorageError) -> OpaquePointer {
+        var status = stat()
+        guard fstat(data, &status) == 0 else {
+            throw StorageError(rawCode: errno, call: "fstat", file: path)
+        }
+        var room = 2 * Int(status.st_size) + 1 << 30
+        while true {
+            var created: OpaquePointer?
+            try check(mdb_env_create(&created), "mdb_env_create", path)
+            // because: mdb_env_create succeeded.
+            let environment = created!
+            var code = mdb_env_set_mapsize(environment, room)
+            if code == 0 { code = mdb_env_set_maxdbs(environment, UInt32(header.tables.count + 1)) }
+            if code == 0 {
+                let flags = MDB_NOSUBDIR | MDB_NOTLS | MDB_NOLOCK | MDB_NOSYNC
+                code = mdb_env_open(environment, path, UInt32(flags), 0o644)
+            }
+            if code == 0 { return environment }
+            mdb_env_close(environment)
+            guard code == ENOMEM, room > Int(status.st_size) + 1 << 25 else {
+                throw StorageError(rawCode: code, call: "mdb_env_open", file: path)
+            }
+            room = Int(status.st_size) + (room - Int(status.st_size)) / 2
+        }
+    }
+
+    /// LMDB's numbers of the tables, by those that they had when the log was written.
+    private func tables(_ transaction: OpaquePointer?) throws(StorageError) -> [UInt32] {
+        var tables: [UInt32] = [0, Table.names.dbi]
+        for name in header.tables {
+            var table: UInt32 = 0
+            try check(mdb_dbi_open(transaction, name, 0, &table), "mdb_dbi_open", path)
+            tables.append(table)
+        }
+        return tables
+    }
+
+    private func apply(
+        _ changes: UnsafeRawBufferPointer, _ transaction: OpaquePointer?, _ tables: [UInt32]
+    ) throws(StorageError) {
+        var rest = changes
+        while !rest.isEmpty {
+            guard let change = RecordedChange(&rest), change.table > 0, change.table < tables.count
+            else { throw StorageError(.damaged, call: "reading the log", file: path) }
+            let table = tables[change.table]
+            var key = MDB_val(change.key)
+            switch change.kind {
+            case .put:
+                var value = MDB_val(change.value)
+                try check(mdb_put(transaction, table, &key, &value, 0), "mdb_put", path)
+            case .delete:
+                let code = mdb_del(transaction, table, &key, nil)
+                if code != MDB_NOTFOUND { try check(code, "mdb_del", path) }
+            case .drop:
+                try check(mdb_drop(transaction, table, 0), "mdb_drop", path)
+            }
+        }
+    }
+
+    /// Gives the data file the version of the last record, where LMDB has counted one.
+    private func number(_ version: UInt64) throws(StorageError) {
+        let parity = Int((header.version + 1) & 1)
+        guard version != header.version + 1 else { return }
+        guard FileHeader.number(data, pageSize: header.pageSize, from: parity, as: version) else {
+            throw StorageError(rawCode: errno, call: "pwrite", file: path)
+        }
+    }
+}
+
+/// A change as a record has it.
+struct RecordedChange {
+    let kind: ChangeRecorder.Change
+    /// LMDB's number of the table.
+    let table: Int
+    let key: UnsafeRawBufferPointer
+    let value: UnsafeRawBufferPointer
+
+    /// Takes the next change off `rest`; nil if there is none that makes sense.
+    init?(_ rest: inout UnsafeRawBufferPointer) {
+        guard rest.count >= ChangeRecorder.headSize else { return nil }
+        let head = rest.loadUnaligned(as: UInt64.self)
+        guard let kind = ChangeRecorder.Change(rawValue: UInt8(truncatingIfNeeded: head)) else {
+            return nil
+        }
+        let valueStart = ChangeRecorder.headSize + Int(head >> 16 & 0xFFFF)
+        let end = valueStart + Int(head >> 32)
+        guard end <= rest.count else { return nil }
+        self.kind = kind
+        table = Int(head >> 8 & 0xFF)
+        key = UnsafeRawBufferPointer(rebasing: rest[ChangeRecorder.headSize..<valueStart])
+        value = UnsafeRawBufferPointer(rebasing: rest[valueStart..<end])
+        rest = UnsafeRawBufferPointer(rebasing: rest[end...])
+    }
+}

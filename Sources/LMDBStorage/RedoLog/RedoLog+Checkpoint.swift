@@ -1,0 +1,250 @@
+import CLMDB
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+// Moving the checkpoint on, beginning and ending a log: all with LMDB's write lock. Whoever writes a header has the
+// system's lock on the log as well, which a checkpoint keeps that goes on behind the writers' backs.
+extension RedoLog {
+    /// From the beginning of a checkpoint to the next.
+    private static let pause: UInt64 = 100_000_000
+
+    /// Moves the checkpoint on when many versions, or many bytes, lie behind it.
+    @inline(__always)
+    func moveOn(_ newest: UInt64) throws(StorageError) {
+        guard let pin, newest &- pin.version < usualLag, end >= start, end - start < Self.usualSize
+        else {
+            return try moveOnSlowly(newest)
+        }
+    }
+
+    private func moveOnSlowly(_ newest: UInt64) throws(StorageError) {
+        collect()
+        guard let pin, let file else { return }
+        let lag = newest &- pin.version
+        let used = end >= start ? end - start : LogFile.end - start + end - LogFile.base
+        guard lag >= usualLag || used >= Self.usualSize else { return }
+        // Where commits are not flushed there are many: what a checkpoint costs is shared by more of them then.
+        let now = Platform.monotonicNanoseconds()
+        guard now &- checkpointBegun >= Self.pause || lag >= hastyLag || used >= Self.usualSize
+        else {
+            return
+        }
+        if !hasRoom { relax() }
+        if keeper.isBusy {
+            if lag < greatestLag { return }
+            keeper.finish()
+            collect()
+            return
+        }
+        guard Platform.lockFile(file.descriptor, LOCK_EX | LOCK_NB) else {
+            if lag >= greatestLag { try restart(newest) }
+            return
+        }
+        guard let next = try? LogPin.hold(environment, dataPath) else {
+            _ = Platform.lockFile(file.descriptor, LOCK_UN)
+            if lag >= greatestLag { try restart(newest) }
+            return
+        }
+        let sequence = file.header(id: id)?.sequence ?? 0
+        guard next.version == newest, sequence > 0,
+            let header = header(newest, start: end, sequence: sequence + 1)
+        else {
+            next.release()
+            _ = Platform.lockFile(file.descriptor, LOCK_UN)
+            return
+        }
+        checkpointBegun = now
+        file.notePins((pin.version, next.version))
+        keeper.begin(LogCheckpoint(header: header, pin: next, file: file, data: data))
+    }
+
+    /// Takes over what has become of a checkpoint that was begun.
+    func collect() {
+        guard let (done, error) = keeper.result() else { return }
+        if let error {
+            done.pin.release()
+            if let pin { file?.notePins((pin.version, 0)) }
+            if error.call == LogCheckpoint.flushing { fail(error) }
+            return
+        }
+        pin?.release()
+        pin = done.pin
+        checkpoint = done.header.version
+        start = done.header.start
+        file?.notePins((done.pin.version, 0))
+    }
+
+    /// The header for the newest version; nil if the data file cannot be read.
+    private func header(_ newest: UInt64, start: Int, sequence: UInt64) -> LogHeader? {
+        var stat = MDB_stat()
+        mdb_env_stat(environment, &stat)
+        let pageSize = Int(stat.ms_psize)
+        guard let metas = FileHeader.metas(data, pageSize: pageSize) else { return nil }
+        return LogHeader(
+            id: id, salt: salt, sequence: sequence, version: newest, start: start,
+            pageSize: pageSize, metas: metas, tables: tables)
+    }
+
+    /// Brings the data file to the device, and makes the newest version the checkpoint of a log without records.
+    func restart(_ newest: UInt64) throws(StorageError) {
+        keeper.finish()
+        collect()
+        guard let file else { return try activate(newest) }
+        guard Platform.lockFile(file.descriptor, LOCK_EX) else {
+            throw StorageError(rawCode: errno, call: "flock", file: file.path)
+        }
+        defer { _ = Platform.lockFile(file.descriptor, LOCK_UN) }
+        guard file.isInPlace, let sequence = file.header(id: id)?.sequence else {
+            return try activate(newest, isLocked: true)
+        }
+        try flushData()
+        let next = try LogPin.hold(environment, dataPath)
+        salt = .random(in: 1 ... .max)
+        var marker = LogMarker.read(data)
+        marker.salt = salt
+        // Whoever finds the salt before the header knows that something is missing.
+        guard marker.write(data),
+            let header = header(newest, start: LogFile.base, sequence: sequence + 1)
+        else {
+            next.release()
+            throw StorageError(rawCode: errno, call: "pwrite", file: dataPath)
+        }
+        do throws(StorageError) {
+            try file.write(header)
+        } catch {
+            salt = 0
+            next.release()
+            throw error
+        }
+        take(next, newest)
+    }
+
+    /// Begins a log: the data file is whole on the device then, and bears the log's identity.
+    func activate(_ newest: UInt64, isLocked: Bool = false) throws(StorageError) {
+        keeper.finish()
+        collect()
+        let log: LogFile
+        if isLocked, let file, file.isInPlace {
+            log = file
+        } else {
+            log = try LogFile(of: dataPath, isMade: true)
+        }
+        let isLockedHere = isLocked && log === file
+        if !isLockedHere, !Platform.lockFile(log.descriptor, LOCK_EX) {
+            throw StorageError(rawCode: errno, call: "flock", file: log.path)
+        }
+        defer { if !isLockedHere { _ = Platform.lockFile(log.descriptor, LOCK_UN) } }
+        log.adoptOwner(of: data)
+        try log.prepare(upTo: LogFile.base + 1)
+        try flushData()
+        // The last header of a log that this one takes the place of stays until the marker names the new one.
+        let sequence = (log.header(id: LogMarker.read(data).id)?.sequence ?? 0) + 1
+        let next = try LogPin.hold(environment, dataPath)
+        id = .random(in: 1 ... .max)
+        salt = .random(in: 1 ... .max)
+        var isDone = false
+        defer {
+            if !isDone {
+                next.release()
+                id = 0
+            }
+        }
+        guard let header = header(newest, start: LogFile.base, sequence: sequence) else {
+            throw StorageError(rawCode: errno, call: "pread", file: dataPath)
+        }
+        try log.write(header)
+        FileCopy.flushFolder(of: log.path)
+        var status = stat()
+        guard fstat(data, &status) == 0,
+            LogMarker(
+                id: id, salt: salt, boot: .present, device: UInt64(status.st_dev),
+                inode: UInt64(status.st_ino)
+            ).write(data)
+        else { throw StorageError(rawCode: errno, call: "pwrite", file: dataPath) }
+        try flushData()
+        isDone = true
+        file = log
+        take(next, newest)
+        keeper.watch(true)
+    }
+
+    private func take(_ next: LogPin, _ newest: UInt64) {
+        pin?.release()
+        pin = next
+        checkpoint = newest
+        version = newest
+        start = LogFile.base
+        end = LogFile.base
+        file?.notePins((next.version, 0))
+    }
+
+    /// Ends the log: the data file is whole on the device without it then.
+    func settle() throws(StorageError) {
+        keeper.finish()
+        collect()
+        try flushData()
+        guard LogMarker().write(data) else {
+            throw StorageError(rawCode: errno, call: "pwrite", file: dataPath)
+        }
+        try flushData()
+        leave()
+    }
+
+    private func flushData() throws(StorageError) {
+        guard Platform.flush(data) else {
+            // What the system could not write it may drop: it must not be believed afterwards.
+            let error = StorageError(rawCode: errno, call: "fdatasync", file: dataPath)
+            fail(error)
+            throw error
+        }
+    }
+
+    // MARK: Rest
+
+    /// Ends the log, or this process's part in it, if nobody has the write lock.
+    ///
+    /// Called where this process has no write open. False if somebody has it.
+    func rest() -> Bool {
+        guard keeper.isWatched else { return true }
+        guard isFree() else { return false }
+        var begun: OpaquePointer?
+        guard mdb_txn_begin(environment, nil, 0, &begun) == 0 else { return false }
+        defer { mdb_txn_abort(begun) }
+        // Somebody has written meanwhile.
+        guard !keeper.isUnderWay else { return false }
+        guard id != 0 else { return true }
+        let others = file?.notedPins().contains {
+            $0.process != getpid() && kill($0.process, 0) == 0
+        }
+        let marker = LogMarker.read(data)
+        guard marker.id == id, others != true else {
+            leave()
+            return true
+        }
+        do throws(StorageError) { try settle() } catch { leave() }
+        return true
+    }
+
+    /// Removes the log's file if nobody needs it; once the environment is closed.
+    func removeFile() {
+        guard let file, file.isInPlace else { return }
+        // Another file in the data file's place may be open in this process, and must not lose its locks.
+        if access(dataPath, F_OK) != 0 || isDataInPlace { LogRecovery.removeUnused(dataPath) }
+    }
+
+    /// Ends this process's part before the environment is closed.
+    func close() {
+        keeper.stop()
+        collect()
+        if !rest() { leave() }
+        var open = stat()
+        var named = stat()
+        isDataInPlace =
+            fstat(data, &open) == 0 && stat(dataPath, &named) == 0
+            && open.st_dev == named.st_dev && open.st_ino == named.st_ino
+    }
+}

@@ -1,0 +1,86 @@
+import Glibc
+
+@testable import LMDBStorage
+
+/// The bytes of a file at some moment.
+struct FileImage {
+    var bytes: [UInt8] = []
+
+    init() {}
+
+    init(_ path: String) {
+        let descriptor = Glibc.open(path, O_RDONLY)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        let size = Int(lseek(descriptor, 0, SEEK_END))
+        bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+            count = max(0, pread(descriptor, buffer.baseAddress, size, 0))
+        }
+    }
+
+    func write(_ path: String) {
+        let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_TRUNC, 0o644)
+        defer { close(descriptor) }
+        _ = bytes.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
+    }
+
+    /// The device may have any of the images' content in each block, and any of their lengths.
+    static func mixed(
+        _ images: [FileImage], block: Int, _ random: inout some RandomNumberGenerator
+    ) -> FileImage {
+        guard var mixed = images.randomElement(using: &random) else { return FileImage() }
+        // Whole files of one moment, and nearly whole ones, are as likely as thorough mixtures.
+        let shares: [Double] = [0, 0.05, 0.5, 0.95]
+        let share = shares[Int.random(in: 0..<4, using: &random)]
+        for start in stride(from: 0, to: mixed.bytes.count, by: block)
+        where Double.random(in: 0..<1, using: &random) < share {
+            let other = images[Int.random(in: 0..<images.count, using: &random)].bytes
+            let end = min(start + block, mixed.bytes.count, other.count)
+            if start < end { mixed.bytes[start..<end] = other[start..<end] }
+        }
+        return mixed
+    }
+}
+
+/// What of two files the device has for certain, and what it may have besides.
+struct Device {
+    private(set) var data: [FileImage] = [FileImage()]
+    private(set) var log: [FileImage] = [FileImage()]
+    private var time = 0
+    private var flushedData = 0
+    private var flushedLog = 0
+
+    /// A number that is greater than those before.
+    mutating func tick() -> Int {
+        time += 1
+        return time
+    }
+
+    /// Notes what was written since.
+    mutating func look(_ path: String) {
+        data.append(FileImage(path))
+        log.append(FileImage(path + "-log"))
+        if data.count > 24 { data.remove(at: 1 + Int.random(in: 0..<20)) }
+        if log.count > 4 { log.remove(at: 1) }
+    }
+
+    /// The device has the image, which was taken at a time.
+    mutating func flushData(_ image: FileImage, _ time: Int) {
+        guard time > flushedData else { return }
+        flushedData = time
+        data = [image]
+    }
+
+    mutating func flushLog(_ image: FileImage, _ time: Int) {
+        guard time > flushedLog else { return }
+        flushedLog = time
+        log = [image]
+    }
+
+    /// Writes what may be found after the power has failed.
+    func cut(_ path: String, _ random: inout some RandomNumberGenerator) {
+        FileImage.mixed(data, block: 4096, &random).write(path)
+        let log = FileImage.mixed(log, block: 512, &random)
+        if !log.bytes.isEmpty { log.write(path + "-log") }
+    }
+}

@@ -1,0 +1,175 @@
+import Glibc
+import Synchronization
+import Testing
+
+@testable import LMDBStorage
+
+/// One after the other: some look at every flush of the process.
+@Suite(.serialized) enum LogTests {}
+
+extension LogTests {
+    /// After the power has failed the file is what one commit has made of it: the last that was promised, or a later one.
+    @Suite struct PowerCutTests {
+        let folder = "/tmp/moonpool-power-\(getpid())-\(UInt64.random(in: 0 ... .max))"
+
+        private static let rounds =
+            getenv("MOONPOOL_CUTS").flatMap { Int(String(cString: $0)) } ?? 3
+
+        /// Opens what the device may have, and compares.
+        private func check(_ world: PowerCutWorld, _ random: inout SeededGenerator) throws {
+            let path = "\(folder)/cut"
+            defer { for end in ["", "-lock", "-log"] { unlink(path + end) } }
+            let (promised, tried) = world.state.withLock { state in
+                state.device.cut(path, &random)
+                state.images += 1
+                return (state.promised, state.tried)
+            }
+            let descriptor = Glibc.open(path, O_RDONLY)
+            let isRecovered = LogMarker.read(descriptor).id != 0
+            close(descriptor)
+            if isRecovered {
+                world.state.withLock { $0.recovered += 1 }
+                #expect(throws: StorageError.self) {
+                    try LogRecovery.prepare(path, isWritable: false)
+                }
+            }
+            if isRecovered && Bool.random(using: &random) { try cutAgain(path, &random) }
+            let dump = describe(path)
+            var lease: EnvironmentLease? = try world.open(path)
+            guard let environment = lease?.environment else { return }
+            let version = environment.latestVersion()
+            try #require(
+                version >= promised && version <= tried,
+                "\(promised) \(version) \(tried) \(dump) recovered \(isRecovered)")
+            let expected = world.state.withLock { $0.contents[version] ?? Content() }
+            if let open = lease {
+                let reader = try ReadTransaction(open)
+                let found = try Content(reader.handle, environment.tables)
+                try #require(found == expected, "version \(version)")
+                reader.end()
+                // It goes on working.
+                for number in 1...3 {
+                    let write = try WriteTransaction(open, durability: .full)
+                    #expect(write.handle.version == version + UInt64(number))
+                    try [UInt8(number)].withUnsafeBytes {
+                        try write.handle.put(environment.tables[0], UInt64(number), $0)
+                    }
+                    try write.commit()
+                }
+            }
+            lease = nil
+            let faults = try PageVerifier.faults(path: path, atMost: 5)
+            #expect(faults == [])
+            #expect(access(path + "-log", F_OK) != 0)
+        }
+
+        /// What a failure is told with: the versions of the headers, and the records.
+        private func describe(_ path: String) -> String {
+            let descriptor = Glibc.open(path, O_RDONLY)
+            defer { close(descriptor) }
+            let versions = [0, 4096].map { FileHeader.meta(descriptor, at: $0)?.version_ ?? 0 }
+            guard let log = try? LogFile(of: path, isMade: false),
+                let header = log.header(id: LogMarker.read(descriptor).id)
+            else { return "no log; headers \(versions)" }
+            var text = "headers \(versions), checkpoint \(header.version):"
+            var version = header.version
+            var end = header.start
+            while let (place, record) = log.place(
+                of: version + 1, after: end, salt: header.salt)
+            {
+                text += " \(record.version) at \(place) \(record.kind)"
+                version += 1
+                end = place + record.extent
+            }
+            return text
+        }
+
+        /// Lets the power fail while the file is made whole.
+        private func cutAgain(_ path: String, _ random: inout SeededGenerator) throws {
+            let last = Int.random(in: 0..<3, using: &random)
+            let count = Mutex(0)
+            let data = FileImage(path)
+            let log = FileImage(path + "-log")
+            let before = FlushProbe.installed.withLock { $0 }
+            let this = Platform.currentThread
+            FlushProbe.installed.withLock {
+                $0 = FlushProbe(
+                    before: { descriptor in
+                        guard Platform.currentThread == this else {
+                            return before?.before(descriptor) ?? true
+                        }
+                        return count.withLock {
+                            $0 += 1
+                            return $0 <= last
+                        }
+                    }, after: { if Platform.currentThread != this { before?.after($0) } })
+            }
+            _ = try? LogRecovery.prepare(path, isWritable: true)
+            FlushProbe.installed.withLock { $0 = before }
+            // What was flushed must be there; only a failure of the first flush leaves all of it open.
+            if last == 0 {
+                FileImage.mixed([data, FileImage(path)], block: 4096, &random).write(path)
+                if access(path + "-log", F_OK) != 0 { log.write(path + "-log") }
+            }
+        }
+
+        @Test(arguments: 1...Self.rounds)
+        func `the file is one that a commit has made, whatever the device has kept`(
+            round: Int
+        ) throws {
+            let seed =
+                getenv("MOONPOOL_SEED").flatMap { UInt64(String(cString: $0)) }
+                ?? UInt64.random(in: 0 ... .max)
+            var random = SeededGenerator(seed: seed)
+            mkdir(folder, 0o755)
+            let world = PowerCutWorld("\(folder)/store")
+            defer {
+                PowerCutWorld.removeProbe()
+                for name in ["store", "store-lock", "store-log"] { unlink("\(folder)/\(name)") }
+                rmdir(folder)
+            }
+            world.state.withLock { $0.contents[1] = Content() }
+            var lease: EnvironmentLease? = try world.open()
+            world.state.withLock {
+                $0.promised = 1
+                $0.tried = 1
+                $0.device.flushData(FileImage(world.path), $0.device.tick())
+            }
+            world.installProbe()
+            do {
+                for step in 0..<120 {
+                    guard let open = lease else { break }
+                    let durability: Durability =
+                        Int.random(in: 0..<3, using: &random) == 0 ? .async : .full
+                    try world.commit(open, durability, &random)
+                    if step % 8 == 3 { try check(world, &random) }
+                    if Int.random(in: 0..<30, using: &random) == 0 {
+                        lease = nil
+                        try check(world, &random)
+                        lease = try world.open()
+                    }
+                }
+            } catch {
+                Issue.record("seed \(seed), round \(round): \(error)")
+                throw error
+            }
+            lease = nil
+            let (images, recovered) = world.state.withLock { ($0.images, $0.recovered) }
+            #expect(images > 10 && recovered > 0, "\(images) images, \(recovered) recovered")
+        }
+    }
+}
+
+struct SeededGenerator: RandomNumberGenerator {
+    var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

@@ -1,0 +1,291 @@
+import Glibc
+import Synchronization
+import Testing
+
+@testable import LMDBStorage
+
+extension LogTests {
+    @Suite struct RedoLogTests {
+        let path = "/tmp/moonpool-log-\(getpid())-\(UInt64.random(in: 0 ... .max))"
+
+        private func open(_ path: String? = nil, threshold: Int = 0) throws -> EnvironmentLease {
+            let lease = try EnvironmentRegistry.open(
+                path: path ?? self.path, options: EnvironmentOptions(mapSize: 1 << 30),
+                tables: [TableName("a", .integers)])
+            lease.environment.log?.pace.threshold = threshold
+            return lease
+        }
+
+        private func remove(_ path: String? = nil) {
+            for end in ["", "-lock", "-log"] { unlink((path ?? self.path) + end) }
+        }
+
+        private func commit(
+            _ lease: EnvironmentLease, _ key: UInt64, _ durability: Durability = .full,
+            size: Int = 10
+        ) throws {
+            let write = try WriteTransaction(lease, durability: durability)
+            try [UInt8](repeating: UInt8(truncatingIfNeeded: key), count: size).withUnsafeBytes {
+                try write.handle.put(lease.environment.tables[0], key, $0)
+            }
+            try write.commit()
+        }
+
+        private func keys(_ lease: EnvironmentLease) throws -> [UInt64] {
+            let reader = try ReadTransaction(lease)
+            let cursor = try reader.handle.cursor(lease.environment.tables[0])
+            var keys: [UInt64] = []
+            var entry = try cursor.first()
+            while let found = entry {
+                keys.append(found.integerKey)
+                entry = try cursor.next()
+            }
+            return keys
+        }
+
+        private func marker(_ path: String? = nil) -> LogMarker {
+            let descriptor = Glibc.open(path ?? self.path, O_RDONLY)
+            defer { close(descriptor) }
+            return LogMarker.read(descriptor)
+        }
+
+        /// What another machine finds that has the same device.
+        private func copy(to copy: String) {
+            FileImage(path).write(copy)
+            if access(path + "-log", F_OK) == 0 { FileImage(path + "-log").write(copy + "-log") }
+        }
+
+        @Test func `commits in a row make a log, which closing removes`() throws {
+            defer { remove() }
+            var lease: EnvironmentLease? = try open(threshold: 2)
+            for key in 1...2 { if let lease { try commit(lease, UInt64(key)) } }
+            #expect(access(path + "-log", F_OK) != 0)
+            #expect(marker() == LogMarker())
+            for key in 3...9 { if let lease { try commit(lease, UInt64(key)) } }
+            #expect(access(path + "-log", F_OK) == 0)
+            #expect(marker().id != 0)
+            if let lease { #expect(try keys(lease) == Array(1...9)) }
+            lease = nil
+            #expect(access(path + "-log", F_OK) != 0)
+            #expect(marker() == LogMarker())
+            #expect(try keys(open()) == Array(1...9))
+        }
+
+        @Test func `the log goes when nobody has written for a while`() throws {
+            defer { remove() }
+            let lease = try open()
+            for key in 1...9 { try commit(lease, UInt64(key)) }
+            #expect(marker().id != 0)
+            let deadline = Platform.monotonicNanoseconds() + 60_000_000_000
+            while marker().id != 0, Platform.monotonicNanoseconds() < deadline { usleep(10_000) }
+            #expect(marker() == LogMarker())
+            // What is copied now is whole alone.
+            let copy = path + "-copy"
+            defer { remove(copy) }
+            FileImage(path).write(copy)
+            #expect(try keys(open(copy)) == Array(1...9))
+            for key in 10...12 { try commit(lease, UInt64(key)) }
+            #expect(marker().id != 0)
+            #expect(try keys(lease) == Array(1...12))
+        }
+
+        @Test func `what the log holds in place is no reader to anybody`() throws {
+            defer { remove() }
+            let lease = try open()
+            for key in 1...30 { try commit(lease, UInt64(key)) }
+            #expect(lease.environment.oldestVersion() == nil)
+            #expect(lease.environment.heldVersions() == [])
+            #expect(try lease.environment.foreignReaders() == [])
+            let log = try LogFile(of: path, isMade: false)
+            #expect(log.notedPins().map(\.process) == [getpid()])
+        }
+
+        @Test func `pages are used again although a version is held`() throws {
+            defer { remove() }
+            let lease = try open()
+            for key in 1...2000 { try commit(lease, UInt64(key % 50), .async, size: 200) }
+            let size = lease.environment.size().used
+            for key in 1...6000 { try commit(lease, UInt64(key % 50), .async, size: 200) }
+            // Some hundred versions may be waiting for the checkpoint; thousands may not.
+            #expect(lease.environment.size().used < 4 * size, "\(size)")
+        }
+
+        @Test func `a log that is not the file's own is left alone`() throws {
+            let other = path + "-other"
+            defer {
+                remove()
+                remove(other)
+            }
+            let lease = try open()
+            for key in 1...9 { try commit(lease, UInt64(key)) }
+            let second = try open(other)
+            for key in 100...103 { try commit(second, UInt64(key)) }
+            let copy = path + "-copy"
+            defer { remove(copy) }
+            // The log belongs to another file: this one has a marker, so it must be sound without a log.
+            FileImage(other).write(copy)
+            FileImage(path + "-log").write(copy + "-log")
+            #expect(try keys(open(copy)) == Array(100...103))
+            // A file without a marker: the log means nothing.
+            remove(copy)
+            try second.environment.sync()
+            FileImage(other).write(copy)
+            FileImage(path + "-log").write(copy + "-log")
+            let third = try open(copy)
+            #expect(try keys(third) == Array(100...103))
+            for key in 104...109 { try commit(third, UInt64(key)) }
+            #expect(try keys(third) == Array(100...109))
+        }
+
+        @Test func `a file whose log is missing is refused unless it is whole`() throws {
+            let copy = path + "-copy"
+            defer {
+                remove()
+                remove(copy)
+            }
+            let lease = try open()
+            for key in 1...40 { try commit(lease, UInt64(key), size: 900) }
+            var image = FileImage(path)
+            image.write(copy)
+            #expect(try keys(open(copy)) == Array(1...40))
+            remove(copy)
+            // Pages that the power cut has lost.
+            for page in 2..<image.bytes.count / 4096 {
+                for index in 0..<4096 { image.bytes[page * 4096 + index] = 0 }
+            }
+            image.write(copy)
+            for isReadOnly in [false, true] {
+                #expect {
+                    try EnvironmentRegistry.open(
+                        path: copy,
+                        options: EnvironmentOptions(mapSize: 1 << 30, readOnly: isReadOnly),
+                        tables: [TableName("a", .integers)])
+                } throws: {
+                    ($0 as? StorageError)?.code == .damaged
+                }
+            }
+        }
+
+        @Test func `a damaged log is no crash, and no other state than a commit's`() throws {
+            let copy = path + "-copy"
+            defer {
+                remove()
+                remove(copy)
+            }
+            let lease = try open()
+            lease.environment.log?.usualLag = 20
+            lease.environment.log?.hastyLag = 20
+            for key in 1...60 { try commit(lease, UInt64(key), size: 300) }
+            let image = FileImage(path)
+            let log = FileImage(path + "-log")
+            var random = SeededGenerator(seed: 7)
+            for round in 0..<150 {
+                var damaged = log
+                switch round % 4 {
+                case 0:
+                    damaged.bytes.removeLast(
+                        Int.random(in: 0...damaged.bytes.count, using: &random))
+                case 1:
+                    for _ in 0..<Int.random(in: 1...50, using: &random) {
+                        damaged.bytes[Int.random(in: 0..<20_000, using: &random)] =
+                            UInt8.random(in: 0...255, using: &random)
+                    }
+                case 2:
+                    let start = Int.random(in: 12_000..<40_000, using: &random)
+                    for index in start..<start + 2000 { damaged.bytes[index] = 0xFF }
+                default:
+                    for index in 0..<Int.random(in: 0..<9000, using: &random) {
+                        damaged.bytes[index] = 1
+                    }
+                }
+                remove(copy)
+                image.write(copy)
+                damaged.write(copy + "-log")
+                do {
+                    let found = try keys(open(copy))
+                    #expect(found == (found.isEmpty ? [] : Array(1...UInt64(found.count))))
+                    #expect(try PageVerifier.faults(path: copy, atMost: 3) == [])
+                } catch let error as StorageError {
+                    #expect(error.code == .damaged, "\(error)")
+                }
+            }
+        }
+
+        @Test func `who writes without a log ends it, and the next who wants one begins it anew`()
+            throws
+        {
+            defer { remove() }
+            let lease = try open()
+            for key in 1...5 { try commit(lease, UInt64(key)) }
+            #expect(marker().id != 0)
+            try commit(lease, 6, .memory)
+            #expect(marker().id == 0)
+            for key in 7...12 { try commit(lease, UInt64(key), key % 2 == 0 ? .full : .async) }
+            #expect(marker().id != 0)
+            let copy = path + "-copy"
+            defer { remove(copy) }
+            self.copy(to: copy)
+            #expect(try keys(open(copy)) == Array(1...12))
+        }
+
+        @Test func `a commit that the device refuses is not there, now or after a power cut`()
+            throws
+        {
+            defer {
+                FlushProbe.installed.withLock { $0 = nil }
+                remove()
+            }
+            let lease = try open()
+            for key in 1...5 { try commit(lease, UInt64(key)) }
+            let this = Platform.currentThread
+            let isFailing = Mutex(true)
+            FlushProbe.installed.withLock {
+                $0 = FlushProbe(
+                    before: { _ in
+                        guard Platform.currentThread == this else { return true }
+                        return isFailing.withLock { isFailing in
+                            defer { isFailing = false }
+                            return !isFailing
+                        }
+                    }, after: { _ in })
+            }
+            #expect(throws: StorageError.self) { try commit(lease, 6) }
+            #expect(try keys(lease) == Array(1...5))
+            let copy = path + "-copy"
+            defer { remove(copy) }
+            self.copy(to: copy)
+            #expect(try keys(open(copy)) == Array(1...5))
+            for key in 7...9 { try commit(lease, UInt64(key)) }
+            remove(copy)
+            self.copy(to: copy)
+            #expect(try keys(open(copy)) == Array(1...5) + Array(7...9))
+        }
+
+        @Test func `the ring of records goes round`() throws {
+            let copy = path + "-copy"
+            defer {
+                remove()
+                remove(copy)
+            }
+            let lease = try open()
+            for key in 1...60 {
+                try commit(lease, UInt64(key), key % 3 == 0 ? .full : .async, size: 400_000)
+                guard key % 7 == 0 else { continue }
+                remove(copy)
+                self.copy(to: copy)
+                #expect(try keys(open(copy)) == Array(1...UInt64(key)))
+            }
+            #expect(FileImage(path + "-log").bytes.count <= LogFile.end)
+        }
+
+        @Test func `only the owner reads the log of a file that only he reads`() throws {
+            defer { remove() }
+            let lease = try open()
+            chmod(path, 0o600)
+            for key in 1...3 { try commit(lease, UInt64(key)) }
+            var status = stat()
+            stat(path + "-log", &status)
+            #expect(status.st_mode & 0o777 == 0o600)
+        }
+    }
+}
