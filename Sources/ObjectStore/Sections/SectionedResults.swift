@@ -29,6 +29,12 @@ public final class SectionedResults {
         made = try results.source.openView().schema
         let sortKey = try SortKey(
             keyPath, ascending: ascending, class: try results.classSchema(), schema: made)
+        guard sortKey.computed?.isTypeName != true else {
+            throw StoreError(
+                .invalidQuery,
+                "'\(keyPath)' makes no sections: a type is compared with its name; ask where(\"\(keyPath) == 'int'\")"
+            )
+        }
         rules = SectionRules(results.query, sortKey)
         self.results = results
         self.keyPath = keyPath

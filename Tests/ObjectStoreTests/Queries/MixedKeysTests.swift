@@ -76,6 +76,8 @@ import Testing
         #expect(try ids(counts.section(at: 0).objects) == [2, 5])
         #expect(throws: StoreError.self) { try boxes().grouped(by: "any[*].n") }
         #expect(throws: StoreError.self) { try boxes().grouped(by: "@rank") }
+        // The numbers that stand for types mean nothing to anybody.
+        #expect(throws: StoreError.self) { try boxes().grouped(by: "any.@type") }
     }
 
     @Test func `observers of such sections and distinct rows hear of changes behind links`() throws

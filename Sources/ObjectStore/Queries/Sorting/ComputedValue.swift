@@ -8,6 +8,8 @@ struct ComputedValue: Sendable {
     let type: PropertyType
     /// Every key path that the value depends on.
     let dependencies: [PropertyPath]
+    /// Whether the value is a number that stands for the name of a type.
+    let isTypeName: Bool
 
     /// Whether a text says more than names and dots do.
     static func isMeant(
@@ -35,6 +37,7 @@ struct ComputedValue: Sendable {
         }
         self.expression = expression
         self.type = type
+        isTypeName = operand.isTypeName
         tables = compiler.tables
         dependencies = compiler.dependencies
     }
