@@ -131,8 +131,10 @@ final class PowerCutWorld: Sendable {
             if !hasLog || isGreat && durability == .full {
                 $0.device.flushData(FileImage(path), $0.device.tick())
             }
-            // A write that changes nothing makes no version.
-            if durability == .full { $0.promised = lease.environment.latestVersion() }
+            // A write that changes nothing makes no version, and promises nothing of asynchronous ones before it.
+            if durability == .full, lease.environment.latestVersion() == version {
+                $0.promised = version
+            }
             $0.device.look(path)
         }
     }
