@@ -38,7 +38,7 @@ static int step(lua_State *L) {
         int32_t n = w->keys(w->source, L, w->position, w->batch, BATCH);
         passage_back(h, p);
         w->next = w->count = 0;
-        if (n < 0) return lua_error(L);
+        if (n < 0) return raise_error(L);
         if (n == 0) {
             end_walk(L, w);
             return 0;

@@ -86,7 +86,9 @@ static inline void passage_back(host *h, passage p) { h->current = p.current; h-
 int frame_enter(host *h, lua_State *L);
 void frame_leave(host *h);
 bool stop_asked(host *h);
+bool stop_due(host *h);  // and whether the next instruction would raise it: not while the code tidies up after it
 void stop_hook(lua_State *L, lua_Debug *ar);
+int raise_error(lua_State *L);  // what is on the top, or a stop that is due in its place
 void stop_here(host *h, int reason);  // by the run itself; `stop_hook` raises
 bool interrupt_request(shim_interrupt *i, bool catchable, int reason, uint64_t only);  // only: this run; 0: any
 int64_t monotonic_now(void);

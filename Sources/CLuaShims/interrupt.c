@@ -33,6 +33,19 @@ bool stop_asked(host *h) {
     return run && atomic_load(&h->stop) == run;
 }
 
+bool stop_due(host *h) {
+    if (!stop_asked(h)) return false;
+    if (h->raised || !atomic_load(&h->catchable)) return true;
+    return !h->warned_at || monotonic_now() - h->warned_at >= grace;
+}
+
+int raise_error(lua_State *L) {
+    host *h = host_of(L);
+    // Why a function has failed is of no interest any more; often it was the stop.
+    if (stop_due(h)) stop_hook(L, NULL);
+    return lua_error(L);
+}
+
 // Async-signal-safe: lua_sethook is meant to be called from a handler (manual, lua_sethook; lua.c does it).
 static void arm(host *h) {
     int depth = h->depth;
@@ -289,6 +302,13 @@ bool shim_interrupt_pending(shim_interrupt *i) {
     bool asked = i->host && stop_asked(i->host);
     pthread_mutex_unlock(&i->lock);
     return asked;
+}
+
+bool shim_interrupt_due(shim_interrupt *i) {
+    pthread_mutex_lock(&i->lock);
+    bool due = i->host && stop_due(i->host);
+    pthread_mutex_unlock(&i->lock);
+    return due;
 }
 
 shim_interrupt *shim_interrupt_retain(lua_State *L) {

@@ -24,7 +24,7 @@ static int call_swift(lua_State *L) {
     int n = b->call(b->object, L);  // keeps the object alive itself
     passage_back(h, p);
     if (n >= 0) return n;
-    if (n == SHIM_RAISE) return lua_error(L);
+    if (n == SHIM_RAISE) return raise_error(L);
     return lua_yield(L, SHIM_YIELD - n);
 }
 

@@ -31,6 +31,11 @@ public final class LuaInterrupt: @unchecked Sendable {
 
     /// Whether a request has been made for a run that has not ended yet.
     public var isPending: Bool { shim_interrupt_pending(handle) }
+
+    /// Whether one is to take effect now: not while the code, which has caught it once, has its time to tidy up.
+    ///
+    /// For work in Swift that may take long; on the state's thread. Costs a lock that is free.
+    public var isDue: Bool { shim_interrupt_due(handle) }
 }
 
 extension LuaState {

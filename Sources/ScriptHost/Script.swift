@@ -36,9 +36,13 @@ public final class Script: Sendable {
         thread = try LoopThread(name: name, clock: configuration.clock) { loop in
             let context = ScriptContext(
                 configuration: configuration, name: name, loop: loop, signals: shared)
-            shared.begin(context.state.makeInterrupt(), LoopBound(context, on: loop))
-            let status = context.run(main)
-            context.shutDown()
+            let interrupt = context.state.makeInterrupt()
+            shared.begin(interrupt, LoopBound(context, on: loop))
+            let status = Interruption.$current.withValue(Interruption { interrupt.isDue }) {
+                let status = context.run(main)
+                context.shutDown()
+                return status
+            }
             shared.end(status: status)
         }
     }

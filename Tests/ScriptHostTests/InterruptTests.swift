@@ -23,6 +23,54 @@ import Testing
         #expect(!script.log.contains("never"))
     }
 
+    /// Thirty objects, each of which links to all: a path of so many links has more ends than anybody can count.
+    private static let nodes = """
+        local store = moonpool.open {
+          in_memory = "nodes", schema = { Node = { text = "string", l = "Node[]" } },
+        }
+        local all = store:objects "Node"
+        store:write(function()
+          local nodes = {}
+          for i = 1, 30 do nodes[i] = store:create("Node", { text = ("a"):rep(300000) }) end
+          for _, node in ipairs(nodes) do node.l = nodes end
+        end)
+
+        """
+
+    @Test(arguments: [
+        "local _ = #all:where 'l.l.l.l.l.l.l.l.@count > 0'",
+        "local _ = all:where('any l.l.l.l.l.l.l.l.text == $1', 'b'):first()",
+        "local _ = all:where('all l.l.l.l.l.l.l.l.text == l.l.l.l.l.l.l.l.text'):to_table()",
+        "local _ = all:where('subquery(l, $n, $n.l.l.l.l.l.l.l.@count > 3).@count > 2'):to_table()",
+        "local _ = #all:where('text like $1', '*' .. ('a'):rep(150000) .. 'b*')",
+        "local _ = #all:where('text contains $1', ('a'):rep(150000) .. 'b')",
+        "local _ = #all:where('text contains[c] $1', ('a'):rep(150000) .. 'b')",
+        "local _ = all:where('l.l.l.l.l.l.l.l.@count > 0'):observe(print) moonpool.wait_until(function() end)",
+        "local long = all:where 'l.l.l.l.l.l.l.l.@count > 0' while true do pcall(long.first, long) end",
+    ])
+    func `stops the evaluation of a query that would take for ever`(code: String) throws {
+        let script = try ScriptFixture(
+            Self.nodes + "log 'ready' \(code) log 'never'")
+        #expect(script.logs("ready"))
+        #expect(eventually { script.script.interrupt() })
+        #expect(script.finish() == 130)
+        #expect(!script.log.contains("never"))
+    }
+
+    @Test func `uses nothing of a query that was stopped`() throws {
+        let script = try ScriptFixture(
+            Self.nodes + """
+                local long = all:where "l.l.l.l.l.l.l.l.@count > 0"
+                log "ready"
+                assert(not pcall(function() return #long end))
+                log(#all .. " " .. #all:where "l.@count == 30")
+                """)
+        #expect(script.logs("ready"))
+        #expect(eventually { script.script.interrupt() })
+        #expect(script.finish() == 0)
+        #expect(script.log.last == "30 30")
+    }
+
     @Test func `stops a timer's function and ends the script`() throws {
         let script = try ScriptFixture(
             "moonpool.after(0, function() log 'ready' while true do pcall(error) end end)")

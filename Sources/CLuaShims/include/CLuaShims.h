@@ -181,6 +181,7 @@ void shim_interrupt_release(shim_interrupt *i);
 enum { SHIM_STOP_INTERRUPT, SHIM_STOP_TIME, SHIM_STOP_INSTRUCTIONS, SHIM_STOP_REASONS };
 bool shim_interrupt_request(shim_interrupt *i, bool catchable, int32_t reason);
 bool shim_interrupt_pending(shim_interrupt *i);  // a request for the run now going on
+bool shim_interrupt_due(shim_interrupt *i);  // on the state's thread: the same, but not while the code tidies up after it
 bool shim_is_running(lua_State *L);
 bool shim_stop_asked(lua_State *L);              // the current run has been asked to stop
 int32_t shim_stop_reason(lua_State *L);          // why the run has been asked to stop, if it has

@@ -77,6 +77,7 @@ final class CollectionObserver: Observer {
             .initial, isCollectionValid: isValid, table: table, values: collection.values)
         if isValid {
             rows = makeRows(view)
+            try Interruption.check()
             return { try handler(change) }
         }
         isFinished = true
@@ -98,6 +99,7 @@ final class CollectionObserver: Observer {
         defer { if isActive { self.rows = rows } }
         var positions = rows.advance(
             along: step, modified: filter?.touchedRows(in: step) ?? KeySet())
+        try Interruption.check()
         var lost: [ElementDetail] = []
         if let loud = delay?.loudChanges { (positions, lost) = loud.told() }
         guard !positions.isEmpty, let handler else { return nil }

@@ -67,6 +67,7 @@ final class SectionsObserver: Observer {
         if isValid {
             rows = RowsFactory.rows(of: rules.ordered, in: view)
             sections = rules.keys(of: QueryEvaluator.keys(of: rules.base, in: view), in: view)
+            try Interruption.check()
         } else {
             isFinished = true
         }
@@ -91,6 +92,7 @@ final class SectionsObserver: Observer {
         let movable = sectionPath.touchedRows(in: step)
         let wanted = filter.touchedRows(in: step)
         let positions = rows.advance(along: step, modified: wanted.union(movable))
+        try Interruption.check()
         let change = told(positions, movable, wanted, step)
         guard !change.isEmpty, let handler else { return nil }
         explain(positions, step)

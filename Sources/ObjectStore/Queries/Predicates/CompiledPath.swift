@@ -3,6 +3,7 @@ import ColumnStorage
 /// The tables that a predicate reads, looked up once for a whole evaluation instead of for each row.
 struct BoundTables {
     private let readers: [TableReader]
+    private let interruption = Interruption.current
 
     init(_ tables: [TableID], in view: StoreView) {
         readers = tables.map { view.table($0) }
@@ -14,6 +15,9 @@ struct BoundTables {
     }
 
     subscript(slot: Int) -> TableReader { readers[slot] }
+
+    /// Whether the evaluation is not to be given up; asked for each value of a collection.
+    var isGoingOn: Bool { interruption?.goesOn() ?? true }
 }
 
 /// A property path ready to walk: no names, only columns and places in ``BoundTables``.
@@ -113,17 +117,17 @@ struct CompiledPath: Sendable {
             return walk(tables, next, index + 1, body)
         case .list(let slot, let column):
             for next in tables[slot].linkedKeys(column, key) {
-                guard walk(tables, next, index + 1, body) else { return false }
+                guard tables.isGoingOn, walk(tables, next, index + 1, body) else { return false }
             }
             return true
         case .backlinks(let slot, let column):
             for next in tables[slot].sources(of: key, through: column) {
-                guard walk(tables, next, index + 1, body) else { return false }
+                guard tables.isGoingOn, walk(tables, next, index + 1, body) else { return false }
             }
             return true
         case .holders(let slot, let column, let target):
             for next in tables[slot].holders(of: key, in: target, through: column) {
-                guard walk(tables, next, index + 1, body) else { return false }
+                guard tables.isGoingOn, walk(tables, next, index + 1, body) else { return false }
             }
             return true
         case .element(let slot, let column, let place):

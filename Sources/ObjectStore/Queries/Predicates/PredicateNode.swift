@@ -19,7 +19,9 @@ extension RowPredicateNode {
         var bits = ClusterBits.zero
         let first = Int64(cluster * Cluster.rows)
         among.forEachRow { row in
-            if matches(tables, ObjectKey(rawValue: first + Int64(row))) { bits.insert(row) }
+            if tables.isGoingOn, matches(tables, ObjectKey(rawValue: first + Int64(row))) {
+                bits.insert(row)
+            }
         }
         return bits
     }

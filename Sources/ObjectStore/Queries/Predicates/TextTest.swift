@@ -74,8 +74,10 @@ enum TextTest: Sendable {
                 && TextTest.equal(bytes, from: bytes.count - other.count, other.span)
         case .contains(let other):
             guard other.count <= bytes.count else { return false }
+            let interruption = Interruption.ofSearch(bytes.count, other.count)
+            let step = 1 + other.count / 64
             var start = 0
-            while start <= bytes.count - other.count {
+            while start <= bytes.count - other.count, interruption?.goesOn(step) ?? true {
                 if TextTest.equal(bytes, from: start, other.span) { return true }
                 start += 1
             }
@@ -99,8 +101,11 @@ enum TextTest: Sendable {
             return scalars.count >= other.count && scalars.suffix(other.count).elementsEqual(other)
         case .contains(let other):
             guard other.count <= scalars.count else { return false }
+            let interruption = Interruption.ofSearch(scalars.count, other.count)
+            let step = 1 + other.count / 16
             return (0...scalars.count - other.count).contains {
-                scalars[$0..<$0 + other.count].elementsEqual(other)
+                (interruption?.goesOn(step) ?? true)
+                    && scalars[$0..<$0 + other.count].elementsEqual(other)
             }
         case .like(let pattern): return isLike(scalars, pattern)
         }
@@ -108,10 +113,11 @@ enum TextTest: Sendable {
 
     /// Matches greedily and goes back only to the last `*`: linear in the text for each star.
     private static func isLike(_ text: [Unicode.Scalar], _ pattern: [LikePart]) -> Bool {
+        let interruption = Interruption.ofSearch(text.count, pattern.count)
         var at = 0
         var part = 0
         var retry: (text: Int, part: Int)?
-        while at < text.count {
+        while at < text.count, interruption?.goesOn() ?? true {
             if part < pattern.count, pattern[part] == .anyRun {
                 retry = (at, part)
                 part += 1
@@ -178,5 +184,13 @@ extension PredicateOperator {
         case .greaterOrEqual: .greaterOrEqual
         default: nil
         }
+    }
+}
+
+extension Interruption {
+    /// What a search asks that may take long: one of a long text in a longer one.
+    fileprivate static func ofSearch(_ count: Int, _ wanted: Int) -> Interruption? {
+        // To find out costs more than a short search.
+        count.multipliedReportingOverflow(by: wanted).partialValue > 1 << 16 ? current : nil
     }
 }

@@ -43,6 +43,7 @@ public final class Results {
         if let kept, kept.stamp == stamp { return kept.keys }
         try checkQuery(view)
         let keys = QueryEvaluator.keys(of: query, in: view)
+        try Interruption.check()
         kept = (stamp, keys)
         return keys
     }
@@ -62,6 +63,7 @@ public final class Results {
         if let counted, counted.stamp == stamp { return counted.count }
         try checkQuery(view)
         let count = QueryEvaluator.count(of: query, in: view)
+        try Interruption.check()
         counted = (stamp, count)
         return count
     }
@@ -122,6 +124,7 @@ public final class Results {
         }
         try checkQuery(view)
         let keys = QueryEvaluator.keys(of: query.adding(.limit(1)), in: view)
+        try Interruption.check()
         return keys.count == 0 ? nil : LiveObject(source, try classSchema(), keys[0])
     }
 
