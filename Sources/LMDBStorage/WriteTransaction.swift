@@ -102,17 +102,18 @@ package final class WriteTransaction {
         do throws(StorageError) {
             // Before anybody can see the commit, so that nobody sees one that may still be lost.
             defer { log?.recorder.end() }
-            try log?.write(version, isFlushed: durability == .full)
+            try log?.write(version)
         } catch {
             if let turn { _ = turn.end(isCommit: false) } else { mdb_txn_abort(ended) }
             throw error
         }
+        if course == .checkpointed { environment.log?.pass(version) }
         // Others look again a few times: if this process dies right after the commit, nobody else tells them.
         environment.callOthers()
         var code = turn?.end(isCommit: true) ?? mdb_txn_commit(ended)
         // LMDB calls a write that was cut short an input/output error.
         if code == EIO, Platform.hasNoRoom(environment.path) { code = ENOSPC }
-        if code != 0 { log?.withdraw() }
+        if code != 0, course == .logged || course == .checkpointed { environment.log?.withdraw() }
         try check(code, "mdb_txn_commit", environment.path)
         environment.callOthers()
     }

@@ -30,8 +30,7 @@ struct LogCheckpoint: @unchecked Sendable {
     }
 }
 
-/// Works for a log behind the writers' backs: flushes commits that do not wait, moves checkpoints on, and ends a log
-/// that is no longer written.
+/// Works for a log behind the writers' backs: moves checkpoints on, and ends a log that is no longer written.
 ///
 /// One thread, which the first task starts.
 final class LogKeeper: @unchecked Sendable {
@@ -40,28 +39,15 @@ final class LogKeeper: @unchecked Sendable {
     private let monitor = Monitor()
     private var thread: pthread_t?
     private var isStopping = false
-    private var unflushed: LogFile?
     private var checkpoint: LogCheckpoint?
     private var isAtWork = false
     private var done: (LogCheckpoint, StorageError?)?
     private var isWatching = false
 
-    /// From the end of a flush to the next: what is asked for meanwhile shares it.
-    private static let pause: UInt64 = 50_000_000
     /// How often is looked whether anybody still writes.
     private static let round = 250_000_000
     /// In how many rounds nobody must have written.
     private static let patience = 4
-
-    /// Asks for a flush of the log soon.
-    func flush(_ file: LogFile) {
-        monitor.withLock {
-            if unflushed === file { return }
-            unflushed = file
-            start()
-            monitor.broadcast()
-        }
-    }
 
     /// Asks to look whether anybody still writes, or to stop that.
     func watch(_ isOn: Bool) {
@@ -154,7 +140,6 @@ final class LogKeeper: @unchecked Sendable {
     }
 
     fileprivate func run() {
-        var flushed: UInt64 = 0
         var looked: UInt64 = 0
         var quiet = 0
         var commits = -1
@@ -169,15 +154,8 @@ final class LogKeeper: @unchecked Sendable {
                 monitor.broadcast()
                 continue
             }
-            let now = Platform.monotonicNanoseconds()
-            if let file = unflushed, isStopping || now &- flushed >= Self.pause {
-                unflushed = nil
-                // because: a failed flush has no caller to tell; the next durable commit reports the same error.
-                monitor.withoutLock { _ = Platform.flush(file.descriptor) }
-                flushed = Platform.monotonicNanoseconds()
-                continue
-            }
             if isStopping { break }
+            let now = Platform.monotonicNanoseconds()
             if isWatching, now &- looked >= UInt64(Self.round) {
                 looked = now
                 let present = log?.commits.load(ordering: .relaxed) ?? 0
@@ -189,24 +167,13 @@ final class LogKeeper: @unchecked Sendable {
                     continue
                 }
             }
-            if unflushed != nil {
-                pause(Int(clamping: Self.pause &- (now &- flushed)))
-            } else if isWatching {
-                pause(Self.round)
-            } else {
-                monitor.wait()
-            }
+            if isWatching { pause() } else { monitor.wait() }
         }
         monitor.unlock()
     }
 
-    private func pause(_ nanoseconds: Int) {
-        let wasUnflushed = unflushed != nil
-        let wasWatching = isWatching
-        monitor.wait(atMost: max(nanoseconds, 1)) {
-            !isStopping && checkpoint == nil && (unflushed != nil) == wasUnflushed
-                && isWatching == wasWatching
-        }
+    private func pause() {
+        monitor.wait(atMost: Self.round) { !isStopping && checkpoint == nil && isWatching }
     }
 }
 

@@ -12,16 +12,18 @@ extension RedoLog {
     /// From the beginning of a checkpoint to the next.
     private static let pause: UInt64 = 100_000_000
 
-    /// Moves the checkpoint on when many versions, or many bytes, lie behind it.
+    /// Moves the checkpoint on when many versions, or many bytes, lie behind it, and where nobody waits for commits also
+    /// when it is old.
     @inline(__always)
-    func moveOn(_ newest: UInt64) throws(StorageError) {
-        guard let pin, newest &- pin.version < usualLag, end >= start, end - start < Self.usualSize
+    func moveOn(_ newest: UInt64, isWaiting: Bool) throws(StorageError) {
+        guard isWaiting, let pin, newest &- pin.version < usualLag, end >= start,
+            end - start < Self.usualSize
         else {
-            return try moveOnSlowly(newest)
+            return try moveOnSlowly(newest, isWaiting ? usualLag : 1)
         }
     }
 
-    private func moveOnSlowly(_ newest: UInt64) throws(StorageError) {
+    private func moveOnSlowly(_ newest: UInt64, _ usualLag: UInt64) throws(StorageError) {
         collect()
         guard let pin, let file else { return }
         let lag = newest &- pin.version

@@ -15,6 +15,8 @@ import Synchronization
 //   that version or an older one with a read transaction (LogPin), so that no page of it is written over.
 // * After a power failure the data file is therefore the checkpoint plus pages that do not matter, once LMDB's headers
 //   are put back; the records behind the checkpoint are done again (LogRecovery).
+// * A commit that nobody waits for has no record: it is on the device with the next checkpoint, which follows within a
+//   tenth of a second, or a second when it was the last one.
 // * While the machine runs, the system has the whole file, and the log is not needed: what a killed process has written
 //   is there.
 // * A data file with a log bears the log's identity (LogMarker). It is removed when all is on the device, at closing
@@ -29,6 +31,8 @@ enum CommitCourse {
     case direct
     /// The log has a record of it.
     case logged
+    /// The log's next checkpoint brings it to the device.
+    case checkpointed
     /// Nobody flushes.
     case unflushed
 }
@@ -56,8 +60,10 @@ final class RedoLog: @unchecked Sendable {
     var checkpoint: UInt64 = 0
     /// Where the records behind the checkpoint begin.
     var start = LogFile.base
-    /// The newest version that is in the log, and where its record ends; 0 where that must be looked up.
+    /// The newest version that the log knows of, and where the last record ends; 0 where that must be looked up.
     var version: UInt64 = 0
+    /// The newest version that has no record.
+    var unrecorded: UInt64 = 0
     var end = LogFile.base
     var pin: LogPin?
     /// For how many commits there is no log after one that was too much for it.
@@ -108,19 +114,22 @@ final class RedoLog: @unchecked Sendable {
         if id != 0, durability != .memory, version == newest, pin != nil, !isTight,
             LogMarker.isStill(id, salt, data)
         {
-            try moveOn(newest)
-        } else {
-            let course = try beginElsewise(durability, newest)
-            guard course == .logged else { return course }
+            try moveOn(newest, isWaiting: durability == .full)
+        } else if let course = try beginElsewise(durability, newest) {
+            return course
         }
+        guard durability == .full else { return .checkpointed }
+        // No record can follow a version that has none, but for the checkpoint.
+        if unrecorded > checkpoint { collect() }
+        if unrecorded > checkpoint { try restart(newest) }
         recorder.begin()
         return .logged
     }
 
-    /// Begins where this process does not stand at the log's end with a pin.
+    /// Begins where this process does not stand at the log's end with a pin; nil where it then does.
     private func beginElsewise(
         _ durability: Durability, _ newest: UInt64
-    ) throws(StorageError) -> CommitCourse {
+    ) throws(StorageError) -> CommitCourse? {
         let marker = LogMarker.read(data)
         if id != 0 && marker.id != id { leave() }
         guard durability != .memory, !isTight else {
@@ -139,14 +148,16 @@ final class RedoLog: @unchecked Sendable {
                 if failure != nil { throw error }
                 return .direct
             }
-            return .logged
+            return nil
         }
-        try join(marker, newest)
-        return .logged
+        try join(marker, newest, isRecording: durability == .full)
+        return nil
     }
 
     /// Finds the log's end, and gets a pin.
-    private func join(_ marker: LogMarker, _ newest: UInt64) throws(StorageError) {
+    private func join(
+        _ marker: LogMarker, _ newest: UInt64, isRecording: Bool = true
+    ) throws(StorageError) {
         collect()
         if file == nil { file = try LogFile.ifPresent(of: dataPath) }
         guard let file, file.isInPlace, let header = file.header(id: marker.id),
@@ -164,11 +175,13 @@ final class RedoLog: @unchecked Sendable {
         }
         checkpoint = header.version
         start = header.start
-        guard let pin, pin.version <= checkpoint, try findEnd(newest, file) else {
-            return try restart(newest)
+        guard let pin, pin.version <= checkpoint else { return try restart(newest) }
+        if try !findEnd(newest, file) {
+            guard !isRecording else { return try restart(newest) }
+            pass(newest)
         }
         keeper.watch(true)
-        try moveOn(newest)
+        try moveOn(newest, isWaiting: isRecording)
     }
 
     /// Follows the records to that of the newest version; false if a version has none.
@@ -203,10 +216,10 @@ final class RedoLog: @unchecked Sendable {
 
     // MARK: The commit
 
-    /// Writes the record of the version that is about to be committed, and waits for the device if `isFlushed`.
+    /// Writes the record of the version that is about to be committed, and waits for the device.
     ///
     /// Throws `diskFull` and what the device says; nothing is in the log then.
-    func write(_ new: UInt64, isFlushed: Bool) throws(StorageError) {
+    func write(_ new: UInt64) throws(StorageError) {
         if recorder.isLent { recorder.settle() }
         commits.wrappingAdd(1, ordering: .relaxed)
         guard !recorder.isEmpty, let file else { return }
@@ -214,36 +227,39 @@ final class RedoLog: @unchecked Sendable {
             let record = recorder.record
             let extent = LogRecord.extent(record.count - LogRecord.size)
             if let place = try place(for: extent, before: new) {
-                try append(record, .changes, new, at: place, isFlushed: isFlushed, file)
+                try append(record, .changes, new, at: place, file)
                 version = new
                 end = place + extent
                 return
             }
         }
-        // Too much for a record: what is flushed goes the direct way. Records cannot follow this version, and more of its
-        // size may: the log ends with it.
+        // Too much for a record: it goes the direct way. Records cannot follow this version, and more of its size may: the
+        // log ends with it.
         isTight = true
         pace.pause(greatPause)
-        guard isFlushed else {
-            version = 0
-            return
-        }
         guard let place = try place(for: LogRecord.extent(0), before: new) else {
             throw StorageError(rawCode: ENOSPC, call: "pwrite", file: dataPath)
         }
         version = 0
-        try append(recorder.head, .direct, new, at: place, isFlushed: true, file)
+        try append(recorder.head, .direct, new, at: place, file)
         mdb_env_set_flags(environment, UInt32(MDB_NOSYNC), 0)
+    }
+
+    /// Notes a version that has no record.
+    func pass(_ new: UInt64) {
+        commits.wrappingAdd(1, ordering: .relaxed)
+        version = new
+        unrecorded = new
     }
 
     private func append(
         _ record: UnsafeMutableRawBufferPointer, _ kind: LogRecord.Kind, _ new: UInt64,
-        at place: Int, isFlushed: Bool, _ file: LogFile
+        at place: Int, _ file: LogFile
     ) throws(StorageError) {
         LogRecord.seal(record, kind, version: new, salt: salt)
         do throws(StorageError) {
             try file.write(UnsafeRawBufferPointer(record), at: place)
-            if isFlushed { try file.flush() } else { keeper.flush(file) }
+            try file.flush()
         } catch {
             void(place)
             throw error

@@ -261,6 +261,45 @@ extension LogTests {
             #expect(try keys(open(copy)) == Array(1...5) + Array(7...9))
         }
 
+        @Test
+        func `a power cut takes at most the commits that nobody waited for, the last ones first`()
+            throws
+        {
+            let copy = path + "-copy"
+            defer {
+                remove()
+                remove(copy)
+            }
+            let lease = try open()
+            var durable = 0
+            for key in 1...60 {
+                try commit(lease, UInt64(key), key % 5 == 0 ? .full : .async)
+                if key % 5 == 0 { durable = key }
+                guard key % 3 == 0 else { continue }
+                remove(copy)
+                self.copy(to: copy)
+                let found = try keys(open(copy))
+                #expect((durable...key).contains(found.count))
+                #expect(found == Array(1..<UInt64(found.count + 1)))
+            }
+        }
+
+        @Test func `what nobody waited for is on the device with the next checkpoint`() throws {
+            let copy = path + "-copy"
+            defer {
+                remove()
+                remove(copy)
+            }
+            let lease = try open()
+            for key in 1...20 { try commit(lease, UInt64(key), .async) }
+            // Nobody writes any more: the log ends, and the file is whole alone.
+            let deadline = Platform.monotonicNanoseconds() + 30_000_000_000
+            while marker().id != 0, Platform.monotonicNanoseconds() < deadline { usleep(1_000) }
+            #expect(marker().id == 0)
+            self.copy(to: copy)
+            #expect(try keys(open(copy)) == Array(1...20))
+        }
+
         @Test func `the ring of records goes round`() throws {
             let copy = path + "-copy"
             defer {
@@ -269,7 +308,7 @@ extension LogTests {
             }
             let lease = try open()
             for key in 1...60 {
-                try commit(lease, UInt64(key), key % 3 == 0 ? .full : .async, size: 400_000)
+                try commit(lease, UInt64(key), size: 400_000)
                 guard key % 7 == 0 else { continue }
                 remove(copy)
                 self.copy(to: copy)
