@@ -106,9 +106,11 @@ struct ModelRow: Equatable {
     func `behaves like a dictionary of rows`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let path = folder.file("model-\(seed)")
+        // Flushing takes the disk from all other tests: one seed is enough for what the log recovers.
+        let durability = seed == 1 ? Durability.full : .memory
         func open() throws -> Snapshot {
             let snapshot = try Snapshot(
-                try ColumnFile.open(path: path, options: FileOptions(durability: .async)))
+                try ColumnFile.open(path: path, options: FileOptions(durability: durability)))
             try snapshot.file.lease().environment.log?.pace.threshold = 0
             snapshot.configure([everyKind])
             return snapshot
@@ -163,7 +165,9 @@ struct ModelRow: Equatable {
             }
             let left = try live.commit()
             check(live, model, "seed \(seed), round \(round), committed")
-            #expect(try RecoveredCopy.isSame(path), "seed \(seed), round \(round), recovered")
+            if durability == .full {
+                #expect(try RecoveredCopy.isSame(path), "seed \(seed), round \(round), recovered")
+            }
             check(left, before, "seed \(seed), round \(round), version before")
             let changes = try #require(
                 try live.changes(from: left.version, to: live.version))

@@ -1,8 +1,8 @@
 import Glibc
 import Testing
 
-/// Two processes write one file in turn; what each was promised is there after both are killed, also where the machine
-/// has stopped.
+/// Two processes write one file in turn; what each was promised is there after both are killed, and what it waited for
+/// also where the machine has stopped.
 @Suite struct KilledWritersTests {
     /// Counts its own number and the common one up, and prints its own after each commit.
     private static let writer = """
@@ -90,8 +90,12 @@ import Testing
             for index in 0..<2 {
                 #expect(found[index] >= promised[index], "round \(round)")
                 #expect(found[index] <= promised[index] + 1, "round \(round)")
-                #expect(
-                    kept[index] >= promised[index], "round \(round), after the machine has stopped")
+                // Nobody waits for asynchronous commits: the machine may stop before they are on the disk.
+                if index == 0 || second == "full" {
+                    #expect(
+                        kept[index] >= promised[index],
+                        "round \(round), after the machine has stopped")
+                }
             }
             for path in [store, copy] {
                 let sound = try Tool.run(["check", path])

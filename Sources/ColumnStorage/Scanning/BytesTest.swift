@@ -6,6 +6,8 @@
 
 /// Tests of one value of text against bytes.
 enum BytesTest {
+    private static let longPart = 64
+
     @inline(__always)
     static func isEqual(_ value: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
         value.count == other.count && startsWith(value, other)
@@ -37,12 +39,36 @@ enum BytesTest {
     ) -> Bool {
         guard let wanted = part.baseAddress, part.count > 0 else { return true }
         guard let bytes = value.baseAddress, value.count >= part.count else { return false }
+        if part.count > longPart { return containsLong(value, part) }
         let first = Int32(wanted.load(as: UInt8.self))
         let end = bytes + (value.count - part.count + 1)
         var start = bytes
         while start < end, let found = memchr(start, first, end - start) {
             if memcmp(found, wanted, part.count) == 0 { return true }
             start = UnsafeRawPointer(found) + 1
+        }
+        return false
+    }
+
+    /// The same in linear time, whatever the texts are: a long part may begin almost everywhere.
+    ///
+    /// After Knuth, Morris and Pratt: where a beginning of the part ends, the next shorter one that ends there as well
+    /// is known.
+    private static func containsLong(
+        _ value: UnsafeRawBufferPointer, _ part: UnsafeRawBufferPointer
+    ) -> Bool {
+        var shorter = [Int](repeating: 0, count: part.count)
+        var matched = 0
+        for index in 1..<part.count {
+            while matched > 0, part[index] != part[matched] { matched = shorter[matched - 1] }
+            if part[index] == part[matched] { matched += 1 }
+            shorter[index] = matched
+        }
+        matched = 0
+        for byte in value {
+            while matched > 0, byte != part[matched] { matched = shorter[matched - 1] }
+            if byte == part[matched] { matched += 1 }
+            if matched == part.count { return true }
         }
         return false
     }
