@@ -24,9 +24,11 @@ import Testing
     }
 
     /// Thirty objects, each of which links to all: a path of so many links has more ends than anybody can count.
-    private static let nodes = """
+    /// A store of their own for each script: those in memory are found by their names.
+    private static var nodes: String {
+        """
         local store = moonpool.open {
-          in_memory = "nodes", schema = { Node = { text = "string", l = "Node[]" } },
+          in_memory = "nodes \(UInt64.random(in: 0 ... .max))", schema = { Node = { text = "string", l = "Node[]" } },
         }
         local all = store:objects "Node"
         store:write(function()
@@ -36,6 +38,7 @@ import Testing
         end)
 
         """
+    }
 
     @Test(arguments: [
         "local _ = #all:where 'l.l.l.l.l.l.l.l.@count > 0'",
