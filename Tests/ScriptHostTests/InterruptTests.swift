@@ -24,6 +24,7 @@ import Testing
     }
 
     /// Thirty objects, each of which links to all: a path of so many links has more ends than anybody can count.
+    ///
     /// A store of their own for each script: those in memory are found by their names.
     private static var nodes: String {
         """
