@@ -49,6 +49,12 @@ extension LogTests {
             return LogMarker.read(descriptor)
         }
 
+        /// Waits until nobody has written for long enough that the log has ended.
+        private func waitForEndOfLog() {
+            let deadline = Platform.monotonicNanoseconds() + 60_000_000_000
+            while marker().id != 0, Platform.monotonicNanoseconds() < deadline { usleep(1_000) }
+        }
+
         /// What another machine finds that has the same device.
         private func copy(to copy: String) {
             FileImage(path).write(copy)
@@ -76,8 +82,7 @@ extension LogTests {
             let lease = try open()
             for key in 1...9 { try commit(lease, UInt64(key)) }
             #expect(marker().id != 0)
-            let deadline = Platform.monotonicNanoseconds() + 60_000_000_000
-            while marker().id != 0, Platform.monotonicNanoseconds() < deadline { usleep(10_000) }
+            waitForEndOfLog()
             #expect(marker() == LogMarker())
             // What is copied now is whole alone.
             let copy = path + "-copy"
@@ -293,8 +298,7 @@ extension LogTests {
             let lease = try open()
             for key in 1...20 { try commit(lease, UInt64(key), .async) }
             // Nobody writes any more: the log ends, and the file is whole alone.
-            let deadline = Platform.monotonicNanoseconds() + 30_000_000_000
-            while marker().id != 0, Platform.monotonicNanoseconds() < deadline { usleep(1_000) }
+            waitForEndOfLog()
             #expect(marker().id == 0)
             self.copy(to: copy)
             #expect(try keys(open(copy)) == Array(1...20))
