@@ -1,4 +1,5 @@
 import CLMDB
+import Synchronization
 
 /// A transaction that was reset: it keeps its reader slot and can be renewed cheaply.
 struct ParkedReader: @unchecked Sendable {
@@ -76,8 +77,7 @@ package final class ReadTransaction {
 
     private static func begin(_ environment: Environment) throws(StorageError) -> OpaquePointer {
         if let parked = environment.readers.withLock({ $0.spare.popLast() }) {
-            let code = mdb_txn_renew(parked.pointer)
-            if code == 0 { return parked.pointer }
+            if renew(parked.pointer, environment) == 0 { return parked.pointer }
             mdb_txn_abort(parked.pointer)
         }
         var begun: OpaquePointer?
@@ -89,8 +89,45 @@ package final class ReadTransaction {
         }
         try check(code, "mdb_txn_begin", environment.path)
         // because: mdb_txn_begin succeeded.
-        return begun!
+        let pointer = begun!
+        code = settle(pointer, environment)
+        if code != 0 {
+            mdb_txn_abort(pointer)
+            throw StorageError(rawCode: code, call: "mdb_txn_renew", file: environment.path)
+        }
+        return pointer
     }
+
+    private static func renew(_ pointer: OpaquePointer, _ environment: Environment) -> Int32 {
+        let code = mdb_txn_renew(pointer)
+        return code == 0 ? settle(pointer, environment) : code
+    }
+
+    /// Begins again until nobody has committed meanwhile.
+    ///
+    /// LMDB takes the number of the newest version first and copies then where its tables lie, from a page that the
+    /// commit after the next writes over: a thread that is stopped in between reads a later version than it names.
+    /// As long as the version is the newest afterwards, its page was not written over. A load or two.
+    private static func settle(_ pointer: OpaquePointer, _ environment: Environment) -> Int32 {
+        var last: (version: UInt64, newest: UInt64)?
+        var isSame = 0
+        while true {
+            let version = UInt64(mdb_txn_id(pointer))
+            atomicMemoryFence(ordering: .acquiring)
+            let newest = environment.latestVersion()
+            if newest == version { return 0 }
+            // A writer that was killed in its last moment leaves a version that LMDB does not begin to read before
+            // somebody writes again: then nothing moves.
+            if let last, last == (version, newest) { isSame += 1 } else { isSame = 0 }
+            if isSame == stillAttempts { return 0 }
+            last = (version, newest)
+            mdb_txn_reset(pointer)
+            let code = mdb_txn_renew(pointer)
+            if code != 0 { return code }
+        }
+    }
+
+    private static let stillAttempts = 16
 
     /// Access to the tables.
     @inline(__always)
@@ -108,7 +145,7 @@ package final class ReadTransaction {
         }
         let old = version
         if old != 0 { mdb_txn_reset(pointer) }
-        let code = mdb_txn_renew(pointer)
+        let code = Self.renew(pointer, environment)
         if code != 0 {
             mdb_txn_abort(pointer)
             self.pointer = nil

@@ -1,0 +1,94 @@
+import Glibc
+import Synchronization
+import Testing
+
+@testable import LMDBStorage
+
+@Suite struct ReadTransactionTests {
+    /// More than there are cores, so that readers are stopped wherever they are.
+    private static let readers = 6
+
+    /// Every commit puts its version down, so that what is read tells which version it is of.
+    @Test func `a reader that is stopped while it begins reads the version that it names`() throws {
+        let path = "/tmp/moonpool-readers-\(getpid())-\(UInt64.random(in: 0 ... .max))"
+        defer { for suffix in ["", "-lock", "-log"] { unlink(path + suffix) } }
+        let lease = try EnvironmentRegistry.open(
+            path: path, options: EnvironmentOptions(), tables: [TableName("a", .integers)])
+        try Self.commit(lease)
+        let count = Count()
+        let threads = (0..<Self.readers).map { number in
+            onThread {
+                while !count.isOver.load(ordering: .relaxed) {
+                    do {
+                        let isRight =
+                            number.isMultiple(of: 2)
+                            ? try Self.begins(lease) : try Self.renews(lease)
+                        if !isRight { count.wrong.add(1, ordering: .relaxed) }
+                        count.reads.add(1, ordering: .relaxed)
+                    } catch {
+                        Issue.record(error)
+                        return
+                    }
+                }
+            }
+        }
+        let end = ContinuousClock.now + .seconds(2)
+        while ContinuousClock.now < end, count.wrong.load(ordering: .relaxed) == 0 {
+            try Self.commit(lease)
+        }
+        count.isOver.store(true, ordering: .relaxed)
+        for thread in threads { pthread_join(thread, nil) }
+        #expect(count.wrong.load(ordering: .relaxed) == 0)
+        #expect(count.reads.load(ordering: .relaxed) > 0)
+    }
+
+    private final class Count: Sendable {
+        let isOver = Atomic(false)
+        let wrong = Atomic(0)
+        let reads = Atomic(0)
+    }
+
+    private static func commit(_ lease: EnvironmentLease) throws {
+        let write = try WriteTransaction(lease, durability: .memory)
+        try withUnsafeBytes(of: write.handle.version) {
+            try write.handle.put(lease.environment.tables[0], 1, $0)
+        }
+        try write.commit()
+    }
+
+    private static func begins(_ lease: EnvironmentLease) throws -> Bool {
+        try isRight(ReadTransaction(lease), lease)
+    }
+
+    private static func renews(_ lease: EnvironmentLease) throws -> Bool {
+        let read = try ReadTransaction(reserving: lease)
+        try read.renew()
+        guard try isRight(read, lease) else { return false }
+        try read.renew()
+        return try isRight(read, lease)
+    }
+
+    private static func isRight(
+        _ read: ReadTransaction, _ lease: EnvironmentLease
+    ) throws -> Bool {
+        let found = try read.handle.get(lease.environment.tables[0], 1)
+        return found?.loadUnaligned(as: UInt64.self) == read.version
+    }
+}
+
+/// Runs `body` on a thread of its own, to be joined.
+private func onThread(_ body: @escaping @Sendable () -> Void) -> pthread_t {
+    final class Box {
+        let body: @Sendable () -> Void
+        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    }
+    var thread = pthread_t()
+    pthread_create(
+        &thread, nil,
+        { argument in
+            // because: the creator has retained it for this thread.
+            Unmanaged<Box>.fromOpaque(argument!).takeRetainedValue().body()
+            return nil
+        }, Unmanaged.passRetained(Box(body)).toOpaque())
+    return thread
+}
