@@ -67,6 +67,9 @@ extension Store {
 
     /// Commits the open write transaction; the silenced tokens do not hear of it.
     ///
+    /// If another thread or process commits in the same moment, so that the store moves over both commits at once, they
+    /// hear of both: nobody misses what others do.
+    ///
     /// When it returns, the data is as safe as the store's durability says, and the store's own
     /// `did_change` observers have been called. Throws `not_in_write`, `invalid_argument` for a token
     /// of another store (the write stays open), `disk_full` (the write is rolled back), `closed`,
@@ -76,6 +79,7 @@ extension Store {
         try notifications.checkOwn(silenced)
         inserter = nil
         let keepingLeft = notifications.needsPresentVersion
+        let before = view.version
         let left: Snapshot?
         do {
             left = try StoreError.wrapping { () throws(StorageError) -> Snapshot? in
@@ -93,9 +97,10 @@ extension Store {
         settleOutcome(isCommitted: true)
         // Other threads take a while to wake: they need not wait for the observers of this one.
         wakeOthers()
-        notifications.didCommit(
-            leaving: left.map { StoreView(schema: view.schema, snapshot: $0, isFrozen: true) },
-            silencing: silenced)
+        let leftView = left.map { StoreView(schema: view.schema, snapshot: $0, isFrozen: true) }
+        // Somebody may have committed again already.
+        if view.version > before + 1 { followSchema() }
+        notifications.didCommit(leaving: leftView, silencing: silenced)
         if notifications.hasWork || !queue.writes.isEmpty { requestTurn() }
     }
 

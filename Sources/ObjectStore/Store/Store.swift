@@ -251,6 +251,12 @@ extension Store {
         notifications.didAdvance(leaving: left)
     }
 
+    /// Takes the schema of a version that a commit has moved past its own to.
+    func followSchema() {
+        // because: the commit is made, and who made it is not to hear that it was not.
+        do { try reloadSchema() } catch { notifications.report(error) }
+    }
+
     /// Takes the schema of the present version if somebody has changed it.
     private func reloadSchema() throws {
         guard let bytes = try SchemaCatalog.bytes(view.snapshot), bytes != catalog else { return }

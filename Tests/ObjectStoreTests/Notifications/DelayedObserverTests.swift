@@ -273,6 +273,34 @@ import Testing
         silent.invalidate()
     }
 
+    @Test func `a silent write stays silent while the call of another observer waits`() throws {
+        let waiting = try observe(.throttle(.seconds(10)), told)
+        let late = Told()
+        let tokens = [
+            try world.store.observe(world.query("Target"), other.hear),
+            try world.store.observe(
+                world.query("Target"), pace: .debounce(.seconds(1)), late.hear),
+        ]
+        world.stores.settle()
+        scheduler.pass(.seconds(2))
+        #expect(other.news() == ["initial"] && late.news() == ["initial"])
+        try set(1, 100)
+        try set(2, 100)
+        #expect(told.news() == ["mod[1]"])
+        let target = try world.object(3, of: "Target")
+        try world.store.write(withoutNotifying: tokens) { try world.set(target, 100) }
+        world.stores.settle()
+        scheduler.pass(.seconds(2))
+        #expect(other.news() == [] && late.news() == [])
+        try world.store.write { try world.set(target, "value2", 1) }
+        world.stores.settle()
+        scheduler.pass(.seconds(2))
+        #expect(other.news() == ["mod[3]"] && late.news() == ["mod[3]"])
+        scheduler.pass(.seconds(10))
+        #expect(told.news() == ["mod[2, 3]"])
+        withExtendedLifetime((waiting, tokens)) {}
+    }
+
     @Test func `a token that ends while its call waits is not called`() throws {
         let token = try observe(.debounce(.seconds(1)), told)
         try set(1, 100)

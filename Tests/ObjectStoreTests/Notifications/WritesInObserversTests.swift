@@ -143,6 +143,28 @@ import Testing
         withExtendedLifetime((first, second)) {}
     }
 
+    @Test(arguments: [[], [("value", false)]] as [[(path: String, ascending: Bool)]])
+    func `9.09 later calls do not see what a call of begin does to what they are told of`(
+        _ sort: [(path: String, ascending: Bool)]
+    ) throws {
+        let late = Told()
+        let first = try store.observe(world.middle(sort: sort)) { change in
+            if case .update = change.kind, store.isInWrite { try world.set(world.object(2), 100) }
+        }
+        let second = try world.observe(world.middle(sort: sort), [], late)
+        try world.remotely { try world.set(world.object(2, in: $0), 5) }
+        try store.beginWrite()
+        let place = sort.isEmpty ? 1 : 2
+        #expect(late.news() == ["mod[\(place)]"])
+        try store.cancelWrite()
+        world.stores.settle()
+        #expect(late.news() == [])
+        try store.write { try world.set(world.object(2), 100) }
+        world.stores.settle()
+        #expect(late.news() == ["del[\(place)]"])
+        withExtendedLifetime((first, second)) {}
+    }
+
     @Test func `9.14 other objects show the new version before their own observers are called`()
         throws
     {

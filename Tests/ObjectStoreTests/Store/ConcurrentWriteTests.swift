@@ -79,6 +79,43 @@ import Testing
         #expect(errors == Array(repeating: .wrongThread, count: 6))
     }
 
+    @Test func `what another thread commits right behind a silent write is told`() throws {
+        let folder = TemporaryFolder()
+        let path = folder.file("a.moonpool")
+        let store = try Self.open(path)
+        let writes = 400
+        var told = 0
+        let token = try store.observe(
+            Query(all: store.schema.require("Entry")).filtered(
+                "writer == 1", [], schema: store.schema)
+        ) { change in
+            if case .update = change.kind { told += change.insertions.count }
+        }
+        try store.refresh()
+        let written = Counter()
+        Self.onAnotherThread {
+            do {
+                let other = try Self.open(path)
+                for number in 0..<writes {
+                    try other.write {
+                        try other.create("Entry", .list([.int(Int64(number)), .int(1)]))
+                    }
+                }
+                other.close()
+            } catch { Issue.record(error) }
+            written.count.store(1, ordering: .releasing)
+        }
+        for number in writes..<2 * writes {
+            try store.write(withoutNotifying: [token]) {
+                try store.create("Entry", .list([.int(Int64(number)), .int(0)]))
+            }
+        }
+        while written.count.load(ordering: .acquiring) == 0 { usleep(1000) }
+        try store.refresh()
+        #expect(told == writes)
+        store.close()
+    }
+
     private static func onAnotherThread(_ body: @escaping @Sendable () -> Void) {
         typealias Body = @Sendable () -> Void
         final class Job { let body: Body; init(_ body: @escaping Body) { self.body = body } }

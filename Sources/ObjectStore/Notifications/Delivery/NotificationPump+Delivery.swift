@@ -42,12 +42,17 @@ extension NotificationPump {
             call = try prepare(observer)
         } catch {
             move(observer)
-            call = observer.failed(
-                error as? StoreError ?? StoreError(.invalidQuery, String(describing: error)))
-            report(error, observer)
+            call = failure(of: observer, error)
         }
         if observer.isFinished { observer.end() }
         if let call { run(call, of: observer) }
+    }
+
+    /// The last call of an observer that cannot be moved.
+    func failure(of observer: Observer, _ error: any Error) -> Observer.Call? {
+        report(error, observer)
+        return observer.failed(
+            error as? StoreError ?? StoreError(.invalidQuery, String(describing: error)))
     }
 
     /// Moves the observer to the present version.
@@ -67,7 +72,7 @@ extension NotificationPump {
         return call
     }
 
-    private func run(_ call: Observer.Call, of observer: Observer) {
+    func run(_ call: Observer.Call, of observer: Observer) {
         let outer = (current, callRound)
         let wasInWrite = store.isInWrite
         current = observer

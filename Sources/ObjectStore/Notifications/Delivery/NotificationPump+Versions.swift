@@ -115,8 +115,9 @@ extension NotificationPump {
 
     /// From a version that was seen to the present one; nil if the former is no longer known.
     func step(from base: UInt64) -> VersionStep? {
-        if let known = steps[base], known.new.version == store.view.version { return known }
         guard let old = versions[base], let new = try? presentView() else { return nil }
+        // The step of an earlier observer may end in the view that a handler has written to since.
+        if let known = steps[base], known.new === new { return known }
         let changes = recorded(from: base) ?? VersionComparison.changes(from: old, to: new)
         let step = VersionStep(from: old, to: new, changes: changes)
         steps[base] = step

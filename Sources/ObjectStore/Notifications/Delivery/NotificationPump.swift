@@ -107,7 +107,16 @@ extension NotificationPump {
     ///
     /// Calls the store's own observers. The silenced observers move to the new version at once.
     func didCommit(leaving left: StoreView?, silencing tokens: [NotificationToken]) {
+        // Who commits in the same moment is heard, and this commit with it: the version in between is never seen.
+        let isAlone = left.map { store.view.version == $0.version + 1 } ?? true
+        let silenced = isAlone ? tokens.map(\.observer) : []
         if let left {
+            // One that rests may share an older version that another one has still to leave: not this time.
+            for observer in silenced.flatMap({ [$0, $0.delay?.probe] }) {
+                if let observer, observer.isActive, !observer.isTracked {
+                    observer.rest(at: left.version)
+                }
+            }
             keep(left)
         } else {
             forgetSteps()
@@ -119,7 +128,6 @@ extension NotificationPump {
             pendingRound = 0
             participants = []
         }
-        let silenced = tokens.map(\.observer)
         if let left {
             for observer in silenced { silence(observer, leaving: left) }
         }
@@ -150,11 +158,16 @@ extension NotificationPump {
         _ observer: Observer, _ left: StoreView, _ use: (Observer.Call?) throws -> Void
     ) {
         guard observer.isActive, observer.isTracked, observer.base == left.version else { return }
+        var call: Observer.Call?
         if let step = step(from: left.version) {
-            do { try use(observer.advance(along: step)) } catch { report(error, observer) }
+            do { try use(observer.advance(along: step)) } catch {
+                // What was given up half-way cannot be followed further.
+                call = failure(of: observer, error)
+            }
         }
         move(observer)
         if observer.isFinished { observer.end() }
+        if let call { run(call, of: observer) }
     }
 
     /// There is a newer version, and the store does not move by itself.
