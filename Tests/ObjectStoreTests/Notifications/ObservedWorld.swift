@@ -57,6 +57,7 @@ struct ObservedWorld {
                 Property("names", .int, collection: .map),
                 Property("things", .object, collection: .map, target: "Target"),
                 Property("objects", .object, collection: .set, target: "Obj"),
+                Property("named", .object, collection: .map, target: "Obj"),
             ]),
         ClassSchema(
             "Keyed",

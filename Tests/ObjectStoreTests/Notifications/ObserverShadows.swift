@@ -79,7 +79,16 @@ final class QueryShadow: Shadow {
         if Int.random(in: 0..<3, using: &random) == 0 {
             query = try query.limited(to: limits.randomElement(using: &random)!)
             isLimited = true
-            if Int.random(in: 0..<5, using: &random) == 0 { try sort() }
+            while Int.random(in: 0..<2, using: &random) == 0 {
+                switch Int.random(in: 0..<4, using: &random) {
+                case 0: try sort()
+                case 1: query = try query.distinct(["value"], schema: schema)
+                case 2:
+                    let text = Self.predicates.randomElement(using: &random)!
+                    if !text.isEmpty { query = try query.filtered(text, [], schema: schema) }
+                default: query = try query.limited(to: Int.random(in: 0...6, using: &random))
+                }
+            }
         }
         self.isLimited = isLimited
         self.query = query
@@ -122,8 +131,9 @@ final class QueryShadow: Shadow {
             ("Obj", "Target", "link"), ("Obj", "Target", "targets"),
             ("Holder", "Holder", "objects"),
             ("Holder", "Holder", "objects"), ("Bag", "Bag", "objects"),
+            ("Bag", "Bag", "named"), ("Bag", "Bag", "named"),
         ]
-        let number = Int.random(in: 0..<10, using: &random)
+        let number = Int.random(in: 0..<12, using: &random)
         guard choices.indices.contains(number) else { return nil }
         let choice = choices[number]
         let classSchema = try schema.require(choice.className)

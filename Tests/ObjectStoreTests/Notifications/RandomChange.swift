@@ -20,7 +20,7 @@ enum RandomChange {
         }
         let number = Value.int(.random(in: 0...20, using: &random))
         let text = ["a", "ab", "b", "c"].randomElement(using: &random)!
-        switch Int.random(in: 0..<34, using: &random) {
+        switch Int.random(in: 0..<37, using: &random) {
         case 0, 1:
             let values: [String: Value] = [
                 "value": number, "text": .string(text), "link": try link("Target"),
@@ -108,6 +108,16 @@ enum RandomChange {
             }
             let value = Value.object(object.reference)
             if try set.insert(value) == false { _ = try set.remove(value) }
+        case 34, 35, 36:
+            guard let map = try any("Bag")?.map("named") else { return }
+            let key = ["a", "ab", "b", "c", "d", "e"].randomElement(using: &random)!
+            let object = try any("Obj")
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0: try map.removeAll()
+            case 1, 2: try map.removeValue(forKey: key)
+            case 3: try map.set(.null, forKey: key)
+            default: try map.set(object.map { .object($0.reference) } ?? .null, forKey: key)
+            }
         case 27:
             if Int.random(in: 0..<8, using: &random) == 0 { try any("Bag").map(store.delete) }
         case 22:

@@ -175,6 +175,59 @@ import Testing
         token.invalidate()
     }
 
+    private func observed(_ results: Results, _ cost: String) throws -> NotificationToken {
+        #expect(try results.explain().contains(cost))
+        let token = try world.observe(results.query, [], told)
+        #expect(token.cost == cost)
+        return token
+    }
+
+    @Test func `the objects of a map are followed by its edits, in the order of the keys`() throws {
+        let bag = try store.write { try store.create("Bag", .dictionary([:])) }
+        let map = try bag.map("things")
+        func put(_ number: Int64, _ key: String) throws { try map.set(target(number), forKey: key) }
+        try store.write {
+            for number in 0..<5 { try put(Int64(number), "k\(number)") }
+            try map.set(.null, forKey: "k1")
+        }
+        let token = try observed(
+            Results(map).filtered("value > 1"),
+            "follows the edits of the map, and looks only at objects that a commit touches")
+        // Now k2, k3 and k4; k0 does not match, and k1 is nil.
+        #expect(try world.told(told) { _ in try put(7, "a") } == ["ins[0]"])
+        #expect(try world.told(told) { _ in try put(8, "k1") } == ["ins[1]"])
+        #expect(try world.told(told) { _ in try map.set(.null, forKey: "k3") } == ["del[3]"])
+        #expect(try world.told(told) { _ in try set(4, 40) } == ["mod[3]"])
+        #expect(try world.told(told) { _ in try set(0, 40) } == ["ins[1]"])
+        #expect(try world.told(told) { _ in try put(9, "k4") } == ["del[4] ins[4]"])
+        #expect(
+            try world.told(told) { try $0.delete(world.object(8, of: "Target")) } == ["del[2]"])
+        #expect(try world.told(told) { _ in try map.removeValue(forKey: "k3") } == [])
+        #expect(try world.told(told) { _ in try map.removeAll() } == ["del[0, 1, 2, 3]"])
+        #expect(try world.told(told) { try $0.delete(bag) } == ["gone"])
+        #expect(!token.isValid)
+    }
+
+    @Test func `what stands behind a limit follows the rows before it`() throws {
+        let best = try Results(.store(store), all: store.schema.require("Obj"))
+            .sorted([("value", false)]).limited(to: 4)
+        let token = try observed(
+            best.filtered("value != 14").sorted([("text", true), ("value", true)]),
+            "looks only at objects that a commit touches; runs the query again when the first 258 "
+                + "behind the limit are used up; behind the limit looks only at objects that a "
+                + "commit touches, and searches for their places")
+        // The best are 18, 16, 14 and 12, which leaves 12, 16 and 18.
+        #expect(
+            try world.told(told) { _ in try world.set(world.object(0), 20) } == ["del[0] ins[2]"])
+        #expect(try world.told(told) { _ in try world.set(world.object(1), 3) } == [])
+        #expect(
+            try world.told(told) { _ in try world.object(9).set("text", .string("a")) }
+                == ["del[1] ins[2]"])
+        #expect(try world.told(told) { _ in try world.set(world.object(8), 14) } == ["del[0]"])
+        #expect(try world.told(told) { try $0.delete(world.object(7)) } == ["ins[0]"])
+        token.invalidate()
+    }
+
     @Test func `3.66 backlinks through a list count every link`() throws {
         let query = try store.schema.backlinks("holders", of: world.object(3, of: "Target"))
         let results = Results(.store(store), query)

@@ -4,7 +4,7 @@ import ColumnStorage
 ///
 /// The rows behind the limit are a reserve for rows that leave. When it is used up, the query is run
 /// again, which happens once in as many departures as the reserve has rows.
-struct BestRows: ObservedRows {
+struct BestRows: OrderedRows {
     private let rules: RowRules
     private let limit: Int
     private let most: Int
@@ -34,6 +34,8 @@ struct BestRows: ObservedRows {
             + "\(reserve(limit)) behind the limit are used up"
     }
     var cost: String { Self.cost(limit) }
+
+    func key(at position: Int) -> ObjectKey { ordered.keys.key(at: position) }
 
     private static func reserve(_ limit: Int) -> Int {
         limit > Int.max / 2 ? Int.max - limit : limit / 2 + 256

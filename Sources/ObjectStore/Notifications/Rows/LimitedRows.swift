@@ -1,7 +1,7 @@
 import ColumnStorage
 
 /// The first rows of others.
-struct LimitedRows<Rows: OrderedRows>: ObservedRows {
+struct LimitedRows<Rows: OrderedRows>: OrderedRows {
     private var rows: Rows
     private let limit: Int
 
@@ -13,6 +13,8 @@ struct LimitedRows<Rows: OrderedRows>: ObservedRows {
     var count: Int { min(limit, rows.count) }
 
     var cost: String { rows.cost }
+
+    func key(at position: Int) -> ObjectKey { rows.key(at: position) }
 
     mutating func advance(along step: VersionStep, modified: KeySet) -> PositionChanges {
         let oldCount = rows.count

@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// The elements of an observed list, or of backlinks through lists, in their order.
+/// The elements of an observed list, set or map, of backlinks through lists, or of other observed rows, in their order.
 ///
 /// An object may stand there several times, so each element has a number of its own, by which rows
 /// are kept. The number stays while its object is an element, also when that moves; where an element
@@ -12,7 +12,9 @@ import ColumnStorage
 final class ObservedSequence {
     /// Where the elements come from.
     enum Source {
-        case list(TableID, ColumnID, owner: ObjectKey)
+        case list(TableID, ColumnID, owner: ObjectKey, CollectionKind)
+        /// Rows that are followed themselves, and tell how they move.
+        case rows
         /// The rows that link to a row of a table, as often as each does.
         case backlinks(WatchGraph.Backlinks, target: ObjectKey, TableID)
     }
@@ -33,9 +35,12 @@ final class ObservedSequence {
     /// The elements of each object: the first one, and behind each the next; -1 at the end.
     private var first: [ObjectKey: Int32] = [:]
     private var next: [Int32] = []
-    /// All elements of a list; backlinks need no positions.
+    /// All elements; backlinks need no positions.
     private var order = SortedKeys()
     private var lastLabel: Int64?
+
+    /// The object of an entry of a map whose value is nil: it has a place, and is no row.
+    static let noObject = ObjectKey(rawValue: -1)
 
     private static let room: Int64 = 1 << 32
     private static let step: Int64 = 1 << 8
@@ -46,15 +51,41 @@ final class ObservedSequence {
         for key in keys {
             let label = Int64(numbers.count) * Self.room
             switch source {
-            case .list: numbers.append(add(key, label: label))
+            case .list, .rows: numbers.append(add(key, label: label))
             case .backlinks: numbers.append(add(key, label: Int64(self.numbers(of: key).count)))
             }
         }
-        if case .list = source { order = SortedKeys(inOrder: numbers) }
+        if case .backlinks = source { return }
+        order = SortedKeys(inOrder: numbers)
+    }
+
+    /// Reads the elements of a source in a view, those of a map with its nulls.
+    convenience init(_ source: Source, of query: Query, in view: StoreView) {
+        if case .list(let table, let column, let owner, .map) = source {
+            self.init(source, Self.entries(of: owner, table, column, in: view))
+        } else {
+            let base = Query(query.base, of: query.table)
+            self.init(source, QueryEvaluator.keys(of: base, in: view))
+        }
+    }
+
+    /// What a collection holds, entry by entry.
+    private static func entries(
+        of owner: ObjectKey, _ table: TableID, _ column: ColumnID, in view: StoreView
+    ) -> [ObjectKey] {
+        view.table(table).listElements(column, owner).map {
+            if case .int(let key) = $0 { ObjectKey(rawValue: key) } else { noObject }
+        }
     }
 
     /// The object that an element is.
     func object(_ number: ObjectKey) -> ObjectKey { objects[Int(number.rawValue)] }
+
+    /// All elements of a sequence with positions, in its order.
+    func numbers() -> [ObjectKey] { order.keys() }
+
+    /// Whether an element is an object at all.
+    func isObject(_ number: ObjectKey) -> Bool { object(number) != Self.noObject }
 
     /// The elements that an object is.
     func numbers(of object: ObjectKey) -> [ObjectKey] {
@@ -101,9 +132,11 @@ final class ObservedSequence {
     /// Moves along a step; nil if the elements have to be read anew.
     func advance(along step: VersionStep) -> Step? {
         switch source {
-        case .list(let table, let column, let owner):
+        case .list(let table, let column, let owner, let kind):
             guard step.isChanged(table, column, owner) else { return Step() }
-            return advance(along: step, step.new.table(table).list(column, owner))
+            return advance(along: step, table, column, owner, kind)
+        case .rows:
+            return nil
         case .backlinks(let links, let target, let table):
             guard let changes = step.changes(of: links.table) else { return Step() }
             return advance(along: step, changes, links, target, table)
@@ -118,11 +151,35 @@ final class ObservedSequence {
 
 // Lists.
 extension ObservedSequence {
-    private func advance(along step: VersionStep, _ list: ListReader?) -> Step? {
-        guard let list, let changes = changes(along: step) else { return nil }
+    private func advance(
+        along step: VersionStep, _ table: TableID, _ column: ColumnID, _ owner: ObjectKey,
+        _ kind: CollectionKind
+    ) -> Step? {
+        guard let list = step.new.table(table).list(column, owner),
+            let changes = changes(along: step, table, column, owner, kind)
+        else { return nil }
         // Elements that were replaced are gone, and others are in their places.
         let goes = (changes.deletions + changes.modifications).sorted()
-        let comes = (changes.insertions + changes.modificationsNew).sorted()
+        var comes: [(position: Int, key: ObjectKey)] = []
+        for position in (changes.insertions + changes.modificationsNew).sorted() {
+            do {
+                let key = try list.key(at: position)
+                guard key != nil || kind == .map else { return nil }
+                comes.append((position, key ?? Self.noObject))
+            } catch {
+                // because: what cannot be read is found by reading everything anew.
+                return nil
+            }
+        }
+        return move(goes, comes)
+    }
+
+    /// Moves along what became of the rows that the elements are; nil if they have to be read anew.
+    func advance(by changes: PositionChanges) -> Step? {
+        move(changes.deletions, Array(zip(changes.insertions, changes.insertedKeys)))
+    }
+
+    private func move(_ goes: [Int], _ comes: [(position: Int, key: ObjectKey)]) -> Step? {
         // Very many are done sooner all at once.
         guard goes.count + comes.count <= 64 + order.count / 8 else { return nil }
         var gone: [ObjectKey: [ObjectKey]] = [:]
@@ -132,10 +189,8 @@ extension ObservedSequence {
             gone[object(number), default: []].append(number)
         }
         var result = Step()
-        for position in comes {
-            // because: what cannot be read is found by reading everything anew.
-            guard let key = (try? list.key(at: position)) ?? nil, let label = label(at: position)
-            else { return nil }
+        for (position, key) in comes {
+            guard let label = label(at: position) else { return nil }
             let number: ObjectKey
             if let known = gone[key]?.popLast() {
                 number = known
@@ -156,15 +211,21 @@ extension ObservedSequence {
     }
 
     /// Where elements came and went, by the edits of the list or, if they are not known, by comparing.
-    private func changes(along step: VersionStep) -> PositionChanges? {
-        guard case .list(let table, let column, let owner) = source else { return nil }
-        let count = step.new.table(table).listCount(column, owner)
+    private func changes(
+        along step: VersionStep, _ table: TableID, _ column: ColumnID, _ owner: ObjectKey,
+        _ kind: CollectionKind
+    ) -> PositionChanges? {
+        let rows = step.new.table(table)
+        let count = rows.listCount(column, owner)
         if let edits = step.edits(table, column, owner),
             let sequence = EditedSequence(count: order.count, edits), sequence.count == count
         {
             return sequence.changes()
         }
-        let after = step.new.table(table).linkedKeys(column, owner)
+        let after =
+            kind == .map
+            ? Self.entries(of: owner, table, column, in: step.new)
+            : rows.linkedKeys(column, owner)
         guard after.count == count else { return nil }
         return SequenceDifference.changes(
             from: order.keys().map(object), to: after, isTouched: { _ in false })
@@ -242,14 +303,19 @@ extension ObservedSequence {
             labels.append(label)
             next.append(-1)
         }
-        next[number] = first[object] ?? -1
-        first[object] = Int32(number)
+        next[number] = -1
+        // Nobody asks where the nulls of a map are.
+        if object != Self.noObject {
+            next[number] = first[object] ?? -1
+            first[object] = Int32(number)
+        }
         return ObjectKey(rawValue: Int64(number))
     }
 
     /// The object no longer has this element.
     private func unlink(_ number: ObjectKey) {
         let object = object(number)
+        guard object != Self.noObject else { return }
         let gone = Int32(number.rawValue)
         var place = first[object] ?? -1
         if place == gone {

@@ -1,8 +1,8 @@
 import ColumnStorage
 
-/// The conditions and the order of a query that can be followed row by row: a whole class, a list, or
-/// the objects that link to one, filtered by predicates that look at one row at a time; perhaps sorted,
-/// each value once, and limited.
+/// The conditions and the order of a query, as far as its first limit or from one limit to the next: a whole class, a
+/// collection, the objects that link to one, or the rows before the limit, filtered by predicates that look at one row
+/// at a time; perhaps sorted, each value once, and limited.
 struct RowRules {
     /// Keeps the first row of each combination of values.
     struct Distinct {
@@ -19,7 +19,7 @@ struct RowRules {
     let limit: Int?
     /// What membership and order depend on.
     let dependencies: WatchGraph
-    /// The query without order, distinct and limit.
+    /// The query without order, distinct and limit; of what stands behind a limit only what is done to it.
     let members: Query
     /// Whether the members in the order of creation are the rows.
     var isPlain: Bool { order.isEmpty && distincts.isEmpty }
@@ -29,8 +29,10 @@ struct RowRules {
 
     private let link: (column: ColumnID, target: ObjectKey)?
 
-    /// Nil if the query has to be evaluated again to find out what became of it.
+    /// What a query does as far as its first limit; nil if what it starts from is not there.
     init?(_ query: Query, schema: Schema) {
+        let link: (column: ColumnID, target: ObjectKey)?
+        let sequence: ObservedSequence.Source?
         var paths: [PropertyPath] = []
         switch query.base {
         case .table:
@@ -47,22 +49,30 @@ struct RowRules {
                 (link, sequence) = (nil, .backlinks(links, target: target, targets))
             }
         case .list(let table, let column, let owner):
-            // A map leaves out its nulls, so its positions are not those of the rows.
-            guard let property = schema.find(table: table)?.property(in: column),
-                property.collection != .map
+            guard let kind = schema.find(table: table)?.property(in: column)?.collection
             else { return nil }
-            (link, sequence) = (nil, .list(table, column, owner: owner))
+            (link, sequence) = (nil, .list(table, column, owner: owner, kind))
         }
+        self.init(query, query.plannedSteps.stages[0], link, sequence, paths)
+    }
+
+    /// What a query does behind its limits: the steps from each to the next.
+    static func behindLimits(of query: Query) -> [RowRules] {
+        query.plannedSteps.stages.dropFirst().map { RowRules(query, $0, nil, .rows, []) }
+    }
+
+    private init(
+        _ query: Query, _ steps: ArraySlice<Query.Step>,
+        _ link: (column: ColumnID, target: ObjectKey)?, _ sequence: ObservedSequence.Source?,
+        _ paths: [PropertyPath]
+    ) {
         var predicates: [CompiledPredicate] = []
         var distincts: [Distinct] = []
         var order: [SortKey] = []
         var limit: Int?
-        for step in query.plannedSteps {
-            // What comes after a limit looks at few rows, in an order of its own.
-            guard limit == nil else { return nil }
+        for step in steps {
             switch step {
             case .filter(let predicate):
-                guard predicate.isIncremental, distincts.isEmpty else { return nil }
                 predicates.append(predicate)
             case .sort(let keys):
                 // A later sort is the more significant; the earlier one orders its ties.
@@ -74,13 +84,15 @@ struct RowRules {
             }
         }
         table = query.table
+        self.link = link
+        self.sequence = sequence
         self.predicates = predicates
         self.distincts = distincts
         self.order = order
         self.limit = limit
-        paths += predicates.flatMap(\.dependencies) + order.flatMap(\.dependencies)
-        paths += distincts.flatMap(\.keys).flatMap(\.dependencies)
-        dependencies = WatchGraph(paths, of: table)
+        let conditions = predicates.flatMap(\.dependencies) + order.flatMap(\.dependencies)
+        let values = distincts.flatMap(\.keys).flatMap(\.dependencies)
+        dependencies = WatchGraph(paths + conditions + values, of: table)
         members = predicates.reduce(Query(query.base, of: table)) { $0.adding(.filter($1)) }
     }
 
@@ -96,7 +108,7 @@ struct RowRules {
 
     /// The order in which the members are needed at first: that of the first step that keeps each value
     /// once, or of the rows.
-    private var firstOrder: [SortKey] { distincts.first?.order ?? order }
+    var firstOrder: [SortKey] { distincts.first?.order ?? order }
 
     /// The members in the order in which ``ArrangedRows`` takes them.
     var membersInFirstOrder: Query {
@@ -115,5 +127,20 @@ struct RowRules {
         }
         delta.entered += inserted.filter(admits)
         return delta
+    }
+}
+
+extension [Query.Step] {
+    /// The steps from each limit to the next, limits last; at least one stage.
+    fileprivate var stages: [ArraySlice<Query.Step>] {
+        var stages: [ArraySlice<Query.Step>] = []
+        var start = startIndex
+        for (index, step) in enumerated() {
+            guard case .limit = step else { continue }
+            stages.append(self[start...index])
+            start = index + 1
+        }
+        if start < endIndex || stages.isEmpty { stages.append(self[start...]) }
+        return stages
     }
 }

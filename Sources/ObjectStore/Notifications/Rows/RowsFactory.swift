@@ -10,13 +10,22 @@ enum RowsFactory {
             let keys = view.table(table).linkedKeys(column, owner)
             return ListRows(table, column, owner, keys)
         }
-        guard let rules = RowRules(query, schema: view.schema) else {
-            return ComparedRows(query, in: view)
+        guard let rules = RowRules(query, schema: view.schema) else { return NoRows() }
+        var rows = first(rules, query, in: view)
+        for behind in RowRules.behindLimits(of: query) {
+            let staged = SequencedRows(behind, behind: rows, in: view)
+            rows = behind.limit.map { LimitedRows(staged, $0) } ?? staged
         }
+        return rows
+    }
+
+    /// The rows as far as the first limit.
+    private static func first(
+        _ rules: RowRules, _ query: Query, in view: StoreView
+    ) -> any OrderedRows {
         if let source = rules.sequence {
             let rows = SequencedRows(rules, source, query, in: view)
-            guard let limit = rules.limit else { return rows }
-            return LimitedRows(rows, limit)
+            return rules.limit.map { LimitedRows(rows, $0) } ?? rows
         }
         guard let limit = rules.limit else {
             return rules.isPlain ? unsorted(rules, view) : SortedRows(rules, in: view)
@@ -42,7 +51,12 @@ enum RowsFactory {
     /// What a commit that touches a query costs its observer, in words.
     static func cost(of query: Query, schema: Schema) -> String {
         if isSequence(query, schema) { return ListRows.cost }
-        guard let rules = RowRules(query, schema: schema) else { return ComparedRows.cost }
+        guard let rules = RowRules(query, schema: schema) else { return NoRows().cost }
+        let behind = RowRules.behindLimits(of: query).map(SequencedRows.costBehindLimit)
+        return ([firstCost(rules)] + behind).joined(separator: "; ")
+    }
+
+    private static func firstCost(_ rules: RowRules) -> String {
         if let source = rules.sequence { return SequencedRows.cost(rules, source) }
         guard let limit = rules.limit, rules.distincts.isEmpty, !rules.isPlain else {
             return rules.isPlain ? UnsortedRows.cost : SortedRows.cost(rules)

@@ -1,22 +1,45 @@
 import ColumnStorage
 
-/// The rows of a query over a list, or over backlinks through lists, where an object may stand
-/// several times: filtered, sorted or with each value once.
+/// The rows of a query over rows that may stand several times, or in an order of their own: a list, set or map,
+/// backlinks through lists, or the rows before a limit; filtered, sorted or with each value once.
 struct SequencedRows: OrderedRows {
     private let rules: RowRules
-    private let query: Query
+    /// What starts from a sequence; nil behind a limit.
+    private let query: Query?
+    /// The rows before the limit that these stand behind.
+    private var preceding: (any OrderedRows)?
     private let sequence: ObservedSequence
     private var arranged: ArrangedRows
 
+    /// The rows of a query that starts from a sequence.
     init(
         _ rules: RowRules, _ source: ObservedSequence.Source, _ query: Query, in view: StoreView
     ) {
-        self.rules = rules
-        self.query = query
-        let base = Query(query.base, of: query.table)
-        sequence = ObservedSequence(source, QueryEvaluator.keys(of: base, in: view))
+        let sequence = ObservedSequence(source, of: query, in: view)
         let rows = sequence.numbers(
             inOrder: QueryEvaluator.keys(of: rules.membersInFirstOrder, in: view))
+        self.init(rules, query, nil, sequence, rows, view)
+    }
+
+    /// The rows of what a query does to other rows.
+    init(_ rules: RowRules, behind rows: any OrderedRows, in view: StoreView) {
+        let sequence = ObservedSequence(.rows, (0..<rows.count).map(rows.key))
+        let admits = rules.membership(in: view)
+        var members = sequence.numbers().filter { admits(sequence.object($0)) }
+        if !rules.firstOrder.isEmpty {
+            members.sort(by: RowReader(view, sequence).order(rules.firstOrder))
+        }
+        self.init(rules, nil, rows, sequence, members, view)
+    }
+
+    private init(
+        _ rules: RowRules, _ query: Query?, _ preceding: (any OrderedRows)?,
+        _ sequence: ObservedSequence, _ rows: [ObjectKey], _ view: StoreView
+    ) {
+        self.rules = rules
+        self.query = query
+        self.preceding = preceding
+        self.sequence = sequence
         arranged = ArrangedRows(
             rules, KeyBitmap(ascending: rows.sorted()), inOrder: rows, RowReader(view, sequence))
     }
@@ -25,15 +48,26 @@ struct SequencedRows: OrderedRows {
 
     static func cost(_ rules: RowRules, _ source: ObservedSequence.Source) -> String {
         let rows = rules.isPlain ? UnsortedRows.cost : SortedRows.cost(rules)
-        guard case .list = source else { return rows }
-        return "follows the edits of the list, \(rules.isPlain ? "and " : "")\(rows)"
+        guard case .list(_, _, _, let kind) = source else { return rows }
+        let name = kind == .map ? "map" : "list"
+        return "follows the edits of the \(name), \(rules.isPlain ? "and " : "")\(rows)"
     }
-    var cost: String { Self.cost(rules, sequence.source) }
+
+    /// What it costs in addition to the rows before a limit.
+    static func costBehindLimit(_ rules: RowRules) -> String {
+        "behind the limit "
+            + (rules.isPlain ? UnsortedRows.cost : SortedRows.cost(rules))
+    }
+
+    var cost: String {
+        guard let preceding else { return Self.cost(rules, sequence.source) }
+        return "\(preceding.cost); \(Self.costBehindLimit(rules))"
+    }
 
     func key(at position: Int) -> ObjectKey { sequence.object(arranged.row(at: position)) }
 
     mutating func advance(along step: VersionStep, modified: KeySet) -> PositionChanges {
-        guard let change = sequence.advance(along: step) else { return beginAnew(step, modified) }
+        guard let change = follow(step) else { return beginAnew(step, modified) }
         let wanted = KeySet(unordered: sequence.numbers(of: modified))
         var changes = arranged.change(
             delta(change, step), modified: wanted,
@@ -46,12 +80,22 @@ struct SequencedRows: OrderedRows {
         return changes
     }
 
+    /// Moves the sequence; nil if it has to be read anew.
+    private mutating func follow(_ step: VersionStep) -> ObservedSequence.Step? {
+        let changes = preceding?.advance(along: step, modified: KeySet())
+        guard let changes else { return sequence.advance(along: step) }
+        return sequence.advance(by: changes)
+    }
+
     /// What a step does to the members, in numbers of elements.
     private func delta(_ change: ObservedSequence.Step, _ step: VersionStep) -> RowDelta {
-        let admits = rules.membership(in: step.new)
+        let matches = rules.membership(in: step.new)
+        func admits(_ number: ObjectKey) -> Bool {
+            sequence.isObject(number) && matches(sequence.object(number))
+        }
         var delta = RowDelta()
         delta.left = change.removed.filter(arranged.isMember)
-        delta.entered = change.added.filter { admits(sequence.object($0)) }
+        delta.entered = change.added.filter(admits)
         var touched = rules.dependencies.touchedRows(in: step)
         if let changes = step.changes(of: rules.table) {
             // An object that is there again under its old key may have other values.
@@ -61,15 +105,18 @@ struct SequencedRows: OrderedRows {
         let moved = Array(change.labelsBefore.keys)
         for number in KeySet(unordered: sequence.numbers(of: touched) + moved)
         where !added.contains(number) {
-            delta.add(
-                number, was: arranged.isMember(number), is: admits(sequence.object(number)))
+            delta.add(number, was: arranged.isMember(number), is: admits(number))
         }
         return delta
     }
 
     private mutating func beginAnew(_ step: VersionStep, _ modified: KeySet) -> PositionChanges {
         let before = arranged.rows().map(sequence.object)
-        self = SequencedRows(rules, sequence.source, query, in: step.new)
+        if let preceding {
+            self = SequencedRows(rules, behind: preceding, in: step.new)
+        } else if let query {
+            self = SequencedRows(rules, sequence.source, query, in: step.new)
+        }
         let after = arranged.rows().map(sequence.object)
         return SequenceDifference.changes(from: before, to: after, isTouched: modified.contains)
     }

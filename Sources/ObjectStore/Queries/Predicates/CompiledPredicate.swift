@@ -29,12 +29,6 @@ public struct CompiledPredicate: Sendable {
     /// The full-text searches by which `@rank` can order.
     let searches: [TextSearch]
 
-    /// Whether the result for one object depends on nothing but the values on ``dependencies``, so
-    /// that after a change only touched objects need to be asked again.
-    ///
-    /// True for all of today's language.
-    public var isIncremental: Bool { true }
-
     init(
         text: String, table: TableID, dependencies: [PropertyPath], parts: [Part],
         searches: [TextSearch]
