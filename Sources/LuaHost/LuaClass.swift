@@ -175,7 +175,10 @@ final class BoxDispatch<Object: AnyObject>: LuaLiveClass {
     }
 
     override func resolve(_ key: Int64, _ name: UInt, _ text: () -> String) -> LuaLiveClass? {
-        declaration.resolve?(object(key), name, text)
+        guard let resolve = declaration.resolve else { return nil }
+        // because a box of this class is only ever made with an Object, and an empty one never gets here
+        return Unmanaged<Object>.fromOpaque(UnsafeRawPointer(bitPattern: Int(key))!)
+            ._withUnsafeGuaranteedRef { resolve($0, name, text) }
     }
 }
 

@@ -288,10 +288,9 @@ private let dispatchCalls = shim_class_calls(
     },
     resolve: { context, L, payload, name, length in
         dispatch(context)._withUnsafeGuaranteedRef { type in
-            let text = {
+            type.resolve(payload, UInt(bitPattern: name)) {
                 String(decoding: UnsafeRawBufferPointer(start: name, count: length), as: UTF8.self)
-            }
-            return type.resolve(payload, UInt(bitPattern: name), text)?.pointer
+            }?.pointer
         }
     }
 )

@@ -35,33 +35,51 @@ struct IntBlockPacker {
         _ entries: UnsafeBufferPointer<IntEntry>, through limit: Int
     ) -> Layout {
         let first = entries[0]
+        var index = ascendingByOne(entries, through: limit)
         var smallest = first.key
-        var largest = first.key
-        var valueWidth = 0
-        var keyWidth = 0
+        var largest = first.key &+ Int64(index - 1)
         var valuesAreSequence = true
         var keysAreSequence = true
-        var best = Layout(count: 1, valueForm: 0, keyForm: 0, smallestKey: first.key)
-        var index = 1
+        let form = index > 1 ? IntBlock.sequence : 0
+        var best = Layout(count: index, valueForm: form, keyForm: form, smallestKey: smallest)
         while index < limit {
             let entry = entries[index]
             let distance = UInt64(bitPattern: entry.value &- first.value)
-            if valuesAreSequence, distance != UInt64(index) { valuesAreSequence = false }
-            if keysAreSequence, entry.key &- first.key != Int64(index) { keysAreSequence = false }
-            valueWidth = Swift.max(valueWidth, bytesNeeded(distance))
-            if entry.key < smallest { smallest = entry.key }
-            if entry.key > largest { largest = entry.key }
-            keyWidth = bytesNeeded(UInt64(bitPattern: largest &- smallest))
-            let layout = Layout(
-                count: index + 1,
-                valueForm: valuesAreSequence ? IntBlock.sequence : UInt8(valueWidth),
-                keyForm: keysAreSequence ? IntBlock.sequence : UInt8(keyWidth),
-                smallestKey: smallest)
-            if layout.bytes > IntBlock.maximumBytes { break }
-            best = layout
-            index += 1
+            if distance != UInt64(index) { valuesAreSequence = false }
+            if entry.key &- first.key != Int64(index) { keysAreSequence = false }
+            smallest = Swift.min(smallest, entry.key)
+            largest = Swift.max(largest, entry.key)
+            // Values ascend: the last distance is the greatest.
+            let valueWidth = valuesAreSequence ? 0 : bytesNeeded(distance)
+            let keyWidth =
+                keysAreSequence ? 0 : bytesNeeded(UInt64(bitPattern: largest &- smallest))
+            let bytes =
+                IntBlock.headerBytes &+ IntBlock.slackBytes
+                &+ (index &+ 1) &* (valueWidth &+ keyWidth)
+            if bytes > IntBlock.maximumBytes { break }
+            index &+= 1
+            best.count = index
+            best.valueForm =
+                valuesAreSequence ? IntBlock.sequence : UInt8(truncatingIfNeeded: valueWidth)
+            best.keyForm =
+                keysAreSequence ? IntBlock.sequence : UInt8(truncatingIfNeeded: keyWidth)
+            best.smallestKey = smallest
         }
         return best
+    }
+
+    /// How many entries from the first on have the next value and the next key each.
+    private static func ascendingByOne(
+        _ entries: UnsafeBufferPointer<IntEntry>, through limit: Int
+    ) -> Int {
+        let first = entries[0]
+        var index = 1
+        while index < limit, entries[index].value &- first.value == Int64(index),
+            entries[index].key &- first.key == Int64(index)
+        {
+            index &+= 1
+        }
+        return index
     }
 
     @inline(__always)

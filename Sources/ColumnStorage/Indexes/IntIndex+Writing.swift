@@ -17,11 +17,12 @@ extension IntIndex {
     package func insert(
         _ value: Int64, _ key: ObjectKey, in transaction: TransactionHandle
     ) throws(StorageError) {
-        if delta == nil { delta = IntDelta() }
-        // because: it was made above.
-        if delta!.wantsTail { try startTail(transaction) }
-        delta!.insert(IntEntry(value: value, key: key.rawValue))
-        if delta!.tail.count >= Self.tailLimit || delta!.log.count >= Self.pendingLimit {
+        let delta = delta ?? makeDelta()
+        if delta.pointee.wantsTail { try startTail(transaction) }
+        delta.pointee.insert(IntEntry(value: value, key: key.rawValue))
+        if delta.pointee.tail.count >= Self.tailLimit
+            || delta.pointee.log.count >= Self.pendingLimit
+        {
             try flush(in: transaction)
         }
     }
@@ -33,17 +34,13 @@ extension IntIndex {
     package func remove(
         _ value: Int64, _ key: ObjectKey, in transaction: TransactionHandle
     ) throws(StorageError) {
-        if delta == nil { delta = IntDelta() }
-        // because: it was made above.
-        delta!.remove(IntEntry(value: value, key: key.rawValue))
-        if delta!.log.count >= Self.pendingLimit { try flush(in: transaction) }
+        let delta = delta ?? makeDelta()
+        delta.pointee.remove(IntEntry(value: value, key: key.rawValue))
+        if delta.pointee.log.count >= Self.pendingLimit { try flush(in: transaction) }
     }
 
     /// Forgets all changes since the last ``flush(in:)``.
-    package func cancel() {
-        delta?.deallocate()
-        delta = nil
-    }
+    package func cancel() { dropDelta() }
 
     /// Removes all entries, stored and pending.
     package func removeAll(in transaction: TransactionHandle) throws(StorageError) {
@@ -59,25 +56,26 @@ extension IntIndex {
 
     /// Merges all changes into the stored blocks; each block is rewritten at most once.
     package func flush(in transaction: TransactionHandle) throws(StorageError) {
-        guard delta != nil, hasChanges else {
+        guard let delta, hasChanges else {
             cancel()
             return
         }
         pages.invalidate()
-        // because: there are changes.
-        let sums = delta!.sortedSums()
-        let tail = delta!.tail
+        let sums = delta.pointee.sortedSums()
+        let tail = delta.pointee.tail
         if tail.isEmpty, sums.count == 1, sums[0].change == 1,
             try insertAlone(sums[0].entry, transaction)
         {
             cancel()
             return
         }
-        var changes = GrowableBuffer<IntDelta.Record>()
-        defer { changes.deallocate() }
         if tail.isEmpty {
             try merge(sums, transaction)
+        } else if sums.isEmpty {
+            try append(tail, transaction)
         } else {
+            var changes = GrowableBuffer<IntDelta.Record>()
+            defer { changes.deallocate() }
             var place = 0
             for entry in tail.elements {
                 while place < sums.count, sums[place].entry <= entry {
@@ -100,7 +98,7 @@ extension IntIndex {
     @inline(never)
     private func startTail(_ transaction: TransactionHandle) throws(StorageError) {
         let greatest = try greatestStored(transaction)
-        delta?.useTail(above: greatest)
+        delta?.pointee.useTail(above: greatest)
     }
 
     private func greatestStored(
@@ -142,6 +140,20 @@ extension IntIndex {
         try transaction.put(
             blocks, scratchKey.make(bound), UnsafeRawBufferPointer(start: packed, count: size))
         return true
+    }
+
+    /// Stores entries that are greater than all others: the last block with what follows it.
+    private func append(
+        _ tail: GrowableBuffer<IntEntry>, _ transaction: TransactionHandle
+    ) throws(StorageError) {
+        var entries = GrowableBuffer<IntEntry>()
+        defer { entries.deallocate() }
+        let packed = UnsafeMutableRawPointer.allocate(
+            byteCount: IntBlock.maximumBytes + 16, alignment: 8)
+        defer { packed.deallocate() }
+        let region = try openRegion(for: tail[0], &entries, transaction)
+        entries.append(contentsOf: UnsafeBufferPointer(tail.elements))
+        try store(entries, region, packed, transaction)
     }
 
     /// Merges sorted changes: finds the block of the next one, takes all changes up to the

@@ -21,9 +21,9 @@ package final class IntIndex {
     let blocks: Table
     let prefix: UInt32
     let scratchKey: IntIndexKey
-    private let state: UnsafeMutablePointer<State>
+    let state: UnsafeMutablePointer<State>
 
-    private struct State {
+    struct State {
         var directory: IntDirectory?
         /// What ``IndexPages/generation`` was when the directory and the numbers below were made.
         var generation: UInt64 = 0
@@ -32,7 +32,8 @@ package final class IntIndex {
         /// The number of look-ups after which a directory has paid for itself; 0 when not yet
         /// known.
         var threshold = 0
-        var delta: IntDelta?
+        /// The changes of the write that are not yet stored; in a place of its own, because it is large.
+        var delta: UnsafeMutablePointer<IntDelta>?
     }
 
     /// An index of a column, in the table where the class keeps its index blocks.
@@ -47,13 +48,13 @@ package final class IntIndex {
 
     deinit {
         state.pointee.directory?.deallocate()
-        state.pointee.delta?.deallocate()
+        dropDelta()
         state.deinitialize(count: 1)
         state.deallocate()
         scratchKey.deallocate()
     }
 
-    private func forgetDirectory() {
+    func forgetDirectory() {
         state.pointee.directory?.deallocate()
         state.pointee.directory = nil
         state.pointee.generation = pages.generation
@@ -64,13 +65,28 @@ package final class IntIndex {
 
     /// Whether there are changes that are not yet stored.
     package var hasChanges: Bool {
-        state.pointee.delta.map { !$0.isEmpty } ?? false
+        guard let delta = state.pointee.delta else { return false }
+        return !delta.pointee.isEmpty
     }
 
     // The changes of the write, for the other half of this type.
-    var delta: IntDelta? {
-        @inline(__always) _read { yield state.pointee.delta }
-        @inline(__always) _modify { yield &state.pointee.delta }
+    var delta: UnsafeMutablePointer<IntDelta>? {
+        @inline(__always) get { state.pointee.delta }
+    }
+
+    @inline(never)
+    func makeDelta() -> UnsafeMutablePointer<IntDelta> {
+        let made = UnsafeMutablePointer<IntDelta>.allocate(capacity: 1)
+        made.initialize(to: IntDelta())
+        state.pointee.delta = made
+        return made
+    }
+
+    func dropDelta() {
+        guard let delta = state.pointee.delta else { return }
+        state.pointee.delta = nil
+        delta.pointee.deallocate()
+        delta.deallocate()
     }
 
     func damaged(_ transaction: TransactionHandle) -> StorageError {
@@ -79,31 +95,40 @@ package final class IntIndex {
 
     // MARK: Reading
 
+    /// Whether it is known to have no entries: none stored, and no change waits.
+    package func isEmpty(in transaction: TransactionHandle) throws(StorageError) -> Bool {
+        var isEmpty = !hasChanges
+        try forEachStoredBlock(from: .min, transaction) { _, _ in
+            isEmpty = false
+            return false
+        }
+        return isEmpty
+    }
+
     /// The first row with a value; the only one in a unique index.
     package func find(
         _ value: Int64, in transaction: TransactionHandle
     ) throws(StorageError) -> ObjectKey? {
-        if state.pointee.delta != nil, hasChanges {
-            return try findInWrite(value, transaction)
+        if let delta = state.pointee.delta, !delta.pointee.isEmpty {
+            return try findInWrite(value, delta, transaction)
         }
         return try findStored(value, transaction)
     }
 
     private func findInWrite(
-        _ value: Int64, _ transaction: TransactionHandle
+        _ value: Int64, _ delta: UnsafeMutablePointer<IntDelta>, _ transaction: TransactionHandle
     ) throws(StorageError) -> ObjectKey? {
-        // because: the caller has looked.
-        let record = state.pointee.delta!.newestRecord(of: value)
+        let record = delta.pointee.newestRecord(of: value)
         if record != 0 {
             return try keys(equalTo: value, in: transaction).first
         }
-        let delta = state.pointee.delta!
-        if let last = delta.tail.last, last.value < value { return nil }
-        let index = delta.tailIndex(atOrAfter: value)
+        if let last = delta.pointee.tail.last, last.value < value { return nil }
+        let index = delta.pointee.tailIndex(atOrAfter: value)
         // Values below the tail's first can only be stored; one that is the tail's first may also be.
         if index == 0, let stored = try findStored(value, transaction) { return stored }
-        guard index < delta.tail.count, delta.tail[index].value == value else { return nil }
-        return ObjectKey(rawValue: delta.tail[index].key)
+        let tail = delta.pointee.tail
+        guard index < tail.count, tail[index].value == value else { return nil }
+        return ObjectKey(rawValue: tail[index].key)
     }
 
     private func findStored(
@@ -158,15 +183,16 @@ package final class IntIndex {
             return place == block.count
         }
         // because: there are changes.
-        var record = state.pointee.delta!.newestRecord(of: value)
         let delta = state.pointee.delta!
-        var place = delta.tailIndex(atOrAfter: value)
-        while place < delta.tail.count, delta.tail[place].value == value {
-            sums[delta.tail[place].key, default: 0] += 1
+        var record = delta.pointee.newestRecord(of: value)
+        let tail = delta.pointee.tail
+        var place = delta.pointee.tailIndex(atOrAfter: value)
+        while place < tail.count, tail[place].value == value {
+            sums[tail[place].key, default: 0] += 1
             place += 1
         }
         while record != 0 {
-            let change = delta.log[Int(record) - 1]
+            let change = delta.pointee.log[Int(record) - 1]
             sums[change.entry.key, default: 0] += Int(change.change)
             record = change.previous
         }
@@ -197,8 +223,9 @@ package final class IntIndex {
             return
         }
         // because: there are changes.
-        let sums = state.pointee.delta!.sortedSums()
-        let tail = state.pointee.delta!.tail
+        let delta = state.pointee.delta!
+        let sums = delta.pointee.sortedSums()
+        let tail = delta.pointee.tail
         var merge = IntMerge(sums, from: lower)
         var goesOn = true
         func give(_ entry: IntEntry) -> Bool {
@@ -213,7 +240,7 @@ package final class IntIndex {
             }
             return true
         }
-        var place = tail.isEmpty ? 0 : state.pointee.delta!.tailIndex(atOrAfter: lower)
+        var place = tail.isEmpty ? 0 : delta.pointee.tailIndex(atOrAfter: lower)
         while goesOn, place < tail.count, tail[place].value <= upper {
             goesOn = merge.pass(tail[place], give)
             place += 1
@@ -252,93 +279,14 @@ package final class IntIndex {
         }
         guard hasChanges else { return total }
         // because: there are changes.
-        let sums = state.pointee.delta!.sortedSums()
         let delta = state.pointee.delta!
+        let sums = delta.pointee.sortedSums()
         for record in sums where record.entry.value >= lower && record.entry.value <= upper {
             total += Int(record.change)
         }
-        let end = upper == .max ? delta.tail.count : delta.tailIndex(atOrAfter: upper + 1)
-        return total + end - delta.tailIndex(atOrAfter: lower)
-    }
-
-    // MARK: Blocks
-
-    /// Calls `body` with the stored blocks, beginning with the first entry whose value is not below
-    /// `value`.
-    func forEachStoredBlock(
-        from value: Int64, _ transaction: TransactionHandle,
-        _ body: (_ block: IntBlock, _ start: Int) throws(StorageError) -> Bool
-    ) throws(StorageError) {
-        if let directory = try directory(transaction) {
-            guard directory.count > 0 else { return }
-            var index = directory.index(before: value, hint: state.pointee.hint)
-            state.pointee.hint = index
-            guard let first = directory.block(index) else { throw damaged(transaction) }
-            let place = first.lowerBound(value: value)
-            if place < first.count, !(try body(first, place)) { return }
-            index += 1
-            while index < directory.count {
-                guard let block = directory.block(index) else { throw damaged(transaction) }
-                guard try body(block, 0) else { return }
-                index += 1
-            }
-            return
-        }
-        let cursor = try transaction.cursor(blocks)
-        let key = scratchKey.make(IntEntry(value: value, key: .min))
-        var entry: Entry?
-        entry = try cursor.setRange(key) == nil ? try cursor.last() : try cursor.previous()
-        if entry.map({ IndexKey.hasPrefix($0.key, prefix) }) != true {
-            // No block of this column begins before; the one that was found first may still be of it.
-            entry = try cursor.setRange(key)
-        }
-        var isFirst = true
-        while let found = entry, IndexKey.hasPrefix(found.key, prefix) {
-            guard let block = IntBlock(found.value) else { throw damaged(transaction) }
-            let place = isFirst ? block.lowerBound(value: value) : 0
-            isFirst = false
-            if place < block.count, !(try body(block, place)) { return }
-            entry = try cursor.next()
-        }
-    }
-
-    /// The directory, if there is one or it pays to make one now.
-    @inline(__always)
-    private func directory(
-        _ transaction: TransactionHandle
-    ) throws(StorageError) -> IntDirectory? {
-        if state.pointee.generation == pages.generation,
-            let directory = state.pointee.directory
-        {
-            return directory
-        }
-        return try considerDirectory(transaction)
-    }
-
-    @inline(never)
-    private func considerDirectory(
-        _ transaction: TransactionHandle
-    ) throws(StorageError) -> IntDirectory? {
-        if state.pointee.generation != pages.generation { forgetDirectory() }
-        state.pointee.lookups += 1
-        if state.pointee.threshold == 0 {
-            // Visiting a block costs about a tenth of finding one without the directory.
-            let entries = try transaction.statistics(blocks).entries
-            state.pointee.threshold = Swift.max(6, entries / 10)
-        }
-        guard state.pointee.lookups > state.pointee.threshold else { return nil }
-        var bounds: [Int64] = []
-        var addresses: [UnsafeRawBufferPointer] = []
-        let cursor = try transaction.cursor(blocks)
-        var entry = try cursor.setRange(scratchKey.make(.least))
-        while let found = entry, IndexKey.hasPrefix(found.key, prefix) {
-            guard let bound = IntIndexKey.entry(found.key) else { throw damaged(transaction) }
-            bounds.append(bound.value)
-            addresses.append(found.value)
-            entry = try cursor.next()
-        }
-        let directory = IntDirectory(bounds, addresses)
-        state.pointee.directory = directory
-        return directory
+        let end =
+            upper == .max
+            ? delta.pointee.tail.count : delta.pointee.tailIndex(atOrAfter: upper + 1)
+        return total + end - delta.pointee.tailIndex(atOrAfter: lower)
     }
 }

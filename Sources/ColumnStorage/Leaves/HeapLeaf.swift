@@ -70,6 +70,19 @@ struct HeapLeaf {
     }
 
     @inline(__always)
+    func isMarked(_ row: Int) -> Bool {
+        let word = (address - Self.notes).assumingMemoryBound(to: UInt64.self) + row >> 6
+        return word.pointee &>> UInt64(truncatingIfNeeded: row & 63) & 1 != 0
+    }
+
+    /// Takes a row out of what a presence leaf holds.
+    @inline(__always)
+    func removePresence(_ row: Int) {
+        let word = address.assumingMemoryBound(to: UInt64.self) + row >> 6
+        word.pointee &= ~(1 &<< UInt64(truncatingIfNeeded: row & 63))
+    }
+
+    @inline(__always)
     func setNull(_ row: Int, _ isNull: Bool) {
         let byte = address + (LeafFormat.headerSize &+ row &>> 3)
         let bit: UInt8 = 1 &<< UInt8(truncatingIfNeeded: row & 7)

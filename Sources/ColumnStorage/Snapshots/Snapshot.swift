@@ -10,6 +10,8 @@ public final class Snapshot {
     /// Whether it stays at its version.
     public let isFrozen: Bool
     @exclusivity(unchecked) private var tables: [TableID: TableReader] = [:]
+    /// The table that was asked for last.
+    @exclusivity(unchecked) private var recent: TableReader?
 
     /// A live snapshot at the newest version.
     public init(_ file: ColumnFile) throws(StorageError) {
@@ -57,9 +59,15 @@ public final class Snapshot {
 
     /// The reader of a table; the same one each time.
     public func table(_ id: TableID) -> TableReader {
-        if let known = tables[id] { return known }
-        let reader = TableReader(id, source)
-        tables[id] = reader
+        if let recent, recent.id == id { return recent }
+        let reader: TableReader
+        if let known = tables[id] {
+            reader = known
+        } else {
+            reader = TableReader(id, source)
+            tables[id] = reader
+        }
+        recent = reader
         return reader
     }
 
@@ -136,6 +144,7 @@ public final class Snapshot {
         if write != nil { cancelWrite() }
         for reader in tables.values { reader.close() }
         tables = [:]
+        recent = nil
         source.close()
     }
 

@@ -41,7 +41,18 @@ extension RowWriter {
         let cell = values[column.rawValue]
         switch cell.form {
         case Form.word:
-            return reader.find(column, int: Int64(bitPattern: cell.word)) == nil
+            let value = Int64(bitPattern: cell.word)
+            guard isUsable, let index = intIndex(column) else {
+                return reader.find(column, int: value) == nil
+            }
+            return index._withUnsafeGuaranteedRef { index in
+                do throws(StorageError) {
+                    return try index.find(value, in: handle) == nil
+                } catch {
+                    reader.source.note(error)
+                    return true
+                }
+            }
         case Form.text, Form.fixed:
             let bytes = bytes(cell)
             guard let index = reader.bytesIndex(column) else {

@@ -6,9 +6,15 @@ import LMDBStorage
 /// again. Columns that are not set stay zero, null or empty. May be used in turn with the session's other calls,
 /// which see the rows that have ended. Over when the write is.
 public final class RowWriter {
-    private struct Cells {
-        var cluster = -1
+    struct Cells {
+        /// The key of the first row of the cluster whose leaves are at hand.
+        var firstKey = Int64.min
+        /// What the session's generation was when they were taken.
         var generation = 0
+        /// Where the text of that cluster's rows goes.
+        var arena: Unmanaged<TextArena>?
+        /// How many columns of the row that is being made are set.
+        var setCount = 0
         /// The bytes of the row that is being made.
         var text: UnsafeMutableRawPointer
         var textSize = 0
@@ -31,18 +37,28 @@ public final class RowWriter {
         var form = Form.unset
     }
 
+    /// An index of integers to keep.
+    private struct KeptIndex {
+        let column: Int
+        let isLink: Bool
+        let index: Unmanaged<IntIndex>
+    }
+
     private let session: WriteSession
+    // Not counted: the session holds it.
+    private let transaction: Unmanaged<WriteTransaction>
     private let overlay: TableOverlay
     // Kept for values that are set when the snapshot is gone already.
     let reader: TableReader
-    private let state: UnsafeMutablePointer<TableState>
-    private let cells: UnsafeMutablePointer<Cells>
+    let state: UnsafeMutablePointer<TableState>
+    let cells: UnsafeMutablePointer<Cells>
     let values: UnsafeMutablePointer<Cell>
-    /// The heap leaf of each slot, valid for `cells.cluster` at `cells.generation`.
+    /// The heap leaf of each slot, valid for the cluster of `cells.firstKey` at `cells.generation`.
     private let leaves: UnsafeMutablePointer<UnsafeMutableRawPointer?>
-    private let columns: Int
+    let columns: Int
     private let definition: TableDefinition
-    private let intIndexes: [(column: Int, kind: ColumnKind, index: IntIndex)]
+    /// Each holds its index.
+    private let intIndexes: UnsafeMutableBufferPointer<KeptIndex>
     private let bytesIndexes: [(column: Int, index: BytesIndex)]
     /// The columns whose links are kept in an index although they hold bytes.
     private let mixedColumns: [Int]
@@ -51,15 +67,22 @@ public final class RowWriter {
 
     init(_ session: WriteSession, _ overlay: TableOverlay) {
         self.session = session
+        transaction = .passUnretained(session.transaction)
         self.overlay = overlay
         let reader: TableReader = overlay.reader
         self.reader = reader
         state = reader.state
         definition = reader.definition
         columns = definition.columns.count
-        intIndexes = definition.columns.compactMap { column in
-            reader.intIndex(column.id).map { (column.id.rawValue, column.kind, $0) }
+        let kept = definition.columns.compactMap { column in
+            reader.intIndex(column.id).map {
+                KeptIndex(
+                    column: column.id.rawValue, isLink: column.kind == .link,
+                    index: .passRetained($0))
+            }
         }
+        intIndexes = .allocate(capacity: kept.count)
+        _ = intIndexes.initialize(from: kept)
         bytesIndexes = definition.columns.compactMap { column in
             reader.bytesIndex(column.id).map { (column.id.rawValue, $0) }
         }
@@ -76,6 +99,8 @@ public final class RowWriter {
     }
 
     deinit {
+        for kept in intIndexes { kept.index.release() }
+        intIndexes.deallocate()
         cells.pointee.text.deallocate()
         cells.deallocate()
         values.deallocate()
@@ -83,11 +108,15 @@ public final class RowWriter {
     }
 
     /// Whether the write is still open.
-    public var isUsable: Bool { session.transaction.isOpen }
+    public var isUsable: Bool { transaction._withUnsafeGuaranteedRef { $0.isOpen } }
+
+    /// How many columns are set in the row that is being made.
+    public var setCount: Int { cells.pointee.setCount }
 
     /// Begins a row, which exists once ``endRow()`` is called; gives up one that has not ended.
     public func beginRow() {
         cells.pointee.textSize = 0
+        cells.pointee.setCount = 0
         var column = 0
         while column < columns {
             values[column].form = Form.unset
@@ -108,23 +137,18 @@ public final class RowWriter {
     @discardableResult  // because bulk loads seldom need the keys
     public func endRow() -> ObjectKey {
         let key = state.pointee.keyBound
-        let cluster = Int(key) / Cluster.rows
-        let row = Int(key) &- cluster &* Cluster.rows
-        if row == 0 && state.pointee.clusterCount <= cluster {
-            session.beginCluster(overlay, cluster)
-            cells.pointee.cluster = -1
-        }
-        if cells.pointee.cluster != cluster
+        var row = Int(key &- cells.pointee.firstKey)
+        if UInt(bitPattern: row) >= UInt(Cluster.rows)
             || cells.pointee.generation != session.generation.pointee
         {
-            takeLeaves(cluster)
+            row = enterCluster(of: key)
         }
         var column = 0
         while column < columns {
-            if values[column].form != Form.unset { store(values[column], column, row, cluster) }
+            if values[column].form != Form.unset { store(values[column], column, row) }
             column &+= 1
         }
-        if !intIndexes.isEmpty { enterIntegers(ObjectKey(key)) }
+        if intIndexes.count > 0 { enterIntegers(ObjectKey(key)) }
         if !bytesIndexes.isEmpty { enterBytes(ObjectKey(key)) }
         for column in mixedColumns where values[column].form == Form.text {
             session.set(
@@ -140,7 +164,7 @@ public final class RowWriter {
     }
 
     @inline(__always)
-    private func store(_ cell: Cell, _ column: Int, _ row: Int, _ cluster: Int) {
+    private func store(_ cell: Cell, _ column: Int, _ row: Int) {
         // because: takeLeaves has made the leaves of all columns that are not holes.
         let leaf = HeapLeaf(address: leaves[column &+ 1]!)
         leaf.mark(row)
@@ -150,7 +174,9 @@ public final class RowWriter {
         case Form.float:
             leaf.setFloat(row, Float(bitPattern: UInt32(truncatingIfNeeded: cell.word)))
         case Form.text:
-            leaf.setPointer(row, overlay.arena(cluster).copy(bytes(cell)))
+            // because: takeLeaves has found it.
+            leaf.setPointer(
+                row, cells.pointee.arena!._withUnsafeGuaranteedRef { $0.copy(bytes(cell)) })
         case Form.fixed:
             if let source = bytes(cell).baseAddress {
                 (leaf.payload + cell.count &* row).copyMemory(
@@ -166,16 +192,32 @@ public final class RowWriter {
             start: cells.pointee.text + Int(truncatingIfNeeded: cell.word), count: cell.count)
     }
 
+    @inline(__always)
     private func enterIntegers(_ key: ObjectKey) {
-        for (column, kind, index) in intIndexes where values[column].form == Form.word {
-            let word = Int64(bitPattern: values[column].word)
-            if kind != .link {
-                session.reindex(index, key, from: nil, to: word)
-            } else if word != 0 {
-                session.reindex(index, key, from: nil, to: word &- 1)
+        let handle = handle
+        for kept in intIndexes where values[kept.column].form == Form.word {
+            let word = Int64(bitPattern: values[kept.column].word)
+            if kept.isLink && word == 0 { continue }
+            let failure = kept.index._withUnsafeGuaranteedRef { index -> StorageError? in
+                do throws(StorageError) {
+                    try index.insert(kept.isLink ? word &- 1 : word, key, in: handle)
+                    return nil
+                } catch { return error }
             }
+            if let failure { session.fail(failure) }
         }
     }
+
+    /// The index of an integer column that is no link.
+    func intIndex(_ column: ColumnID) -> Unmanaged<IntIndex>? {
+        for kept in intIndexes where kept.column == column.rawValue && !kept.isLink {
+            return kept.index
+        }
+        return nil
+    }
+
+    /// What indexes are read and changed with.
+    var handle: TransactionHandle { transaction._withUnsafeGuaranteedRef { $0.handle } }
 
     private func enterBytes(_ key: ObjectKey) {
         for (column, index) in bytesIndexes {
@@ -187,7 +229,18 @@ public final class RowWriter {
         }
     }
 
+    /// Takes the leaves of the cluster that a new row belongs to; the row's place in it.
     @inline(never)
+    private func enterCluster(of key: Int64) -> Int {
+        let cluster = Int(key) / Cluster.rows
+        let row = Int(key) &- cluster &* Cluster.rows
+        if row == 0 && state.pointee.clusterCount <= cluster {
+            session.beginCluster(overlay, cluster)
+        }
+        takeLeaves(cluster)
+        return row
+    }
+
     private func takeLeaves(_ cluster: Int) {
         leaves[0] = overlay.heapLeaf(0, cluster).address
         for column in definition.columns where !column.isDropped {
@@ -196,126 +249,9 @@ public final class RowWriter {
         }
         // Making room for the last leaf may have put away the first.
         if leaves[0] != overlay.heapLeaf(0, cluster).address { return takeLeaves(cluster) }
-        cells.pointee.cluster = cluster
+        cells.pointee.firstKey = Int64(cluster * Cluster.rows)
         cells.pointee.generation = session.generation.pointee
-    }
-
-    // MARK: Values
-
-    @inline(__always)
-    private func check(_ column: ColumnID, _ kind: ColumnKind) {
-        precondition(
-            UInt(bitPattern: column.rawValue) < UInt(bitPattern: columns)
-                && state.pointee.kinds[column.rawValue] == kind.rawValue,
-            "no such column, or another kind")
-    }
-
-    @inline(__always)
-    private func setWord(_ column: ColumnID, _ kind: ColumnKind, _ word: UInt64) {
-        check(column, kind)
-        values[column.rawValue].word = word
-        values[column.rawValue].form = Form.word
-    }
-
-    /// Sets an integer.
-    public func setInt(_ column: ColumnID, _ value: Int64) {
-        setWord(column, .int, UInt64(bitPattern: value))
-    }
-
-    /// Sets a boolean.
-    public func setBool(_ column: ColumnID, _ value: Bool) {
-        setWord(column, .bool, value ? 1 : 0)
-    }
-
-    /// Sets a double.
-    public func setDouble(_ column: ColumnID, _ value: Double) {
-        setWord(column, .double, value.bitPattern)
-    }
-
-    /// Sets a float.
-    public func setFloat(_ column: ColumnID, _ value: Float) {
-        check(column, .float)
-        values[column.rawValue].word = UInt64(value.bitPattern)
-        values[column.rawValue].form = Form.float
-    }
-
-    /// Sets a link, or none.
-    public func setLink(_ column: ColumnID, _ target: ObjectKey?) {
-        setWord(column, .link, target.map { UInt64(bitPattern: $0.rawValue &+ 1) } ?? 0)
-    }
-
-    /// Sets a string.
-    public func setString(_ column: ColumnID, _ value: String) {
-        setBytes(column, value.utf8Span.span.bytes)
-    }
-
-    /// Sets a string; false, without setting it, when the bytes are not UTF-8.
-    public func setText(_ column: ColumnID, _ value: RawSpan) -> Bool {
-        let isText = value.withUnsafeBytes { bytes in
-            var offset = 0
-            var high: UInt64 = 0
-            while offset &+ 8 <= bytes.count {
-                high |= bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-                offset &+= 8
-            }
-            while offset < bytes.count {
-                high |= UInt64(bytes[offset])
-                offset &+= 1
-            }
-            return high & 0x8080_8080_8080_8080 == 0
-                || String(validating: bytes, as: UTF8.self) != nil
-        }
-        if isText { setBytes(column, value) }
-        return isText
-    }
-
-    /// Sets a string, data or a fixed-size value.
-    public func setBytes(_ column: ColumnID, _ value: RawSpan) {
-        guard let kind = reader.kind(of: column) else {
-            preconditionFailure("no such column")
-        }
-        let form: UInt8
-        switch kind {
-        case .string, .data: form = Form.text
-        case .bytes12, .bytes16:
-            precondition(value.byteCount == HeapLeaf.width(of: kind), "wrong number of bytes")
-            form = Form.fixed
-        default: preconditionFailure("not a column of bytes")
-        }
-        let start = cells.pointee.textSize
-        let count = value.byteCount
-        if start &+ count > cells.pointee.textCapacity { growText(count) }
-        value.withUnsafeBytes {
-            if let source = $0.baseAddress {
-                (cells.pointee.text + start).copyMemory(from: source, byteCount: count)
-            }
-        }
-        cells.pointee.textSize = start &+ count
-        values[column.rawValue] = Cell(word: UInt64(start), count: count, form: form)
-    }
-
-    @inline(never)
-    private func growText(_ count: Int) {
-        let used = cells.pointee.textSize
-        let capacity = 2 * (used + count)
-        let grown = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
-        grown.copyMemory(from: cells.pointee.text, byteCount: used)
-        cells.pointee.text.deallocate()
-        cells.pointee.text = grown
-        cells.pointee.textCapacity = capacity
-    }
-
-    /// Sets data or a fixed-size value.
-    public func setBytes(_ column: ColumnID, _ value: [UInt8]) {
-        setBytes(column, value.span.bytes)
-    }
-
-    /// Sets null; for a link, no link.
-    public func setNull(_ column: ColumnID) {
-        guard let kind = reader.kind(of: column), kind != .list else { return }
-        values[column.rawValue] =
-            kind == .link
-            ? Cell(word: 0, count: 0, form: Form.word) : Cell(word: 0, count: 0, form: Form.null)
+        cells.pointee.arena = .passUnretained(overlay.arena(cluster))
     }
 }
 

@@ -56,31 +56,6 @@ extension WriteSession {
         return found
     }
 
-    /// Removes what a row has in indexes, lists and the table of long values.
-    func clear(
-        _ overlay: TableOverlay, _ key: ObjectKey, _ cluster: Int, _ row: Int
-    ) throws(StorageError) {
-        let reader = overlay.reader
-        for column in reader.definition.columns where !column.isDropped {
-            switch column.kind {
-            case .string, .data:
-                try clearBytes(overlay, column, key, cluster, row)
-            case .bytes12, .bytes16:
-                if column.usesBytesIndex { try clearBytes(overlay, column, key, cluster, row) }
-            case .list:
-                if reader.listCount(column.id, key) > 0 {
-                    try list(overlay.id, column.id, key).removeAll()
-                }
-            default:
-                guard let index = reader.intIndex(column.id),
-                    overlay.hadValue(column.id.rawValue + 1, cluster, row),
-                    let value = indexed(reader, column, key)
-                else { continue }
-                try index.remove(value, key, in: transaction.handle)
-            }
-        }
-    }
-
     /// What the index of integers holds for a row.
     func indexed(_ reader: TableReader, _ column: ColumnDefinition, _ key: ObjectKey) -> Int64? {
         switch column.kind {
@@ -88,28 +63,6 @@ extension WriteSession {
         case .bool: reader.bool(column.id, key).map { $0 ? 1 : 0 }
         case .link: reader.link(column.id, key)?.rawValue
         default: nil
-        }
-    }
-
-    /// Makes every link to a row that is going to be none, takes the row out of lists and sets, and makes
-    /// values of maps null.
-    func unlink(_ table: TableID, _ key: ObjectKey) throws(StorageError) {
-        for (source, column) in incoming(table) {
-            let reader = overlay(source).reader
-            var last: ObjectKey?
-            for owner in reader.sources(of: key, through: column.id) where owner != last {
-                last = owner
-                if column.kind == .link {
-                    set(source, column.id, owner, link: nil)
-                    continue
-                }
-                let element = ListElement.int(key.rawValue)
-                if column.collection == .map {
-                    try map(source, column.id, owner).removeValues(equalTo: element)
-                } else {
-                    try list(source, column.id, owner).removeAll(equalTo: element)
-                }
-            }
         }
     }
 

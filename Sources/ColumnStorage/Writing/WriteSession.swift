@@ -162,52 +162,6 @@ public final class WriteSession {
         }
     }
 
-    /// Removes a row.
-    ///
-    /// Its key is never used again.
-    public func delete(_ table: TableID, _ key: ObjectKey) throws(StorageError) {
-        let overlay = overlay(table)
-        let (cluster, row) = place(key)
-        precondition(overlay.reader.isPresent(key), "no such row")
-        try unlink(table, key)
-        try unlinkMixed(table, key)
-        for index in overlay.reader.rowIndexes {
-            try index.willDelete(key, overlay.reader, in: transaction.handle)
-        }
-        try clear(overlay, key, cluster, row)
-        var bits = overlay.heapLeaf(0, cluster).presence
-        bits.remove(row)
-        overlay.heapLeaf(0, cluster).presence = bits
-        overlay.reader.state.pointee.count -= 1
-    }
-
-    func deleteLong(
-        _ overlay: TableOverlay, _ column: ColumnID, _ cluster: Int, _ row: Int, _ key: ObjectKey
-    ) throws(StorageError) {
-        let leaf = Leaf(overlay.reader.leaf(column.rawValue + 1, cluster))
-        let isLong: Bool
-        if leaf.encoding == LeafEncoding.pointers {
-            isLong = overlay.heapLeaf(column.rawValue + 1, cluster).longs.contains(row)
-        } else {
-            isLong = leaf.isLong(row)
-        }
-        if isLong {
-            try LongValueKey(overlay.id, column, key).delete(
-                transaction.handle, file.tables.values)
-        }
-    }
-
-    /// Removes every row of a table.
-    public func deleteAll(_ table: TableID) throws(StorageError) {
-        let reader = overlay(table).reader
-        for cluster in 0..<reader.clusterCount {
-            let base = Int64(cluster * Cluster.rows)
-            try reader.presence(cluster).forEachRow { row throws(StorageError) in
-                try delete(table, ObjectKey(base + Int64(row)))
-            }
-        }
-    }
-
     // MARK: Memory
 
     /// Called before another heap leaf is made.

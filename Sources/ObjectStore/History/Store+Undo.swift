@@ -72,7 +72,7 @@ extension Store {
                     "an observer that was called first has used the transaction; try again")
             }
             let (version, restoration) = try choose(VersionHistory(snapshot: view.snapshot))
-            view.generation &+= 1
+            view.noteChange()
             inserter = nil
             try StoreError.wrapping { () throws(StorageError) in
                 try session.revert(version: version)

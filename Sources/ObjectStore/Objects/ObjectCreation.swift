@@ -68,7 +68,7 @@ struct ObjectCreation {
     /// Creates or updates an object from values in schema order, nil for those not given.
     func create(_ classSchema: ClassSchema, positional given: [Value?]) throws -> ObjectKey {
         if mode == .error || classSchema.primaryKeyPosition != nil,
-            let key = writer.inserter(of: classSchema).create(given, in: writer.store)
+            let key = writer.inserter(of: classSchema).create(given)
         {
             return key
         }
@@ -166,8 +166,7 @@ struct ObjectCreation {
     private func functionValue(
         _ property: Property, _ classSchema: ClassSchema
     ) throws -> Value? {
-        guard !writer.store.functionDefaults.isEmpty else { return nil }
-        return try writer.store.functionDefaults[classSchema.table]?[property.column]?()
+        try writer.store.functionDefaults[classSchema.table, property.column]?()
     }
 
     /// Sets those values that were given on an existing object.

@@ -14,8 +14,13 @@ public final class ObjectInserter {
     private let plan: Plan
     private let writer: RowWriter
     private weak var store: Store?  // the store may keep this one
-    /// The values that need more than to be stored, by position; empty while there are none.
+    // What creation needs of the store most of the time: to load a weak reference costs more than to store an object.
+    private let view: StoreView
+    private let scheduler: any Scheduler
+    private let functions: DefaultFunctions
+    /// The values that need more than to be stored, by position.
     private var others: [Value?] = []
+    private var hasOthers = false
 
     /// What creation must know of a property; without references, so that a loop costs no counting.
     fileprivate struct Field {
@@ -33,6 +38,10 @@ public final class ObjectInserter {
         fileprivate let fields: [Field]
         fileprivate let links: [(position: Int, target: TableReader)]
         fileprivate let defaults: [Value?]
+        /// How many properties hold one value each; when all of them are set, nothing else of the others counts.
+        fileprivate let singleCount: Int
+        fileprivate let hasCollectionDefaults: Bool
+        fileprivate let primaryKey: ColumnID?
 
         init(_ classSchema: ClassSchema, _ view: StoreView) {
             self.classSchema = classSchema
@@ -56,6 +65,9 @@ public final class ObjectInserter {
             self.fields = fields
             self.links = links
             defaults = classSchema.properties.map(\.defaultValue)
+            singleCount = fields.count { $0.isSingle }
+            hasCollectionDefaults = fields.contains { !$0.isSingle && $0.hasDefault }
+            primaryKey = classSchema.primaryKey?.column
         }
     }
 
@@ -63,6 +75,9 @@ public final class ObjectInserter {
         self.plan = plan
         classSchema = plan.classSchema
         self.store = store
+        view = store.view
+        scheduler = store.scheduler
+        functions = store.functionDefaults
         writer = session.rowWriter(plan.classSchema.table)
         writer.beginRow()
     }
@@ -75,7 +90,9 @@ public final class ObjectInserter {
     /// Gives the values up that have been set since the last object.
     public func clear() {
         writer.beginRow()
-        if !others.isEmpty { others = [] }
+        guard hasOthers else { return }
+        others = []
+        hasOthers = false
     }
 
     /// Sets a property to any value; what does not fit is found out by ``insert(mode:)``.
@@ -132,8 +149,9 @@ public final class ObjectInserter {
     }
 
     private func keep(_ value: Value, _ position: Int) {
-        if others.isEmpty { others = Array(repeating: nil, count: plan.fields.count) }
+        if !hasOthers { others = Array(repeating: nil, count: plan.fields.count) }
         others[position] = value
+        hasOthers = true
     }
 
     /// False when the value needs more than to be stored.
@@ -167,6 +185,20 @@ public final class ObjectInserter {
     /// Errors as for ``Store/create(_:_:mode:)``.
     @discardableResult  // because many objects are made to be found again by a query
     public func insert(mode: UpdateMode = .error) throws -> ObjectKey {
+        if !hasOthers, mode == .error || plan.primaryKey != nil, writer.isUsable,
+            scheduler.isOnThread
+        {
+            view.noteChange()
+            if let key = finish() {
+                writer.beginRow()
+                return key
+            }
+        }
+        return try insertSlowly(mode)
+    }
+
+    /// The same for values that need more than to be stored, and where there is no write transaction.
+    private func insertSlowly(_ mode: UpdateMode) throws -> ObjectKey {
         defer { clear() }
         guard let store else { throw StoreError(.closed, "the store was closed") }
         // Also refuses other threads, and writes that have ended.
@@ -177,11 +209,6 @@ public final class ObjectInserter {
                 "this inserter of '\(classSchema.name)' belongs to a write transaction that has "
                     + "ended; take another one")
         }
-        if others.isEmpty, mode == .error || classSchema.primaryKeyPosition != nil,
-            let key = finish(store)
-        {
-            return key
-        }
         return try ObjectCreation(ObjectWriter(store, session), mode: mode)
             .createSlowly(classSchema, given)
     }
@@ -189,47 +216,56 @@ public final class ObjectInserter {
     /// Creates an object from values in schema order, nil for those not given.
     ///
     /// Nil if there is more to do than to store them; nothing has happened then.
-    func create(_ given: [Value?], in store: Store) -> ObjectKey? {
+    func create(_ given: [Value?]) -> ObjectKey? {
         guard given.count == plan.fields.count else { return nil }
         writer.beginRow()
         for position in plan.fields.indices {
             if let value = given[position], !stage(value, plan.fields[position]) { return nil }
         }
-        return finish(store)
+        return finish()
     }
 
     /// Stores the object unless something about it needs the general way.
-    private func finish(_ store: Store) -> ObjectKey? {
-        let hasFunctions = !store.functionDefaults.isEmpty
+    private func finish() -> ObjectKey? {
+        if writer.setCount < plan.singleCount || plan.hasCollectionDefaults || !functions.isEmpty {
+            guard complete() else { return nil }
+        }
+        if !plan.links.isEmpty {
+            for (position, target) in plan.links {
+                if let key = writer.link(plan.fields[position].column), !target.isPresent(key) {
+                    return nil
+                }
+            }
+        }
+        if let column = plan.primaryKey {
+            guard writer.isNew(column) else { return nil }
+        }
+        return writer.endRow()
+    }
+
+    /// Gives properties that are not set their defaults; false when that needs the general way.
+    private func complete() -> Bool {
         for position in plan.fields.indices {
             let field = plan.fields[position]
             if field.isSingle && writer.isSet(field.column) { continue }
-            if hasFunctions, store.hasFunction(field.column, of: classSchema) { return nil }
+            if functions[classSchema.table, field.column] != nil { return false }
             if !field.isSingle {
-                if field.hasDefault { return nil }
+                if field.hasDefault { return false }
                 continue
             }
             if field.hasDefault {
-                guard let value = plan.defaults[position], stage(value, field) else { return nil }
+                guard let value = plan.defaults[position], stage(value, field) else { return false }
             } else if !field.isOptional {
-                return nil
+                return false
             }
         }
-        for (position, target) in plan.links {
-            if let key = writer.link(plan.fields[position].column), !target.isPresent(key) {
-                return nil
-            }
-        }
-        if let position = classSchema.primaryKeyPosition {
-            guard writer.isNew(plan.fields[position].column) else { return nil }
-        }
-        return writer.endRow()
+        return true
     }
 
     /// What has been set, in schema order.
     private var given: [Value?] {
         plan.fields.indices.map { position in
-            if !others.isEmpty, let value = others[position] { return value }
+            if hasOthers, let value = others[position] { return value }
             let field = plan.fields[position]
             guard field.isSingle, writer.isSet(field.column) else { return nil }
             return stored(field)
@@ -277,10 +313,6 @@ extension Store {
         let session = try writing("'\(classSchema.name)'")
         try checkTopLevel(classSchema)
         return ObjectInserter(plan(of: classSchema), self, session)
-    }
-
-    fileprivate func hasFunction(_ column: ColumnID, of classSchema: ClassSchema) -> Bool {
-        functionDefaults[classSchema.table]?[column] != nil
     }
 
     fileprivate func plan(of classSchema: ClassSchema) -> ObjectInserter.Plan {

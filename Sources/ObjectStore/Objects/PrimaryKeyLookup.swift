@@ -40,6 +40,9 @@ extension StoreView {
         _ className: String, primaryKey value: Value
     ) throws -> (classSchema: ClassSchema, key: ObjectKey)? {
         let classSchema = try schema.require(className)
+        if let column = classSchema.intKeyColumn, case .int(let number) = value {
+            return table(classSchema).find(column, int: number).map { (classSchema, $0) }
+        }
         guard let property = classSchema.primaryKey else {
             throw StoreError(
                 .invalidArgument,

@@ -1,3 +1,5 @@
+import ColumnStorage
+
 extension Store {
     /// Makes a function give the value of a property for each object that this store creates without one; nil ends
     /// that.
@@ -16,7 +18,23 @@ extension Store {
                 .invalidArgument,
                 "'\(className).\(name)' follows links backwards and takes no default")
         }
-        functionDefaults[classSchema.table, default: [:]][property.column] = function
+        functionDefaults[classSchema.table, property.column] = function
         inserter = nil
+    }
+}
+
+/// The functions that make the values of properties that were not given any.
+final class DefaultFunctions {
+    private var functions: [TableID: [ColumnID: () throws -> Value]] = [:]
+    /// Whether there never was one.
+    private(set) var isEmpty = true
+
+    /// The function of a column.
+    subscript(_ table: TableID, _ column: ColumnID) -> (() throws -> Value)? {
+        get { isEmpty ? nil : functions[table]?[column] }
+        set {
+            functions[table, default: [:]][column] = newValue
+            isEmpty = false
+        }
     }
 }

@@ -80,9 +80,13 @@ extension Store {
     /// Throws `not_in_write`.
     public func delete(_ keys: [ObjectKey], of classSchema: ClassSchema) throws {
         let writer = try ObjectWriter(self, changing: "'\(classSchema.name)'")
-        let rows = view.table(classSchema)
-        for key in keys where rows.isPresent(key) {
-            try writer.delete(key, in: classSchema)
+        guard view.schema.embeddingProperties(of: classSchema.table).isEmpty else {
+            let rows = view.table(classSchema)
+            for key in keys where rows.isPresent(key) { try writer.delete(key, in: classSchema) }
+            return
+        }
+        try StoreError.wrapping { () throws(StorageError) in
+            try writer.session.delete(classSchema.table, keys)
         }
     }
 

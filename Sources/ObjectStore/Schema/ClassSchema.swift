@@ -21,6 +21,8 @@ public final class ClassSchema: Sendable {
 
     /// Where the primary key stands among the properties.
     let primaryKeyPosition: Int?
+    /// The column of the primary key if that is an int, whose values need no conversion.
+    let intKeyColumn: ColumnID?
 
     private let positions: [String: Int]
 
@@ -46,7 +48,11 @@ public final class ClassSchema: Sendable {
         self.properties = properties
         self.table = table
         self.columnCount = columnCount
-        primaryKeyPosition = properties.firstIndex(where: \.isPrimary)
+        let keyPosition = properties.firstIndex(where: \.isPrimary)
+        primaryKeyPosition = keyPosition
+        intKeyColumn = keyPosition.flatMap {
+            properties[$0].type == .int ? properties[$0].column : nil
+        }
         positions = Dictionary(
             properties.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
     }

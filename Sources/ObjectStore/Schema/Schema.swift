@@ -75,8 +75,17 @@ public final class Schema: Sendable {
     ///
     /// Constant time.
     public func find(_ name: String) -> ClassSchema? {
-        positions[name].map { classes[$0] }
+        // Comparing a few short names costs less than hashing one.
+        if classes.count <= Self.few {
+            let length = name.utf8.count
+            for known in classes where known.name.utf8.count == length && known.name == name {
+                return known
+            }
+        }
+        return positions[name].map { classes[$0] }
     }
+
+    private static let few = 8
 
     /// The class whose objects a table holds, or nil.
     ///

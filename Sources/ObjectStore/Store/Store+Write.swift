@@ -92,7 +92,7 @@ extension Store {
             try? didRollBack()
             throw error
         }
-        view.generation &+= 1
+        view.noteChange()
         didCommitSchema()
         settleOutcome(isCommitted: true)
         // Other threads take a while to wake: they need not wait for the observers of this one.
@@ -122,7 +122,7 @@ extension Store {
                 "\(what()) can only be changed in a write transaction; wrap the change in "
                     + "store:write(function() … end)")
         }
-        view.generation &+= 1
+        view.noteChange()
         return session
     }
 
@@ -146,7 +146,7 @@ extension Store {
 
     /// Follows a transaction that was rolled back; if it changed the schema, the old one holds again.
     func didRollBack() throws {
-        view.generation &+= 1
+        view.noteChange()
         settleOutcome(isCommitted: false)
         if !queue.writes.isEmpty { requestTurn() }
         let stored = try SchemaCatalog.bytes(view.snapshot) ?? []

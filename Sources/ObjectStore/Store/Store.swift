@@ -25,7 +25,9 @@ public final class Store {
     public var autorefresh = true
 
     /// Whether the store was closed.
-    public private(set) var isClosed = false
+    public var isClosed: Bool { hasClosed }
+    // Not public, so that the compiler sees all who change it and need not guard every read.
+    private var hasClosed = false
 
     /// The observers, and what they are still to hear.
     public private(set) lazy var notifications = NotificationPump(self)
@@ -55,7 +57,7 @@ public final class Store {
     /// The same as far as it outlives the transaction.
     var creationPlan: ObjectInserter.Plan?
     /// What makes the values of properties that were not given any; only this store knows them.
-    var functionDefaults: [TableID: [ColumnID: () throws -> Value]] = [:]
+    let functionDefaults = DefaultFunctions()
     /// The schema's bytes in the file, to notice a change.
     var catalog: [UInt8] = []
     /// Whether the open write transaction has changed the schema.
@@ -132,7 +134,7 @@ public final class Store {
         if isInWrite { view.snapshot.cancelWrite() }
         outcome?.didRollBack()
         outcome = nil
-        isClosed = true
+        hasClosed = true
         coordinator.leave(membership)
         wakeup?.cancel()
         wakeup = nil
@@ -245,7 +247,7 @@ extension Store {
     /// Follows the snapshot to the version that it has moved to.
     func didLeave(_ snapshot: Snapshot) throws {
         let left = StoreView(schema: view.schema, snapshot: snapshot, isFrozen: true)
-        view.generation &+= 1
+        view.noteChange()
         pin.move(to: view.version)
         try reloadSchema()
         notifications.didAdvance(leaving: left)
@@ -283,7 +285,7 @@ extension Store {
         inserter = nil
         creationPlan = nil
         view.schema = schema
-        view.generation &+= 1
+        view.noteChange()
         schemaHandler?()
     }
 

@@ -6,7 +6,13 @@ import ColumnStorage
 /// transaction; frozen views show one version for ever. Confined to one thread.
 public final class StoreView {
     /// The classes as of this version.
-    public internal(set) var schema: Schema
+    public internal(set) var schema: Schema {
+        get { currentSchema }
+        set { currentSchema = newValue }
+    }
+    // Not public, as the number of changes below, so that the compiler sees all who change them and need not guard
+    // every read.
+    private var currentSchema: Schema
 
     /// The data of this version.
     public let snapshot: Snapshot
@@ -16,7 +22,8 @@ public final class StoreView {
 
     /// Counts the changes made inside write transactions, so that what was computed from a live
     /// view can tell that it is out of date; 0 for a frozen view.
-    public internal(set) var generation: UInt64 = 0
+    public var generation: UInt64 { changeCount }
+    private var changeCount: UInt64 = 0
 
     /// Whether a frozen view was closed: nothing can be read any more.
     public private(set) var isClosed = false
@@ -29,12 +36,15 @@ public final class StoreView {
         schema: Schema, snapshot: Snapshot, isFrozen: Bool, pin: PinBoard.Pin? = nil,
         originalVersion: UInt64? = nil
     ) {
-        self.schema = schema
+        currentSchema = schema
         self.snapshot = snapshot
         self.isFrozen = isFrozen
         self.pin = pin
         self.originalVersion = originalVersion
     }
+
+    /// To be called when something has changed inside a write transaction, or has been taken back.
+    func noteChange() { changeCount &+= 1 }
 
     /// Lets a frozen version go now, instead of with the last reference to anything of it.
     ///

@@ -23,6 +23,9 @@ public final class StoreHandle {
     private var knownSchema: Schema?
     private var classesByTable: [TableID: ObjectClass] = [:]
     private var classesByName: [UInt: ObjectClass] = [:]
+    /// The name that was looked up last, and its class.
+    private var recentName: UInt = 0
+    private var recentClass: ObjectClass?
     private var lender: ObjectClass?
 
     private struct WeakSpace {
@@ -97,6 +100,8 @@ public final class StoreHandle {
     func forgetClasses() {
         classesByTable = [:]
         classesByName = [:]
+        recentName = 0
+        recentClass = nil
         lender = nil
         knownSchema = nil
         functionDefaults.forget()
@@ -107,6 +112,8 @@ public final class StoreHandle {
         let schema = store.view.schema
         guard schema !== knownSchema else { return }
         knownSchema = schema
+        recentName = 0
+        recentClass = nil
         for (table, known) in classesByTable {
             let name = schema.find(table: table)?.name
             // A name that is free may come to stand for another class.
@@ -169,7 +176,11 @@ public final class StoreHandle {
     /// The class by the address of its interned name, which spares the text.
     func objectClass(at address: UInt) -> ObjectClass? {
         if store.view.schema !== knownSchema { updateClasses() }
-        return classesByName[address]
+        if address == recentName { return recentClass }
+        guard let found = classesByName[address] else { return nil }
+        recentName = address
+        recentClass = found
+        return found
     }
 
     func userdata(_ reference: ObjectReference) -> LuaValue {

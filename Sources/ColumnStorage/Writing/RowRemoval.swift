@@ -1,0 +1,147 @@
+import LMDBStorage
+
+/// Removes rows of one table.
+///
+/// What that means for everything else - indexes, lists, long values, the links of other rows - is found out once for
+/// all of them.
+struct RowRemoval {
+    private let session: WriteSession
+    private let overlay: TableOverlay
+    private let reader: TableReader
+    /// The columns whose links may lead to the rows.
+    private let sources: [(table: TableID, column: ColumnDefinition, index: IntIndex)]
+    private let hasMixedColumns: Bool
+    /// The columns whose values lie in an index of integers.
+    private let indexed: [(column: ColumnDefinition, index: IntIndex)]
+    /// The columns that have more than their values to clear.
+    private let others: [ColumnDefinition]
+
+    /// From so many rows on it is worth a look whether there are links at all.
+    private static let many = 8
+
+    /// Gets ready to remove about `count` rows.
+    init(_ session: WriteSession, _ table: TableID, count: Int) throws(StorageError) {
+        self.session = session
+        overlay = session.overlay(table)
+        reader = overlay.reader
+        let handle = session.transaction.handle
+        var sources: [(table: TableID, column: ColumnDefinition, index: IntIndex)] = []
+        for (source, column) in session.incoming(table) {
+            guard let index = session.snapshot.table(source).intIndex(column.id) else { continue }
+            if count > Self.many, try index.isEmpty(in: handle) { continue }
+            sources.append((source, column, index))
+        }
+        self.sources = sources
+        hasMixedColumns = !session.mixedColumns().isEmpty
+        var indexed: [(column: ColumnDefinition, index: IntIndex)] = []
+        var others: [ColumnDefinition] = []
+        for column in reader.definition.columns where !column.isDropped {
+            switch column.kind {
+            case .string, .data, .list: others.append(column)
+            case .bytes12, .bytes16: if column.usesBytesIndex { others.append(column) }
+            default:
+                if let index = reader.intIndex(column.id) { indexed.append((column, index)) }
+            }
+        }
+        self.indexed = indexed
+        self.others = others
+    }
+
+    /// Removes a row, which must be there.
+    func remove(_ key: ObjectKey) throws(StorageError) {
+        let (cluster, row) = session.place(key)
+        for source in sources { try unlink(key, source.table, source.column, source.index) }
+        if hasMixedColumns { try session.unlinkMixed(overlay.id, key) }
+        for index in reader.rowIndexes {
+            try index.willDelete(key, reader, in: session.transaction.handle)
+        }
+        try clear(key, cluster, row)
+        overlay.heapLeaf(0, cluster).removePresence(row)
+        reader.state.pointee.count -= 1
+    }
+
+    /// Makes links to a row that is going to be none, takes the row out of lists and sets, and makes values of maps
+    /// null.
+    private func unlink(
+        _ key: ObjectKey, _ source: TableID, _ column: ColumnDefinition, _ index: IntIndex
+    ) throws(StorageError) {
+        var last: ObjectKey?
+        let owners = try index.keys(equalTo: key.rawValue, in: session.transaction.handle)
+        for owner in owners where owner != last {
+            last = owner
+            if column.kind == .link {
+                session.set(source, column.id, owner, link: nil)
+                continue
+            }
+            let element = ListElement.int(key.rawValue)
+            if column.collection == .map {
+                try session.map(source, column.id, owner).removeValues(equalTo: element)
+            } else {
+                try session.list(source, column.id, owner).removeAll(equalTo: element)
+            }
+        }
+    }
+
+    /// Removes what a row has in indexes, lists and the table of long values.
+    private func clear(_ key: ObjectKey, _ cluster: Int, _ row: Int) throws(StorageError) {
+        for (column, index) in indexed {
+            let wasPresent = overlay.heapLeaf(0, cluster).isMarked(row)
+            guard wasPresent || overlay.hadValue(column.id.rawValue + 1, cluster, row),
+                let value = session.indexed(reader, column, key)
+            else { continue }
+            try index.remove(value, key, in: session.transaction.handle)
+        }
+        for column in others {
+            if column.kind != .list {
+                try session.clearBytes(overlay, column, key, cluster, row)
+            } else if reader.listCount(column.id, key) > 0 {
+                try session.list(overlay.id, column.id, key).removeAll()
+            }
+        }
+    }
+}
+
+extension WriteSession {
+    /// Removes a row.
+    ///
+    /// Its key is never used again.
+    public func delete(_ table: TableID, _ key: ObjectKey) throws(StorageError) {
+        precondition(overlay(table).reader.isPresent(key), "no such row")
+        try RowRemoval(self, table, count: 1).remove(key)
+    }
+
+    /// Removes those of the rows that are there.
+    public func delete(_ table: TableID, _ keys: [ObjectKey]) throws(StorageError) {
+        let reader = overlay(table).reader
+        let removal = try RowRemoval(self, table, count: keys.count)
+        for key in keys where reader.isPresent(key) { try removal.remove(key) }
+    }
+
+    /// Removes every row of a table.
+    public func deleteAll(_ table: TableID) throws(StorageError) {
+        let reader = overlay(table).reader
+        let removal = try RowRemoval(self, table, count: reader.count)
+        for cluster in 0..<reader.clusterCount {
+            let base = Int64(cluster * Cluster.rows)
+            try reader.presence(cluster).forEachRow { row throws(StorageError) in
+                try removal.remove(ObjectKey(base + Int64(row)))
+            }
+        }
+    }
+
+    func deleteLong(
+        _ overlay: TableOverlay, _ column: ColumnID, _ cluster: Int, _ row: Int, _ key: ObjectKey
+    ) throws(StorageError) {
+        let leaf = Leaf(overlay.reader.leaf(column.rawValue + 1, cluster))
+        let isLong: Bool
+        if leaf.encoding == LeafEncoding.pointers {
+            isLong = overlay.heapLeaf(column.rawValue + 1, cluster).longs.contains(row)
+        } else {
+            isLong = leaf.isLong(row)
+        }
+        if isLong {
+            try LongValueKey(overlay.id, column, key).delete(
+                transaction.handle, file.tables.values)
+        }
+    }
+}

@@ -1,0 +1,122 @@
+// Setting the values of the row that is being made.
+extension RowWriter {
+    @inline(__always)
+    private func check(_ column: ColumnID, _ kind: ColumnKind) {
+        precondition(
+            UInt(bitPattern: column.rawValue) < UInt(bitPattern: columns)
+                && state.pointee.kinds[column.rawValue] == kind.rawValue,
+            "no such column, or another kind")
+    }
+
+    @inline(__always)
+    private func setWord(_ column: ColumnID, _ kind: ColumnKind, _ word: UInt64) {
+        check(column, kind)
+        set(column, Cell(word: word, form: Form.word))
+    }
+
+    @inline(__always)
+    private func set(_ column: ColumnID, _ cell: Cell) {
+        if values[column.rawValue].form == Form.unset { cells.pointee.setCount &+= 1 }
+        values[column.rawValue] = cell
+    }
+
+    /// Sets an integer.
+    public func setInt(_ column: ColumnID, _ value: Int64) {
+        setWord(column, .int, UInt64(bitPattern: value))
+    }
+
+    /// Sets a boolean.
+    public func setBool(_ column: ColumnID, _ value: Bool) {
+        setWord(column, .bool, value ? 1 : 0)
+    }
+
+    /// Sets a double.
+    public func setDouble(_ column: ColumnID, _ value: Double) {
+        setWord(column, .double, value.bitPattern)
+    }
+
+    /// Sets a float.
+    public func setFloat(_ column: ColumnID, _ value: Float) {
+        check(column, .float)
+        set(column, Cell(word: UInt64(value.bitPattern), form: Form.float))
+    }
+
+    /// Sets a link, or none.
+    public func setLink(_ column: ColumnID, _ target: ObjectKey?) {
+        setWord(column, .link, target.map { UInt64(bitPattern: $0.rawValue &+ 1) } ?? 0)
+    }
+
+    /// Sets a string.
+    public func setString(_ column: ColumnID, _ value: String) {
+        setBytes(column, value.utf8Span.span.bytes)
+    }
+
+    /// Sets a string; false, without setting it, when the bytes are not UTF-8.
+    public func setText(_ column: ColumnID, _ value: RawSpan) -> Bool {
+        let isText = value.withUnsafeBytes { bytes in
+            var offset = 0
+            var high: UInt64 = 0
+            while offset &+ 8 <= bytes.count {
+                high |= bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+                offset &+= 8
+            }
+            while offset < bytes.count {
+                high |= UInt64(bytes[offset])
+                offset &+= 1
+            }
+            return high & 0x8080_8080_8080_8080 == 0
+                || String(validating: bytes, as: UTF8.self) != nil
+        }
+        if isText { setBytes(column, value) }
+        return isText
+    }
+
+    /// Sets a string, data or a fixed-size value.
+    public func setBytes(_ column: ColumnID, _ value: RawSpan) {
+        precondition(
+            UInt(bitPattern: column.rawValue) < UInt(bitPattern: columns), "no such column")
+        let form: UInt8
+        switch state.pointee.kinds[column.rawValue] {
+        case ColumnKind.string.rawValue, ColumnKind.data.rawValue: form = Form.text
+        case ColumnKind.bytes12.rawValue:
+            precondition(value.byteCount == 12, "wrong number of bytes")
+            form = Form.fixed
+        case ColumnKind.bytes16.rawValue:
+            precondition(value.byteCount == 16, "wrong number of bytes")
+            form = Form.fixed
+        default: preconditionFailure("not a column of bytes")
+        }
+        let start = cells.pointee.textSize
+        let count = value.byteCount
+        if start &+ count > cells.pointee.textCapacity { growText(count) }
+        value.withUnsafeBytes {
+            if let source = $0.baseAddress {
+                (cells.pointee.text + start).copyMemory(from: source, byteCount: count)
+            }
+        }
+        cells.pointee.textSize = start &+ count
+        set(column, Cell(word: UInt64(start), count: count, form: form))
+    }
+
+    @inline(never)
+    private func growText(_ count: Int) {
+        let used = cells.pointee.textSize
+        let capacity = 2 * (used + count)
+        let grown = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
+        grown.copyMemory(from: cells.pointee.text, byteCount: used)
+        cells.pointee.text.deallocate()
+        cells.pointee.text = grown
+        cells.pointee.textCapacity = capacity
+    }
+
+    /// Sets data or a fixed-size value.
+    public func setBytes(_ column: ColumnID, _ value: [UInt8]) {
+        setBytes(column, value.span.bytes)
+    }
+
+    /// Sets null; for a link, no link.
+    public func setNull(_ column: ColumnID) {
+        guard let kind = reader.kind(of: column), kind != .list else { return }
+        set(column, Cell(form: kind == .link ? Form.word : Form.null))
+    }
+}
