@@ -251,12 +251,12 @@ extension LuaState {
         let pointer = makeClass(dispatch, kind: SHIM_CLASS_BOX, name: type.name, on: L)
         classes[ObjectIdentifier(type)] = pointer
         for method in type.methods {
-            push(function(for: method, of: type), on: L)
+            push(function(for: method, of: type, pointer), on: L)
             if method.isFastCreate { shim_class_use_fast_create(L) }
             shim_class_add_method(L, pointer, method.name, method.name.utf8.count)
         }
         for method in type.metamethods {
-            push(function(for: method, of: type), on: L)
+            push(function(for: method, of: type, pointer), on: L)
             shim_class_add_metamethod(L, pointer, method.name)
         }
         setProperties(type.properties.enumerated().map { ($1.name, $0) }, of: pointer, on: L)
@@ -264,16 +264,20 @@ extension LuaState {
     }
 
     private func function<Object: AnyObject>(
-        for method: LuaMethod<Object>, of type: LuaClass<Object>
+        for method: LuaMethod<Object>, of type: LuaClass<Object>, _ pointer: OpaquePointer
     ) -> FunctionBox {
         if let free = method.free {
             return FunctionBox(home: home, name: method.name, isMethod: true, body: free)
         }
         return FunctionBox(home: home, name: method.name, isMethod: true) { call in
-            guard let object = call.optionalObject(1, type) else {
+            var cls: OpaquePointer?
+            guard call.count > 0, let object = shim_to_box(call.L, 1, &cls), cls == pointer else {
                 throw call.badReceiver(type.name)
             }
-            return try method.body(object, call)
+            // because a box of this class is only ever made with an Object
+            return try Unmanaged<Object>.fromOpaque(object)._withUnsafeGuaranteedRef {
+                try method.body($0, call)
+            }
         }
     }
 

@@ -28,8 +28,8 @@ struct ByteWriter {
 
     /// The lowest `count` bytes of a word, least significant first.
     mutating func word(_ value: UInt64, bytes count: Int) {
-        for index in 0..<count {
-            bytes.append(UInt8(truncatingIfNeeded: value >> UInt64(8 * index)))
+        withUnsafeBytes(of: value.littleEndian) {
+            bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: $0[..<count]))
         }
     }
 

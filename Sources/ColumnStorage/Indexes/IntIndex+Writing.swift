@@ -71,7 +71,8 @@ extension IntIndex {
         }
         if tail.isEmpty {
             try merge(sums, transaction)
-        } else if sums.isEmpty {
+        } else if sums.last.map({ $0.entry < tail[0] }) ?? true {
+            if !sums.isEmpty { try merge(sums, transaction) }
             try append(tail, transaction)
         } else {
             var changes = GrowableBuffer<IntDelta.Record>()

@@ -6,11 +6,18 @@ import LMDBStorage
 package final class SnapshotSource {
     package let file: ColumnFile
     /// The version that is read; nil once closed.
-    @exclusivity(unchecked) package private(set) var reader: ReadTransaction?
+    @exclusivity(unchecked) package private(set) var reader: ReadTransaction? {
+        didSet { uncountedReader = reader.map { .passUnretained($0) } }
+    }
     /// Whether a frozen snapshot reads through the same transaction, which must then stay where it is.
     @exclusivity(unchecked) var isReaderShared = false
     /// The write that this snapshot has open.
-    @exclusivity(unchecked) package var write: WriteSession?
+    @exclusivity(unchecked) package var write: WriteSession? {
+        didSet { uncountedWrite = write.map { .passUnretained($0.transaction) } }
+    }
+    // The same again: what an index is read with is asked for at every look-up, which then counts no references.
+    @exclusivity(unchecked) private var uncountedReader: Unmanaged<ReadTransaction>?
+    @exclusivity(unchecked) private var uncountedWrite: Unmanaged<WriteTransaction>?
     /// What tables look like.
     @exclusivity(unchecked) var definitions: [TableID: TableDefinition] = [:]
     /// The first thing in the file that made no sense.
@@ -27,14 +34,19 @@ package final class SnapshotSource {
     init(_ file: ColumnFile, _ reader: ReadTransaction) {
         self.file = file
         self.reader = reader
+        uncountedReader = .passUnretained(reader)
     }
 
     var version: UInt64 { reader?.version ?? 0 }
 
     /// What reads of indexes and lists go through: the open write, or the version.
     var handle: TransactionHandle? {
-        if let write, write.transaction.isOpen { return write.transaction.handle }
-        return reader?.handle
+        if let write = uncountedWrite,
+            let handle = write._withUnsafeGuaranteedRef({ $0.isOpen ? $0.handle : nil })
+        {
+            return handle
+        }
+        return uncountedReader?._withUnsafeGuaranteedRef { $0.handle }
     }
 
     /// The chunks of all lists.

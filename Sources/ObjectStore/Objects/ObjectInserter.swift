@@ -13,8 +13,8 @@ public final class ObjectInserter {
     public let classSchema: ClassSchema
     private let plan: Plan
     private let writer: RowWriter
-    private weak var store: Store?  // the store may keep this one
-    // What creation needs of the store most of the time: to load a weak reference costs more than to store an object.
+    private let link: StoreLink  // the store may keep this one
+    // What creation needs of the store most of the time.
     private let view: StoreView
     private let scheduler: any Scheduler
     private let functions: DefaultFunctions
@@ -74,7 +74,7 @@ public final class ObjectInserter {
     init(_ plan: Plan, _ store: Store, _ session: WriteSession) {
         self.plan = plan
         classSchema = plan.classSchema
-        self.store = store
+        link = store.link
         view = store.view
         scheduler = store.scheduler
         functions = store.functionDefaults
@@ -200,7 +200,7 @@ public final class ObjectInserter {
     /// The same for values that need more than to be stored, and where there is no write transaction.
     private func insertSlowly(_ mode: UpdateMode) throws -> ObjectKey {
         defer { clear() }
-        guard let store else { throw StoreError(.closed, "the store was closed") }
+        guard let store = link.store else { throw StoreError(.closed, "the store was closed") }
         // Also refuses other threads, and writes that have ended.
         let session = try store.writing("'\(classSchema.name)'")
         guard writer.isUsable else {

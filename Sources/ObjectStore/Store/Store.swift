@@ -39,6 +39,8 @@ public final class Store {
     /// the wait, and is thrown by what would have written.
     let waitHandler: (() throws -> Void)?
 
+    /// The way here for those who must not keep the store alive.
+    let link = StoreLink()
     let coordinator: StoreCoordinator
     private let pin: PinBoard.Pin
     /// The version that was frozen last, while somebody holds it.
@@ -101,6 +103,7 @@ public final class Store {
         coordinator = StoreCoordinator.of(file)
         pin = coordinator.pins.add(.store, configuration.holder, version: snapshot.version)
         announcedVersion = snapshot.version
+        link.store = self
         do {
             try SchemaOpening(self).prepare()
         } catch {
@@ -109,7 +112,7 @@ public final class Store {
             throw error
         }
         pin.move(to: view.version)
-        let wakeup = scheduler.makeWakeup { [weak self] in self?.takeTurn() }
+        let wakeup = scheduler.makeWakeup { [link] in link.store?.takeTurn() }
         self.wakeup = wakeup
         membership = coordinator.join(wakeup)
         // What others committed since the file was looked at woke nobody here.
@@ -117,6 +120,7 @@ public final class Store {
     }
 
     deinit {
+        link.store = nil
         // Not `close()`: nobody is left who could observe, and handlers must not run in a deinit.
         queue.turn?.withdraw()
         outcome?.didRollBack()

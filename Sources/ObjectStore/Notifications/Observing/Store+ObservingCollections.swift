@@ -72,6 +72,6 @@ extension Store {
                 .invalidArgument,
                 "delayed observers need a thread whose event loop has timers")
         }
-        return ObserverDelay(pace, scheduler) { [weak self] in self?.requestTurn() }
+        return ObserverDelay(pace, scheduler) { [link] in link.store?.requestTurn() }
     }
 }
