@@ -128,6 +128,23 @@ import Testing
         #expect(told.news() == ["ins[4]"])
     }
 
+    @Test func `an observer that is stopped while a silent write passes it ends with an error`()
+        throws
+    {
+        let token = try world.observe(world.query("Obj", "any targets.value > 100"), [], told)
+        let target = try world.object(1, of: "Target").reference
+        try store.beginWrite()
+        let targets = Value.list(Array(repeating: .object(target), count: 2_000))
+        try world.object(1).set("targets", targets)
+        // Only the observer is stopped, not what writes.
+        try Interruption.$current.withValue(Interruption { true }) {
+            try store.commitWrite(withoutNotifying: [token])
+        }
+        #expect(told.news() == ["error limit_exceeded"])
+        #expect(!token.isValid)
+        #expect(world.errors.errors.count == 1)
+    }
+
     @Test func `8.11 a token that ends before its silent write is computed does no harm`() throws {
         let tokens = try observeTwice()
         try store.write(withoutNotifying: [tokens.silent]) { try insert(store) }
