@@ -150,6 +150,34 @@ import Testing
         }
     }
 
+    @Test(arguments: [0, 1, 4, 5, 600] as [Int64])
+    func `entries in order go behind all others, whatever came first`(first: Int64) throws {
+        let environment = try TemporaryEnvironment()
+        let index = IntIndex(
+            table: TableID(1), column: ColumnID(1), pages: IndexPages(environment.blocks))
+        let write = try environment.beginWrite()
+        for key in 0..<first { try index.insert(key, ObjectKey(key), in: write.handle) }
+        try index.flush(in: write.handle)
+        #expect(try index.isEmpty(in: write.handle) == (first == 0))
+        for key in 0..<first where key % 2 == 0 {
+            try index.remove(key, ObjectKey(key), in: write.handle)
+        }
+        // Runs of neighbours, and a gap after each.
+        let added = (0..<Int64(3000)).map { 1000 + $0 + $0 / 700 }
+        for value in added { try index.insert(value, ObjectKey(value), in: write.handle) }
+        let expected = (0..<first).filter { $0 % 2 != 0 } + added
+        #expect(try !index.isEmpty(in: write.handle))
+        for _ in 0..<2 {
+            let keys = try index.keys(from: nil, through: nil, in: write.handle)
+            #expect(keys.map(\.rawValue) == expected)
+            for value in [first, 999, 1000, 1699, 1700, 1701, 4003, 4004] {
+                let found = try index.find(value, in: write.handle)
+                #expect(found?.rawValue == (expected.contains(value) ? value : nil))
+            }
+            try index.flush(in: write.handle)
+        }
+    }
+
     @Test func `keeps any number of equal entries`() throws {
         let environment = try TemporaryEnvironment()
         let index = IntIndex(

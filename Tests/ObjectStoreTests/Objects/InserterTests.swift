@@ -182,6 +182,39 @@ import Testing
         #expect(storeError(.closed) { try dogs.insert() } != nil)
     }
 
+    @Test func `is closed when its store has gone in the middle of a write`() throws {
+        var opened: Store? = try Store.temporary(Self.classes)
+        try opened?.beginWrite()
+        let classSchema = try #require(opened?.schema.find("Dog"))
+        let dogs = try #require(try opened?.inserter(of: classSchema))
+        opened = nil
+        #expect(!dogs.isUsable)
+        dogs.set(0, int: 1)
+        dogs.set(1, string: "Rex")
+        dogs.set(3, double: 1)
+        #expect(storeError(.closed) { try dogs.insert() } != nil)
+    }
+
+    @Test func `a function that comes later gives the values of the next object`() throws {
+        try store.write {
+            let dogs = try store.inserter(of: dog)
+            func add(_ id: Int64) throws {
+                dogs.set(0, int: id)
+                dogs.set(1, string: "Rex")
+                dogs.set(3, double: 1)
+                try dogs.insert()
+            }
+            try add(1)
+            try store.setDefault(of: "age", in: "Dog") { .int(7) }
+            try add(2)
+            try store.setDefault(of: "age", in: "Dog", to: nil)
+            try add(3)
+        }
+        #expect(try value(1, "age") == .null)
+        #expect(try value(2, "age") == .int(7))
+        #expect(try value(3, "age") == .null)
+    }
+
     @Test func `bytes that are no text are not taken`() throws {
         try store.write {
             let dogs = try store.inserter(of: dog)
