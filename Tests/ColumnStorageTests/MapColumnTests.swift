@@ -68,9 +68,11 @@ import Testing
         _ = try snapshot.commit()
         _ = try snapshot.beginWrite()
         let write = try #require(snapshot.write)
-        let cursor = try write.transaction.handle.cursor(snapshot.file.tables.lists)
-        #expect(try cursor.first() != nil)
-        try cursor.delete()
+        do {
+            let cursor = try write.transaction.handle.cursor(snapshot.file.tables.lists)
+            #expect(try cursor.first() != nil)
+            try cursor.delete()
+        }
         _ = try snapshot.commit()
         let reader = try #require(snapshot.table(table).map(column, owner))
         let error = #expect(throws: StorageError.self) { try reader.value(Array("a".utf8)) }
