@@ -50,8 +50,9 @@ final class Signal: @unchecked Sendable {  // because all state is guarded by th
     private func change(_ body: () -> Void) {
         pthread_mutex_lock(mutex)
         body()
-        pthread_cond_signal(condition)
         pthread_mutex_unlock(mutex)
+        // Without the lock, so that the thread that wakes does not sleep again for it.
+        pthread_cond_signal(condition)
     }
 
     /// Waits for a raise; false once closed.

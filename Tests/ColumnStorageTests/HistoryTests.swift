@@ -36,7 +36,7 @@ import Testing
     ) throws -> ChangeSet? {
         let read = try environment.beginRead()
         return try HistoryLog.changes(
-            after: from, through: to, in: environment.history, read.handle)
+            after: from, through: to, in: environment.history, .none, read.handle)
     }
 
     @Test func `merges any range of versions`() throws {

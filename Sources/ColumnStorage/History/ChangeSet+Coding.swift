@@ -5,8 +5,12 @@
 /// rows and, by ascending key, the distance to the key before and the edits.
 extension ChangeSet {
     private static let format: UInt8 = 1
+    private static let schemaBit: UInt8 = 0x10
     /// In the first byte: something else follows the change set.
     static let isFollowed: UInt8 = 0x20
+
+    /// What the first byte of a stored form says of the schema.
+    static func isSchemaChanged(_ header: UInt8) -> Bool { header & schemaBit != 0 }
 
     /// The stored form of this change set; tables and columns without changes are left out.
     public func encode() -> [UInt8] {
@@ -26,7 +30,7 @@ extension ChangeSet {
     }
 
     private func encode(into writer: inout ByteWriter) {
-        writer.byte(Self.format | (schemaChanged ? 0x10 : 0))
+        writer.byte(Self.format | (schemaChanged ? Self.schemaBit : 0))
         // The usual commit touches one table, and sorting even that costs more than writing it.
         if tables.count == 1, let (table, changes) = tables.first, !changes.isEmpty {
             writer.number(1)
@@ -57,7 +61,7 @@ extension ChangeSet {
         self.init()
         let header = try reader.byte()
         guard header & 0x0F == Self.format, header & 0xC0 == 0 else { throw reader.damaged }
-        schemaChanged = header & 0x10 != 0
+        schemaChanged = Self.isSchemaChanged(header)
         var expected: UInt64 = 0
         for _ in 0..<(try reader.count()) {
             let distance = try reader.number()

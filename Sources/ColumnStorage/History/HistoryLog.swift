@@ -15,22 +15,33 @@ package enum HistoryLog {
         changes.encode(after: shards)
     }
 
-    /// The shards of leaves that versions after `from`, up to and including `to`, have written to;
-    /// all of them when the log does not say or it would take long.
-    static func shards(
-        after from: UInt64, through to: UInt64, in table: Table, _ transaction: TransactionHandle
-    ) throws(StorageError) -> UInt32 {
-        guard from < to else { return 0 }
-        guard to - from <= 64 else { return .max }
-        let recent = try RecentNodes.read(transaction)
-        var shards: UInt32 = 0
-        for version in from + 1...to {
+    /// What a reader that passes over some versions must look at again.
+    struct Traces {
+        /// The shards of leaves that were written to, a bit for each.
+        var shards: UInt32
+        var schemaChanged: Bool
+
+        static let all = Traces(shards: .max, schemaChanged: true)
+    }
+
+    /// What versions after `from`, up to and including `to`, have changed; everything when the log does not say or it
+    /// would take long.
+    static func traces(
+        after from: UInt64, through to: UInt64, in table: Table, _ recent: RecentNodes,
+        _ transaction: TransactionHandle
+    ) throws(StorageError) -> Traces {
+        guard from <= to, to - from <= 64 else { return .all }
+        var traces = Traces(shards: 0, schemaChanged: false)
+        var version = from
+        while version < to {
+            version += 1
             var entry = recent.find(.history, version)
             if entry == nil { entry = try transaction.get(table, version) }
-            guard let found = entry, found.count > shardBytes else { return .max }
-            shards |= found.loadUnaligned(as: UInt32.self)
+            guard let found = entry, found.count > shardBytes else { return .all }
+            traces.shards |= found.loadUnaligned(as: UInt32.self)
+            if ChangeSet.isSchemaChanged(found[shardBytes]) { traces.schemaChanged = true }
         }
-        return shards
+        return traces
     }
 
     static let shardBytes = 4
@@ -43,11 +54,11 @@ package enum HistoryLog {
     ///
     /// Nil when the log does not reach back to `from`. Throws `damaged` when an entry cannot be
     /// read. Costs the size of the entries times the logarithm of their number.
-    package static func changes(
-        after from: UInt64, through to: UInt64, in table: Table, _ transaction: TransactionHandle
+    static func changes(
+        after from: UInt64, through to: UInt64, in table: Table, _ recent: RecentNodes,
+        _ transaction: TransactionHandle
     ) throws(StorageError) -> ChangeSet? {
         guard from < to else { return ChangeSet() }
-        let recent = try RecentNodes.read(transaction)
         let cursor = try transaction.cursor(table)
         // Neighbours of like size are merged first, as in a binary counter: a long range of small entries is not merged
         // into one growing set again and again.

@@ -12,6 +12,10 @@ public final class Snapshot {
     @exclusivity(unchecked) private var tables: [TableID: TableReader] = [:]
     /// The table that was asked for last.
     @exclusivity(unchecked) private var recent: TableReader?
+    /// Whether a move to a newer version may have passed over a change of the schema.
+    ///
+    /// Stays so until whoever has looked takes it back.
+    public var mayHaveNewSchema = false
 
     /// A live snapshot at the newest version.
     public init(_ file: ColumnFile) throws(StorageError) {
@@ -98,23 +102,23 @@ public final class Snapshot {
         guard file.latestVersion() != old.version else { return nil }
         let next = try ReadTransaction(file.lease())
         guard next.version != old.version else { return nil }
-        return try move(from: old, to: next)
+        return move(from: old, to: next)
     }
 
-    private func move(
-        from old: ReadTransaction, to next: ReadTransaction
-    ) throws(StorageError) -> Snapshot {
+    private func move(from old: ReadTransaction, to next: ReadTransaction) -> Snapshot {
         let left = Snapshot(file, old, source.definitions)
-        try follow(from: old.version, to: next)
+        follow(from: old.version, to: next)
         return left
     }
 
-    private func follow(from version: UInt64, to next: ReadTransaction) throws(StorageError) {
-        let shards = try HistoryLog.shards(
-            after: version, through: next.version, in: file.tables.history, next.handle)
+    private func follow(from version: UInt64, to next: ReadTransaction) {
         source.move(to: next)
+        let traces = source.traces(since: version)
+        if traces.schemaChanged { mayHaveNewSchema = true }
         for reader in tables.values
-        where shards >> UInt32(FileTables.shard(of: reader.id)) & 1 != 0 { reader.refresh() }
+        where traces.shards >> UInt32(FileTables.shard(of: reader.id)) & 1 != 0 {
+            reader.refresh()
+        }
     }
 
     /// A second, immutable view of the same version.
@@ -132,7 +136,7 @@ public final class Snapshot {
     /// A row that was deleted and came back between the two counts as modified in every column.
     public func changes(from: UInt64, to: UInt64) throws(StorageError) -> ChangeSet? {
         var changes = try HistoryLog.changes(
-            after: from, through: to, in: file.tables.history, reader().handle)
+            after: from, through: to, in: file.tables.history, source.recent, reader().handle)
         if to > from + 1 { changes?.settleRevived(source.definitions) }
         return changes
     }
@@ -229,7 +233,7 @@ public final class Snapshot {
             return left
         }
         // Somebody has committed again already.
-        try follow(from: committed - 1, to: next)
+        follow(from: committed - 1, to: next)
         return left
     }
 

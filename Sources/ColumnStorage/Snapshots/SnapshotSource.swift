@@ -117,6 +117,19 @@ package final class SnapshotSource {
         }
     }
 
+    /// What has been changed since an earlier version; what cannot be read counts as changed.
+    func traces(since version: UInt64) -> HistoryLog.Traces {
+        guard let reader else { return .all }
+        do throws(StorageError) {
+            return try HistoryLog.traces(
+                after: version, through: reader.version, in: file.tables.history, recent,
+                reader.handle)
+        } catch {
+            note(error)
+            return .all
+        }
+    }
+
     /// A node of the tail as of the committed version.
     func tailNode(_ key: UInt64) -> UnsafeRawBufferPointer? {
         recent.find(.tail, key) ?? get(file.tables.tail, key)

@@ -51,7 +51,7 @@ extension Snapshot {
             }
             do throws(StorageError) {
                 _ = try HistoryLog.changes(
-                    after: number - 1, through: number, in: history, transaction)
+                    after: number - 1, through: number, in: history, source.recent, transaction)
             } catch {
                 guard error.code == .damaged else { throw error }
                 faults.add(FileFault("the change set of version \(number) makes no sense"))

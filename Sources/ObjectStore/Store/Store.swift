@@ -265,8 +265,9 @@ extension Store {
 
     /// Takes the schema of the present version if somebody has changed it.
     private func reloadSchema() throws {
-        guard let bytes = try SchemaCatalog.bytes(view.snapshot), bytes != catalog else { return }
-        try adopt(bytes)
+        guard view.snapshot.mayHaveNewSchema else { return }
+        if let bytes = try SchemaCatalog.bytes(view.snapshot), bytes != catalog { try adopt(bytes) }
+        view.snapshot.mayHaveNewSchema = false
     }
 
     /// Shows the schema that the present version stores as these bytes; none for an empty one.

@@ -116,7 +116,7 @@ extension NotificationPump {
 
     /// After the outermost delivery: nothing more is needed of what it was for.
     private func settle() {
-        steps = [:]
+        pending.forgetSteps()
         lastRead = nil
         cleanView = nil
         // A turn that came meanwhile was not for queued writes.

@@ -54,25 +54,24 @@ extension NotificationPump {
     func keep(_ left: StoreView) {
         forgetSteps()
         track(leaving: left)
-        if seenBy[left.version] != nil { versions[left.version] = left }
+        pending.keep(left)
     }
 
     /// Forgets what was computed for the version that was present before.
     func forgetSteps() {
-        steps = [:]
+        pending.forgetSteps()
         cleanView = nil
     }
 
     private func track(leaving left: StoreView) {
         guard !observers.isEmpty else { return }
-        let kept = versions.keys.sorted()
         func track(_ observer: Observer) {
             guard !observer.isTracked, observer.isActive else { return }
             // Nothing has concerned it since it rests, so any version since then will do.
-            let base = kept.first { $0 >= observer.base ?? 0 } ?? left.version
+            let base = pending.firstReadable(from: observer.base ?? 0) ?? left.version
             observer.track(from: base)
             tracked[observer.number] = observer
-            seenBy[base, default: 0] += 1
+            pending.enter(base)
         }
         if let changes = recorded(from: left.version), !changes.schemaChanged {
             index.forEachConcerned(by: changes, track)
@@ -89,14 +88,7 @@ extension NotificationPump {
 
     private func forget(_ observer: Observer) {
         tracked[observer.number] = nil
-        guard let base = observer.base, let count = seenBy[base] else { return }
-        if count > 1 {
-            seenBy[base] = count - 1
-        } else {
-            seenBy[base] = nil
-            versions[base] = nil
-            steps[base] = nil
-        }
+        if let base = observer.base { pending.leave(base) }
     }
 
     /// The present version, without what an open write has changed in it so far: a delivery starts
@@ -115,12 +107,12 @@ extension NotificationPump {
 
     /// From a version that was seen to the present one; nil if the former is no longer known.
     func step(from base: UInt64) -> VersionStep? {
-        guard let old = versions[base], let new = try? presentView() else { return nil }
+        guard let old = pending.view(of: base), let new = try? presentView() else { return nil }
         // The step of an earlier observer may end in the view that a handler has written to since.
-        if let known = steps[base], known.new === new { return known }
+        if let known = pending.step(from: base), known.new === new { return known }
         let changes = recorded(from: base) ?? VersionComparison.changes(from: old, to: new)
         let step = VersionStep(from: old, to: new, changes: changes)
-        steps[base] = step
+        pending.keep(step)
         return step
     }
 

@@ -33,9 +33,7 @@ public final class NotificationPump {
     var index = ObserverIndex()
     var filed: [Int: ObserverInterests] = [:]
     var tracked: [Int: Observer] = [:]
-    var versions: [UInt64: StoreView] = [:]
-    var seenBy: [UInt64: Int] = [:]
-    var steps: [UInt64: VersionStep] = [:]
+    var pending = PendingVersions()
     /// What was last read of the history.
     var lastRead: (from: UInt64, to: UInt64, changes: ChangeSet)?
     /// The present version as it was before an open write changed something.
@@ -133,7 +131,7 @@ extension NotificationPump {
         }
         owesDidChange = false
         callStoreObservers(.didChange, except: silenced)
-        steps = [:]
+        pending.forgetSteps()
     }
 
     /// Moves an observer over the commit that was just made, without a call.
@@ -180,8 +178,7 @@ extension NotificationPump {
         isClosed = true
         for observer in storeObservers { observer.end() }
         for observer in observers.values.sorted(by: { $0.number < $1.number }) { observer.end() }
-        versions = [:]
-        steps = [:]
+        pending.removeAll()
     }
 
     /// Passes on an error that no caller can be given.
