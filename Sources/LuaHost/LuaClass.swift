@@ -274,10 +274,9 @@ extension LuaState {
             guard call.count > 0, let object = shim_to_box(call.L, 1, &cls), cls == pointer else {
                 throw call.badReceiver(type.name)
             }
-            // because a box of this class is only ever made with an Object
-            return try Unmanaged<Object>.fromOpaque(object)._withUnsafeGuaranteedRef {
-                try method.body($0, call)
-            }
+            // Counted, because what the method calls may empty the box: a finalizer can be called by hand.
+            let target = Unmanaged<Object>.fromOpaque(object).takeUnretainedValue()
+            return try withExtendedLifetime(target) { try method.body(target, call) }
         }
     }
 

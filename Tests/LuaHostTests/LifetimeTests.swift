@@ -19,6 +19,10 @@ final class Probe {
         methods: [
             LuaMethod("group_name") { $1.answer(.text($0.group)) },
             LuaMethod("fail") { _, _ in throw Broken() },
+            LuaMethod("group_after") { probe, call in
+                try call.function(2).call([])
+                return call.answer(.text("\(probe.group), \(Probe.count(probe.group))"))
+            },
         ],
         properties: [
             LuaProperty("group") { $1.set($0.group) }
@@ -62,6 +66,19 @@ final class Probe {
         state.collectGarbage()
         state.collectGarbage()
         #expect(Probe.count("collected") == 0)
+    }
+
+    @Test func `an object whose box is emptied in its own method lives until that returns`() throws
+    {
+        let state = LuaState()
+        state.globals["p"] = state.userdata(Probe("emptied"), Probe.type)
+        let answer = try state.run(
+            """
+            local empty = debug.getmetatable(p).__gc
+            return p:group_after(function() empty(p) collectgarbage() end), pcall(p.group_name, p)
+            """)
+        #expect(answer.prefix(2) == ["emptied, 1", false])
+        #expect(Probe.count("emptied") == 0)
     }
 
     @Test func `closing a state releases everything, and references that outlive it do no harm`()
