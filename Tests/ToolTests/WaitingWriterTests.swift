@@ -129,9 +129,13 @@ import Testing
     @Test(arguments: [
         "store:write(function() create(1, 'waiter') end)", "store:begin_write()",
         "store:define { Other = { x = 'int' } }",
-        "moonpool.open { path = arg[1], schema = { Other = { x = 'int' } } }",
+        "store:close() moonpool.open { path = arg[1], schema = { Other = { x = 'int' } } }",
         "store:close() moonpool.open { path = arg[1], schema = { Entry = { id = 'int primary' } }, schema_version = 1 }",
-        "moonpool.worker('w', function(path) local s = moonpool.open(path) s:begin_write() end, arg[1]):join()",
+        """
+        moonpool.worker("w", function(path)
+          moonpool.open { path = path, durability = "memory" }:begin_write()
+        end, arg[1]):join()
+        """,
     ])
     func `Ctrl-C ends the wait for another process's write`(wait: String) throws {
         let holder = try holder()
