@@ -59,7 +59,10 @@ import Testing
         try folder.make("data")
         try folder.make("library")
         #expect(try await EmbeddingSnippets.first() == 3)
-        let engine = try EmbeddingSnippets.limits(folder.path)
+        let limited = try EmbeddingSnippets.limits(folder.path)
+        #expect(try await limited.run("return 1", as: Int.self) == 1)
+        // Functions of tasks get no thread for minutes while other tests keep all of them.
+        let engine = try ScriptEngine(.sandboxed(limits: ScriptLimits(memory: 32 << 20)))
         #expect(
             try await EmbeddingSnippets.functions(engine)
                 == "Hello Ann. Hello Ann. unknown_key")
