@@ -107,6 +107,19 @@ import Transfer
         }
     }
 
+    @Test(arguments: [
+        #"{"$schema": {"Thing": "x"}}"#, #"{"$schema": {"Thing": 1, "Other": {"x": "int"}}}"#,
+        #"{"$schema": "x"}"#, #"{"$schema": {}, "Thing": [{"id": 1}]}"#,
+        #"{"$other": {"a": null}}"#,
+    ])
+    func `a schema that describes no classes is taken or refused`(text: String) throws {
+        let world = try TransferWorld()
+        do {
+            try world.take(text, as: "a.json", ImportOptions())
+        } catch is FormatError {} catch is StoreError {}
+        #expect(try world.store.verify() == [])
+    }
+
     // MARK: Rows
 
     private static let tags = [

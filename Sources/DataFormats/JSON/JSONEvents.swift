@@ -165,7 +165,8 @@ extension JSONEvents {
 
     @inline(__always)
     private func endScalar() -> Int32 {
-        state.pointee.depth == state.pointee.rowDepth ? endRow() : 1
+        // A section that is one object is a row too, and a member of it ends nothing.
+        state.pointee.containerCount == 0 ? endRow() : 1
     }
 
     private var section: String? { state.pointee.parser?.takeUnretainedValue().section }
