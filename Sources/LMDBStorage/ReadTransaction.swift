@@ -1,6 +1,16 @@
 import CLMDB
 import Synchronization
 
+#if DEBUG
+    /// Lets tests do something between the moment a reader begins and its look at the newest version.
+    struct BeginProbe: Sendable {
+        static let installed = Mutex<BeginProbe?>(nil)
+
+        /// Called once for each reader.
+        var whileBeginning: @Sendable (Environment) -> Void
+    }
+#endif
+
 /// A transaction that was reset: it keeps its reader slot and can be renewed cheaply.
 struct ParkedReader: @unchecked Sendable {
     // because: a reset transaction under MDB_NOTLS belongs to nobody.
@@ -109,6 +119,9 @@ package final class ReadTransaction {
     /// commit after the next writes over: a thread that is stopped in between reads a later version than it names.
     /// As long as the version is the newest afterwards, its page was not written over. A load or two.
     private static func settle(_ pointer: OpaquePointer, _ environment: Environment) -> Int32 {
+        #if DEBUG
+            BeginProbe.installed.withLock { $0 }?.whileBeginning(environment)
+        #endif
         var last: (version: UInt64, newest: UInt64)?
         var isSame = 0
         while true {

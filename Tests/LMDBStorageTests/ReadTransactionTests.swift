@@ -42,6 +42,33 @@ import Testing
         #expect(count.reads.load(ordering: .relaxed) > 0)
     }
 
+    @Test func `a reader begins again when somebody commits while it begins`() throws {
+        let path = "/tmp/moonpool-readers-\(getpid())-\(UInt64.random(in: 0 ... .max))"
+        defer { for suffix in ["", "-lock", "-log"] { unlink(path + suffix) } }
+        let lease = try EnvironmentRegistry.open(
+            path: path, options: EnvironmentOptions(), tables: [TableName("a", .integers)])
+        try Self.commit(lease)
+        let reserved = try ReadTransaction(reserving: lease)
+        for isRenewal in [false, true] {
+            let version = lease.environment.latestVersion()
+            let commits = Count()
+            BeginProbe.installed.withLock {
+                $0 = BeginProbe { environment in
+                    // Readers of other tests' files begin meanwhile, and the one that begins again does too.
+                    guard environment === lease.environment,
+                        commits.reads.exchange(1, ordering: .relaxed) == 0
+                    else { return }
+                    do { for _ in 0..<2 { try Self.commit(lease) } } catch { Issue.record(error) }
+                }
+            }
+            defer { BeginProbe.installed.withLock { $0 = nil } }
+            let read = isRenewal ? reserved : try ReadTransaction(lease)
+            if isRenewal { try read.renew() }
+            #expect(read.version == version + 2)
+            #expect(try Self.isRight(read, lease))
+        }
+    }
+
     private final class Count: Sendable {
         let isOver = Atomic(false)
         let wrong = Atomic(0)
