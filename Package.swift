@@ -102,15 +102,18 @@ let package = Package(
             name: "TestSupport",
             dependencies: ["ObjectStore", "ScriptHost", "EventLoops", "LuaHost"],
             path: "Tests/TestSupport", swiftSettings: unsafeZone),
+        .target(name: "TestThreads", path: "Tests/TestThreads", swiftSettings: unsafeZone),
         .testTarget(
-            name: "LMDBStorageTests", dependencies: ["LMDBStorage"], swiftSettings: unsafeZone),
+            name: "LMDBStorageTests", dependencies: ["LMDBStorage", "TestThreads"],
+            swiftSettings: unsafeZone),
         .testTarget(
             name: "ColumnStorageTests", dependencies: ["ColumnStorage", "LMDBStorage"],
             swiftSettings: unsafeZone),
         .testTarget(
             name: "DecimalsTests", dependencies: ["Decimals"], swiftSettings: unsafeZone),
         .testTarget(
-            name: "ObjectStoreTests", dependencies: ["ObjectStore", "ColumnStorage"],
+            name: "ObjectStoreTests",
+            dependencies: ["ObjectStore", "ColumnStorage", "TestThreads"],
             swiftSettings: unsafeZone),
         .testTarget(
             name: "EventLoopsTests", dependencies: ["EventLoops"], swiftSettings: unsafeZone),
@@ -124,7 +127,9 @@ let package = Package(
                 "LuaHost",
             ],
             swiftSettings: unsafeZone),
-        .testTarget(name: "LuaHostTests", dependencies: ["LuaHost"], swiftSettings: unsafeZone),
+        .testTarget(
+            name: "LuaHostTests", dependencies: ["LuaHost", "TestThreads"],
+            swiftSettings: unsafeZone),
         .testTarget(
             name: "StoreBindingsTests", dependencies: ["StoreBindings", "TestSupport"],
             swiftSettings: unsafeZone),

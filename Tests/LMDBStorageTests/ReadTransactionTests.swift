@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import TestThreads
 import Testing
 
 @testable import LMDBStorage
@@ -17,7 +18,7 @@ import Testing
         try Self.commit(lease)
         let count = Count()
         let threads = (0..<Self.readers).map { number in
-            onThread {
+            RunningThread {
                 while !count.isOver.load(ordering: .relaxed) {
                     do {
                         let isRight =
@@ -37,7 +38,7 @@ import Testing
             try Self.commit(lease)
         }
         count.isOver.store(true, ordering: .relaxed)
-        for thread in threads { pthread_join(thread, nil) }
+        for thread in threads { thread.wait() }
         #expect(count.wrong.load(ordering: .relaxed) == 0)
         #expect(count.reads.load(ordering: .relaxed) > 0)
     }
@@ -101,21 +102,4 @@ import Testing
         let found = try read.handle.get(lease.environment.tables[0], 1)
         return found?.loadUnaligned(as: UInt64.self) == read.version
     }
-}
-
-/// Runs `body` on a thread of its own, to be joined.
-private func onThread(_ body: @escaping @Sendable () -> Void) -> pthread_t {
-    final class Box {
-        let body: @Sendable () -> Void
-        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-    }
-    var thread = pthread_t()
-    pthread_create(
-        &thread, nil,
-        { argument in
-            // because: the creator has retained it for this thread.
-            Unmanaged<Box>.fromOpaque(argument!).takeRetainedValue().body()
-            return nil
-        }, Unmanaged.passRetained(Box(body)).toOpaque())
-    return thread
 }

@@ -1,6 +1,7 @@
 import Glibc
 import LuaHost
 import Synchronization
+import TestThreads
 import Testing
 
 /// Runs a script on this thread and requests its end from another one as soon as it has called `ready`.
@@ -16,7 +17,7 @@ func interrupted(
                 $0 += 1
                 return $0
             }
-            if count == after { onOtherThread { interrupt.request(force) } }
+            if count == after { RunningThread { interrupt.request(force) } }
             return .none
         })
     do {
@@ -25,21 +26,6 @@ func interrupted(
     } catch {
         return error
     }
-}
-
-func onOtherThread(_ body: @escaping @Sendable () -> Void) {
-    final class Box: Sendable {
-        let body: @Sendable () -> Void
-        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-    }
-    var thread = pthread_t()
-    pthread_create(
-        &thread, nil,
-        { context in
-            Unmanaged<Box>.fromOpaque(context!).takeRetainedValue().body()
-            return nil
-        }, Unmanaged.passRetained(Box(body)).toOpaque())
-    pthread_detach(thread)
 }
 
 @Suite(.serialized, .timeLimit(.minutes(1))) struct InterruptTests {

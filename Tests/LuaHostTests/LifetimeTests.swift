@@ -1,6 +1,6 @@
-import Glibc
 import LuaHost
 import Synchronization
+import TestThreads
 import Testing
 
 /// Counts how many of it are alive.
@@ -130,16 +130,7 @@ extension LuaCall {
 
 /// Drops the last references to these values on a thread of its own, and waits for that.
 func dropOnOtherThread(_ values: consuming [LuaValue]) {
-    final class Box { var values: [LuaValue] = [] }
-    let box = Box()
-    box.values = values
+    let kept = Mutex(values)
     values = []
-    var thread = pthread_t()
-    pthread_create(
-        &thread, nil,
-        { context in
-            Unmanaged<Box>.fromOpaque(context!).takeUnretainedValue().values = []
-            return nil
-        }, Unmanaged.passUnretained(box).toOpaque())
-    pthread_join(thread, nil)
+    RunningThread { kept.withLock { $0 = [] } }.wait()
 }

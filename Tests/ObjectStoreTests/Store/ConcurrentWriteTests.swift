@@ -1,6 +1,6 @@
-import Glibc
 import ObjectStore
 import Synchronization
+import TestThreads
 import Testing
 
 /// Stores of one file on several threads.
@@ -59,7 +59,7 @@ import Testing
         }
         let box = try Box(Store.temporary(Self.classes))
         let errors: [StoreError.Code] = await withCheckedContinuation { continuation in
-            Self.onAnotherThread {
+            RunningThread {
                 var codes: [StoreError.Code] = []
                 let uses: [() throws -> Void] = [
                     { _ = try box.store.refresh() }, { try box.store.beginWrite() },
@@ -92,8 +92,7 @@ import Testing
             if case .update = change.kind { told += change.insertions.count }
         }
         try store.refresh()
-        let written = Counter()
-        Self.onAnotherThread {
+        let writer = RunningThread {
             do {
                 let other = try Self.open(path)
                 for number in 0..<writes {
@@ -103,31 +102,16 @@ import Testing
                 }
                 other.close()
             } catch { Issue.record(error) }
-            written.count.store(1, ordering: .releasing)
         }
         for number in writes..<2 * writes {
             try store.write(withoutNotifying: [token]) {
                 try store.create("Entry", .list([.int(Int64(number)), .int(0)]))
             }
         }
-        while written.count.load(ordering: .acquiring) == 0 { usleep(1000) }
+        writer.wait()
         try store.refresh()
         #expect(told == writes)
         store.close()
-    }
-
-    private static func onAnotherThread(_ body: @escaping @Sendable () -> Void) {
-        typealias Body = @Sendable () -> Void
-        final class Job { let body: Body; init(_ body: @escaping Body) { self.body = body } }
-        var thread = pthread_t()
-        let job = Unmanaged.passRetained(Job(body)).toOpaque()
-        pthread_create(
-            &thread, nil,
-            { argument in
-                Unmanaged<Job>.fromOpaque(argument!).takeRetainedValue().body()
-                return nil
-            }, job)
-        pthread_detach(thread)
     }
 
     @Test func `1.30 and 1.37 a store sees its own commits and not those after them`() throws {

@@ -1,10 +1,7 @@
 import ObjectStore
 import Synchronization
+import TestThreads
 import Testing
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// Group 10 of the catalogue, as far as it needs one thread: frozen versions.
 @Suite struct FrozenTests {
@@ -69,26 +66,13 @@ import Testing
     @Test func `10.22 freezing on another thread is an error`() throws {
         let error = Mutex<StoreError.Code?>(nil)
         nonisolated(unsafe) let store = store
-        let thread = UnsafeMutablePointer<pthread_t>.allocate(capacity: 1)
-        defer { thread.deallocate() }
-        final class Box {
-            let body: () -> Void
-            init(_ body: @escaping () -> Void) { self.body = body }
-        }
-        let box = Box {
+        RunningThread {
             do {
                 _ = try store.frozenView()
             } catch let failure as StoreError {
                 error.withLock { $0 = failure.code }
             } catch {}
-        }
-        pthread_create(
-            thread, nil,
-            { context in
-                Unmanaged<Box>.fromOpaque(context!).takeUnretainedValue().body()
-                return nil
-            }, Unmanaged.passUnretained(box).toOpaque())
-        pthread_join(thread.pointee, nil)
+        }.wait()
         #expect(error.withLock { $0 } == .wrongThread)
     }
 

@@ -1,6 +1,7 @@
 import Glibc
 import ObjectStore
 import Synchronization
+import TestThreads
 import Testing
 
 /// Queued writes while another thread of the process writes.
@@ -25,11 +26,7 @@ import Testing
 
         /// Returns when the write is open.
         init(_ path: String, isCommit: Bool) {
-            final class Job: Sendable {
-                let body: @Sendable () -> Void
-                init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-            }
-            let job = Job { [self] in
+            RunningThread { [self] in
                 let configuration = StoreConfiguration(.file(path), schema: WriteTurnTests.classes)
                 do {
                     let store = try Store(configuration, scheduler: ManualScheduler())
@@ -42,16 +39,6 @@ import Testing
                 } catch { Issue.record(error) }
                 move(to: .ended)
             }
-            var thread = pthread_t()
-            pthread_create(
-                &thread, nil,
-                { argument in
-                    if let argument {
-                        Unmanaged<Job>.fromOpaque(argument).takeRetainedValue().body()
-                    }
-                    return nil
-                }, Unmanaged.passRetained(job).toOpaque())
-            pthread_detach(thread)
             wait(for: .begun)
         }
 
