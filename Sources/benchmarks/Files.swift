@@ -31,7 +31,7 @@ enum Files {
         rmdir(folder)
     }
 
-    /// Copies a folder of plain files.
+    /// Copies a folder of plain files, and waits until the device has the copies: what follows must not pay for them.
     static func copy(_ source: String, to target: String) throws {
         try makeEmpty(target)
         for name in try names(in: source) {
@@ -44,7 +44,9 @@ enum Files {
             }
             var done = 1
             while done > 0 { done = sendfile(into, from, nil, 1 << 30) }
-            guard done == 0 else { throw failure("sendfile", "\(target)/\(name)") }
+            guard done == 0, fdatasync(into) == 0 else {
+                throw failure("sendfile", "\(target)/\(name)")
+            }
         }
     }
 
