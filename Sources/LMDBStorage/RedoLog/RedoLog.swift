@@ -82,13 +82,16 @@ final class RedoLog: @unchecked Sendable {
     /// cannot be used again meanwhile.
     var usualLag: UInt64 = 64
     /// How far it may lag before the next checkpoint follows the last one at once.
-    var hastyLag: UInt64 = 2048
+    ///
+    /// Twice this many versions of a small store's seven or eight pages are 32 MiB that its file grows by, and a list of
+    /// free pages that each later commit takes longer to keep; more of them did not make commits faster.
+    var hastyLag: UInt64 = 512
     /// How many bytes of records may lie behind the checkpoint.
     static let usualSize = 4 << 20
     /// When the last checkpoint was begun.
     var checkpointBegun: UInt64 = 0
     /// How far it may lag while the checkpoint is being moved.
-    var greatestLag: UInt64 = 4096
+    var greatestLag: UInt64 = 1024
 
     init(
         _ environment: OpaquePointer, _ dataPath: String, _ tables: [String],
