@@ -144,8 +144,18 @@ public struct LuaAnswer: Sendable {
     }
 
     /// An error about an argument's type: `… (table expected, got nil)`.
+    ///
+    /// In the metamethod of an operator, which nobody has called by its name, it is in Lua's own words.
     public func typeError(_ index: Int, _ expected: String) -> LuaArgumentError {
-        argumentError(index, "\(expected) expected, got \(typeName(index))")
+        switch name {
+        case "__lt", "__le":
+            LuaArgumentError("attempt to compare \(typeName(1)) with \(typeName(2))")
+        case "__add", "__sub", "__mul", "__div", "__idiv", "__mod", "__pow":
+            LuaArgumentError(
+                "attempt to perform arithmetic on a \(typeName(index)) value (\(expected) expected)"
+            )
+        default: argumentError(index, "\(expected) expected, got \(typeName(index))")
+        }
     }
 
     /// The type of an argument as messages name it; userdata by the name of their class.

@@ -1,32 +1,56 @@
 import LuaHost
 import ObjectStore
 
-/// A UUID in Lua.
-final class UUIDBox {
-    let identifier: UUIDValue
-    init(_ identifier: UUIDValue) { self.identifier = identifier }
+/// A value of the store that scripts know by its text, and compare.
+protocol LuaIdentifier: Comparable, CustomStringConvertible, Sendable {
+    static var boxClass: LuaClass<IdentifierBox<Self>> { get }
+}
 
-    static let type: LuaClass<UUIDBox> = LuaClass(
-        name: "uuid",
-        metamethods: [
-            LuaMethod("__tostring") { $1.answer(.text($0.identifier.description)) },
-            LuaMethod(
-                "__eq",
-                anyReceiver: { call in
-                    let left = call.optionalObject(1, type)?.identifier
-                    return call.answer(
-                        .boolean(left != nil && left == call.optionalObject(2, type)?.identifier))
-                }),
-            LuaMethod(
-                "__lt",
-                anyReceiver: { call in
-                    call.answer(
-                        .boolean(
-                            try call.object(1, type).identifier < call.object(2, type).identifier))
-                }),
-            LuaMethod("__concat", anyReceiver: joinedTexts),
-        ])
+/// A UUID or an object id in Lua.
+final class IdentifierBox<Identifier: LuaIdentifier> {
+    let identifier: Identifier
+    init(_ identifier: Identifier) { self.identifier = identifier }
 
+    static var type: LuaClass<IdentifierBox> { Identifier.boxClass }
+
+    static func makeClass(_ name: String) -> LuaClass<IdentifierBox> {
+        LuaClass(
+            name: name,
+            metamethods: [
+                LuaMethod("__tostring") { $1.answer(.text($0.identifier.description)) },
+                LuaMethod(
+                    "__eq",
+                    anyReceiver: { call in
+                        let left = call.optionalObject(1, type)?.identifier
+                        let right = call.optionalObject(2, type)?.identifier
+                        return call.answer(.boolean(left != nil && left == right))
+                    }),
+                LuaMethod("__lt", anyReceiver: { try compare($0, <) }),
+                LuaMethod("__le", anyReceiver: { try compare($0, <=) }),
+                LuaMethod("__concat", anyReceiver: joinedTexts),
+            ])
+    }
+
+    private static func compare(
+        _ call: borrowing LuaCall, _ test: (Identifier, Identifier) -> Bool
+    ) throws -> LuaAnswer {
+        let left = try call.object(1, type).identifier
+        return call.answer(.boolean(test(left, try call.object(2, type).identifier)))
+    }
+}
+
+typealias UUIDBox = IdentifierBox<UUIDValue>
+typealias ObjectIDBox = IdentifierBox<ObjectIDValue>
+
+extension UUIDValue: LuaIdentifier {
+    static let boxClass = UUIDBox.makeClass("uuid")
+}
+
+extension ObjectIDValue: LuaIdentifier {
+    static let boxClass = ObjectIDBox.makeClass("object_id")
+}
+
+extension UUIDBox {
     /// `moonpool.uuid([text])`.
     static func make(_ call: borrowing LuaCall) throws -> LuaAnswer {
         if call.isNil(1) { return call.answer(UUIDBox(.random()), type) }
@@ -39,32 +63,7 @@ final class UUIDBox {
     }
 }
 
-/// An object id in Lua.
-final class ObjectIDBox {
-    let identifier: ObjectIDValue
-    init(_ identifier: ObjectIDValue) { self.identifier = identifier }
-
-    static let type: LuaClass<ObjectIDBox> = LuaClass(
-        name: "object_id",
-        metamethods: [
-            LuaMethod("__tostring") { $1.answer(.text($0.identifier.description)) },
-            LuaMethod(
-                "__eq",
-                anyReceiver: { call in
-                    let left = call.optionalObject(1, type)?.identifier
-                    return call.answer(
-                        .boolean(left != nil && left == call.optionalObject(2, type)?.identifier))
-                }),
-            LuaMethod(
-                "__lt",
-                anyReceiver: { call in
-                    call.answer(
-                        .boolean(
-                            try call.object(1, type).identifier < call.object(2, type).identifier))
-                }),
-            LuaMethod("__concat", anyReceiver: joinedTexts),
-        ])
-
+extension ObjectIDBox {
     /// `moonpool.object_id([text])`.
     static func make(_ call: borrowing LuaCall) throws -> LuaAnswer {
         if call.isNil(1) {
