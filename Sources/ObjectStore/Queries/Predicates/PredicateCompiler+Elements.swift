@@ -13,16 +13,7 @@ extension PredicateCompiler {
                 "\(description) is \(property.typeName), not a list: it has no elements to take one of",
                 at: place.range)
         }
-        var form = place.form
-        if case .argument(let position) = form {
-            let given = try argument(position, place.range)
-            switch given.form {
-            case .constant(.int(let index)): form = .index(index)
-            case .constant(.bytes(let name)) where given.type == .value(.string):
-                form = .key(String(decoding: name, as: UTF8.self))
-            default: break
-            }
-        }
+        let form = try form(of: place)
         switch (form, collection) {
         case (.size, _): return nil
         case (.key(let name), .map): return .key(Array(name.utf8))
@@ -35,6 +26,18 @@ extension PredicateCompiler {
                 collection == .map ? "a key such as ['name']" : "an index from 1, 'first' or 'last'"
             throw QueryFault(
                 "an element of \(description) is taken by \(places)", at: place.range)
+        }
+    }
+
+    /// What stands in brackets; for an argument, an index or a key, what it is given as.
+    func form(of place: PathSyntax.Place) throws(QueryFault) -> PathSyntax.Place.Form {
+        guard case .argument(let position) = place.form else { return place.form }
+        let given = try argument(position, place.range)
+        return switch given.form {
+        case .constant(.int(let index)): .index(index)
+        case .constant(.bytes(let name)) where given.type == .value(.string):
+            .key(String(decoding: name, as: UTF8.self))
+        default: place.form
         }
     }
 

@@ -115,16 +115,7 @@ extension PredicateCompiler {
     }
 
     private func step(to place: PathSyntax.Place) throws(QueryFault) -> MixedPath.Step {
-        var form = place.form
-        if case .argument(let position) = form {
-            let given = try argument(position, place.range)
-            switch given.form {
-            case .constant(.int(let index)): form = .index(index)
-            case .constant(.bytes(let name)) where given.type == .value(.string):
-                form = .key(String(decoding: name, as: UTF8.self))
-            default: break
-            }
-        }
+        let form = try form(of: place)
         switch form {
         case .index(let index):
             guard index >= 1 else {

@@ -207,15 +207,22 @@ struct ElementCountNode: PredicateNode {
     }
 }
 
+extension [any PredicateNode] {
+    /// Those that cost the same stay in the order in which they were written.
+    fileprivate var cheapestFirst: Self {
+        enumerated()
+            .sorted { ($0.element.cost, $0.offset) < ($1.element.cost, $1.offset) }
+            .map(\.element)
+    }
+}
+
 /// All of several conditions, the cheapest first; the next is asked only where rows are left.
 struct ConjunctionNode: PredicateNode {
     let parts: [any PredicateNode]
     let cost: Int
 
     init(_ parts: [any PredicateNode]) {
-        self.parts = parts.enumerated()
-            .sorted { ($0.element.cost, $0.offset) < ($1.element.cost, $1.offset) }
-            .map(\.element)
+        self.parts = parts.cheapestFirst
         cost = parts.reduce(0) { $0 + $1.cost }
     }
 
@@ -239,9 +246,7 @@ struct DisjunctionNode: PredicateNode {
     let cost: Int
 
     init(_ parts: [any PredicateNode]) {
-        self.parts = parts.enumerated()
-            .sorted { ($0.element.cost, $0.offset) < ($1.element.cost, $1.offset) }
-            .map(\.element)
+        self.parts = parts.cheapestFirst
         cost = parts.reduce(0) { $0 + $1.cost }
     }
 
