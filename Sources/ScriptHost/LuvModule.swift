@@ -170,6 +170,7 @@ final class LuvGuest {
                 _ = context.loop.wait(recheck: context.stopCheck) {
                     self.isStopped || context.mustNotWait || !self.isAlive
                 }
+                try context.takeStop()
                 return call.answer(.boolean(isAlive))
             })
         module["stop"] = .function(

@@ -82,7 +82,7 @@ extension ScriptContext {
     var stopCheck: Duration? { configuration.limits.time == nil ? nil : .milliseconds(20) }
 
     /// Lets a stop that ended a wait take effect here: its signal may come only after the code has gone on a little.
-    private func takeStop() throws {
+    func takeStop() throws {
         // Any run of Lua code notices the stop, and raises it.
         if !isExiting, state.isStopping { _ = try state.run("", name: "=moonpool") }
     }

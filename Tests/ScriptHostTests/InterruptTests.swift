@@ -1,3 +1,4 @@
+import Glibc
 import LuaHost
 import ScriptHost
 import Testing
@@ -111,5 +112,34 @@ import Testing
         #expect(script.logs("alive"))
         script.script.finish(status: 2)
         #expect(script.finish() == 2)
+    }
+
+    @Test(arguments: [
+        "w:join()", "moonpool.sleep(3600)", "moonpool.wait_until(function() return false end)",
+        "local uv = require 'luv' uv.new_timer():start(3600000, 0, log) uv.run()",
+    ])
+    func `a wait that a stop has ended does not return, however late the signal comes`(
+        wait: String
+    ) throws {
+        let script = try ScriptFixture(
+            """
+            local w = moonpool.worker("idle", function() moonpool.on_message(print) end)
+            log "waiting"
+            \(wait)
+            log "not reached"
+            """)
+        #expect(script.logs("waiting"))
+        let isDeaf = Flag()
+        script.script.post { _ in
+            var signals = sigset_t()
+            sigemptyset(&signals)
+            sigaddset(&signals, SIGURG)
+            pthread_sigmask(SIG_BLOCK, &signals, nil)
+            isDeaf.set()
+        }
+        #expect(eventually { isDeaf.isSet })
+        script.script.interrupt()
+        #expect(script.finish() == 130)
+        #expect(!script.log.contains("not reached"))
     }
 }

@@ -88,9 +88,11 @@ final class Worker {
                 "join inside the write transaction of '\(store.path ?? "a store in memory")' would wait for "
                     + "ever for a worker that writes; commit or cancel it first")
         }
-        return context.loop.wait(for: timeout, recheck: context.stopCheck) {
+        _ = context.loop.wait(for: timeout, recheck: context.stopCheck) {
             status != nil || context.mustNotWait
         }
+        try context.takeStop()
+        return status != nil
     }
 
     static let type: LuaClass<Worker> = LuaClass(
