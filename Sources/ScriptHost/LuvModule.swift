@@ -170,7 +170,6 @@ final class LuvGuest {
                 _ = context.loop.wait(recheck: context.stopCheck) {
                     self.isStopped || context.mustNotWait || !self.isAlive
                 }
-                try context.takeStop()
                 return call.answer(.boolean(isAlive))
             })
         module["stop"] = .function(
