@@ -54,9 +54,9 @@ struct ReaderBook: Sendable {
 package final class ReadTransaction {
     package let environment: Environment
     private let lease: EnvironmentLease
-    private var pointer: OpaquePointer?
+    @exclusivity(unchecked) private var pointer: OpaquePointer?
     /// The version that this transaction reads.
-    package private(set) var version: UInt64
+    @exclusivity(unchecked) package private(set) var version: UInt64
 
     /// Begins reading the newest version.
     package init(_ lease: EnvironmentLease) throws(StorageError) {

@@ -18,7 +18,7 @@ package final class WriteTransaction {
     // Given back at the end: whoever still holds the transaction then must not keep the file mapped.
     private var lease: EnvironmentLease?
     private let durability: Durability
-    private var pointer: OpaquePointer?
+    @exclusivity(unchecked) private var pointer: OpaquePointer?
     private let turn: WriteTurn?
     private let course: CommitCourse
 

@@ -27,7 +27,8 @@ struct RecentNodes {
         RecentNodes(unchecked: UnsafeRawBufferPointer(start: nil, count: 0))
     }
 
-    private init(unchecked bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+    /// Of bytes that were checked before.
+    init(unchecked bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
     /// Nil when the bytes make no sense.
     init?(_ bytes: UnsafeRawBufferPointer) {

@@ -31,18 +31,11 @@ extension ChangeSet {
 
     private func encode(into writer: inout ByteWriter) {
         writer.byte(Self.format | (schemaChanged ? Self.schemaBit : 0))
-        // The usual commit touches one table, and sorting even that costs more than writing it.
-        if tables.count == 1, let (table, changes) = tables.first, !changes.isEmpty {
-            writer.number(1)
-            writer.number(UInt64(table.rawValue))
-            changes.encode(into: &writer)
-            return
-        }
-        let named = tables.filter { !$0.value.isEmpty }
-            .sorted { $0.key.rawValue < $1.key.rawValue }
-        writer.number(UInt64(named.count))
+        var named = 0
+        for (_, changes) in tables where !changes.isEmpty { named += 1 }
+        writer.number(UInt64(named))
         var expected: UInt64 = 0
-        for (table, changes) in named {
+        for (table, changes) in tables where !changes.isEmpty {
             writer.number(UInt64(table.rawValue) - expected)
             changes.encode(into: &writer)
             expected = UInt64(table.rawValue) + 1
@@ -81,7 +74,7 @@ extension ChangeSet {
 extension TableChanges {
     func encode(into writer: inout ByteWriter) {
         var columns = 0
-        for keys in modified.values where !keys.isEmpty { columns += 1 }
+        for (_, keys) in modified where !keys.isEmpty { columns += 1 }
         writer.byte(
             (inserted.isEmpty ? 0 : 1) | (deleted.isEmpty ? 0 : 2) | (columns == 0 ? 0 : 4)
                 | (edits.isEmpty ? 0 : 8))
@@ -93,14 +86,8 @@ extension TableChanges {
 
     private func encodeModified(_ columns: Int, into writer: inout ByteWriter) {
         writer.number(UInt64(columns))
-        if modified.count == 1, let (column, keys) = modified.first {
-            writer.number(UInt64(column.rawValue))
-            keys.encode(into: &writer)
-            return
-        }
         var expected = 0
-        for (column, keys) in modified.sorted(by: { $0.key.rawValue < $1.key.rawValue })
-        where !keys.isEmpty {
+        for (column, keys) in modified where !keys.isEmpty {
             writer.number(UInt64(column.rawValue - expected))
             keys.encode(into: &writer)
             expected = column.rawValue + 1
@@ -110,7 +97,7 @@ extension TableChanges {
     private func encodeEdits(into writer: inout ByteWriter) {
         writer.number(UInt64(edits.count))
         var expected = 0
-        for (column, collections) in edits.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+        for (column, collections) in edits {
             writer.number(UInt64(column.rawValue - expected))
             expected = column.rawValue + 1
             writer.number(UInt64(collections.count))

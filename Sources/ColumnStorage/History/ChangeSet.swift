@@ -9,15 +9,16 @@ public struct TableChanges: Sendable, Hashable {
     /// Rows that the older version has and the newer has not.
     public var deleted: KeySet
     /// Rows that both versions have, by the column that was set; setting an equal value counts.
-    public var modified: [ColumnID: KeySet]
+    public var modified: SortedMap<ColumnID, KeySet>
     /// What was done to the collections of modified rows, where it is known; without an entry the
     /// two versions must be compared.
-    public var edits: [ColumnID: [ObjectKey: CollectionEdits]]
+    public var edits: SortedMap<ColumnID, [ObjectKey: CollectionEdits]>
 
     /// Changes of a table, by default none.
     public init(
-        inserted: KeySet = KeySet(), deleted: KeySet = KeySet(), modified: [ColumnID: KeySet] = [:],
-        edits: [ColumnID: [ObjectKey: CollectionEdits]] = [:]
+        inserted: KeySet = KeySet(), deleted: KeySet = KeySet(),
+        modified: SortedMap<ColumnID, KeySet> = SortedMap(),
+        edits: SortedMap<ColumnID, [ObjectKey: CollectionEdits]> = SortedMap()
     ) {
         self.inserted = inserted
         self.deleted = deleted
@@ -42,7 +43,7 @@ public struct TableChanges: Sendable, Hashable {
         // Rows that were inserted in the earlier part stay insertions whatever was set in them later.
         let earlierInserted = inserted
         let earlierModified = modified
-        modified = [:]
+        modified.removeAll()
         for (column, keys) in earlierModified {
             var keys = keys
             keys.subtract(later.deleted)
@@ -62,7 +63,8 @@ public struct TableChanges: Sendable, Hashable {
     }
 
     private mutating func mergeEdits(
-        _ later: TableChanges, _ earlierInserted: KeySet, _ earlierModified: [ColumnID: KeySet]
+        _ later: TableChanges, _ earlierInserted: KeySet,
+        _ earlierModified: SortedMap<ColumnID, KeySet>
     ) {
         for (column, collections) in edits {
             let again = later.modified[column] ?? KeySet()
@@ -92,13 +94,15 @@ public struct TableChanges: Sendable, Hashable {
 /// size follows what happened, not the size of the tables.
 public struct ChangeSet: Sendable, Hashable {
     /// The tables with changes; one without changes is not named.
-    public var tables: [TableID: TableChanges]
+    public var tables: SortedMap<TableID, TableChanges>
     /// Whether the schema was changed, so that everything known about the tables must be read
     /// again.
     public var schemaChanged: Bool
 
     /// A change set, by default an empty one.
-    public init(tables: [TableID: TableChanges] = [:], schemaChanged: Bool = false) {
+    public init(
+        tables: SortedMap<TableID, TableChanges> = SortedMap(), schemaChanged: Bool = false
+    ) {
         self.tables = tables
         self.schemaChanged = schemaChanged
     }

@@ -47,6 +47,7 @@ public struct KeySet: Sendable, Hashable {
     /// The set of some keys in any order, repeats allowed; sorts them once.
     public init(unordered keys: [ObjectKey]) {
         runs = []
+        if keys.isEmpty { return }
         for raw in keys.map(\.rawValue).sorted() { append(first: raw, last: raw) }
     }
 

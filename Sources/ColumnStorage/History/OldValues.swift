@@ -57,10 +57,8 @@ extension WriteSession {
     private func appendOldValues(
         of changes: ChangeSet, _ previous: PreviousVersion, to writer: inout ByteWriter
     ) throws(StorageError) {
-        let ids =
-            changes.tables.count == 1 ? Array(changes.tables.keys) : changes.tables.keys.sorted()
-        for id in ids {
-            guard let changed = changes.tables[id], let overlay = overlays[id] else { continue }
+        for (id, changed) in changes.tables {
+            guard let overlay = overlays[id] else { continue }
             if changed.deleted.isEmpty && changed.modified.isEmpty { continue }
             let encoder = OldValueEncoder(previous.table(overlay), limit: Self.oldValuesLimit)
             let columns = overlay.reader.definition.columns
@@ -70,9 +68,7 @@ extension WriteSession {
                     try encoder.append(column, changed.deleted, nil, to: &writer)
                 }
             }
-            let modified = changed.modified
-            for column in modified.count == 1 ? Array(modified.keys) : modified.keys.sorted() {
-                guard let keys = modified[column] else { continue }
+            for (column, keys) in changed.modified {
                 try encoder.append(
                     columns[column.rawValue], keys, changed.edits[column], to: &writer)
             }

@@ -323,9 +323,11 @@ package final class BytesIndex {
             generation = pages.generation
         }
         lookups += 1
+        guard lookups > IntDirectory.leastLookups else { return false }
         if threshold == 0 {
             // Visiting a block costs about a tenth of finding one without the directory.
-            threshold = Swift.max(6, try transaction.statistics(pages.blocks).entries / 10)
+            let entries = try transaction.statistics(pages.blocks).entries
+            threshold = Swift.max(IntDirectory.leastLookups, entries / 10)
         }
         guard lookups > threshold else { return false }
         var directory = BytesDirectory()

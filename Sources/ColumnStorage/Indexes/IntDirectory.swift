@@ -7,6 +7,9 @@ struct IntDirectory {
     private let blocks: UnsafeMutablePointer<UnsafeRawBufferPointer>
     let count: Int
 
+    /// So many look-ups at one version never pay for a directory.
+    static let leastLookups = 6
+
     init(_ bounds: [Int64], _ blocks: [UnsafeRawBufferPointer]) {
         count = bounds.count
         self.bounds = .allocate(capacity: count)

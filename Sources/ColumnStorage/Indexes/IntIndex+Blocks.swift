@@ -60,10 +60,11 @@ extension IntIndex {
     ) throws(StorageError) -> IntDirectory? {
         if state.pointee.generation != pages.generation { forgetDirectory() }
         state.pointee.lookups += 1
+        guard state.pointee.lookups > IntDirectory.leastLookups else { return nil }
         if state.pointee.threshold == 0 {
             // Visiting a block costs about a tenth of finding one without the directory.
             let entries = try transaction.statistics(blocks).entries
-            state.pointee.threshold = Swift.max(6, entries / 10)
+            state.pointee.threshold = Swift.max(IntDirectory.leastLookups, entries / 10)
         }
         guard state.pointee.lookups > state.pointee.threshold else { return nil }
         var bounds: [Int64] = []

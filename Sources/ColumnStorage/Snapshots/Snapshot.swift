@@ -9,7 +9,7 @@ public final class Snapshot {
     package let source: SnapshotSource
     /// Whether it stays at its version.
     public let isFrozen: Bool
-    @exclusivity(unchecked) private var tables: [TableID: TableReader] = [:]
+    @exclusivity(unchecked) private var tables: SortedMap<TableID, TableReader> = SortedMap()
     /// The table that was asked for last.
     @exclusivity(unchecked) private var recent: TableReader?
     /// Whether a move to a newer version may have passed over a change of the schema.
@@ -147,7 +147,7 @@ public final class Snapshot {
     public func close() {
         if write != nil { cancelWrite() }
         for reader in tables.values { reader.close() }
-        tables = [:]
+        tables.removeAll()
         recent = nil
         source.close()
     }

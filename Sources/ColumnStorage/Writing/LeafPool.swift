@@ -1,6 +1,7 @@
 /// Blocks for heap leaves, kept between uses by width.
 final class LeafPool {
-    @exclusivity(unchecked) private var free: [Int: [UnsafeMutableRawPointer]] = [:]
+    @exclusivity(unchecked) private var free: SortedMap<Int, [UnsafeMutableRawPointer]> =
+        SortedMap()
     private static let keep = 64
 
     deinit {
@@ -12,7 +13,7 @@ final class LeafPool {
     /// Its content is undefined.
     func take(width: Int) -> HeapLeaf {
         let block =
-            free[width]?.popLast()
+            free[width, default: []].popLast()
             ?? .allocate(byteCount: Self.size(width), alignment: 16)
         return HeapLeaf(address: block + HeapLeaf.notes)
     }

@@ -6,7 +6,7 @@ import LMDBStorage
 /// version.
 final class PreviousVersion {
     private let source: SnapshotSource
-    @exclusivity(unchecked) private var tables: [TableID: TableReader] = [:]
+    @exclusivity(unchecked) private var tables: SortedMap<TableID, TableReader> = SortedMap()
 
     init(_ file: ColumnFile, _ reader: ReadTransaction) {
         source = SnapshotSource(file, reader)
@@ -24,13 +24,16 @@ final class PreviousVersion {
     /// The table as it was before the write touched it.
     func table(_ overlay: TableOverlay) -> TableReader {
         let definition = overlay.reader.definition
-        source.definitions[overlay.id] = definition
         guard let known = tables[overlay.id] else {
+            source.definitions[overlay.id] = definition
             let made = TableReader(overlay.id, source)
             tables[overlay.id] = made
             return made
         }
-        if known.definition != definition { known.configure(definition) }
+        if known.definition != definition {
+            source.definitions[overlay.id] = definition
+            known.configure(definition)
+        }
         known.state.pointee.advanceEpoch()
         if !known.setBounds(overlay.headBefore) {
             source.noteDamage("no memory for the directory of a table")

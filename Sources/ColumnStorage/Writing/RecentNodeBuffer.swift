@@ -34,7 +34,7 @@ final class RecentNodeBuffer {
 
     // because: only nodes that were checked, and those made here, are in the buffer.
     private var nodes: RecentNodes {
-        RecentNodes(UnsafeRawBufferPointer(rebasing: bytes[..<used])) ?? .none
+        RecentNodes(unchecked: UnsafeRawBufferPointer(rebasing: bytes[..<used]))
     }
 
     /// Makes room for a node; the caller fills it before the next call.

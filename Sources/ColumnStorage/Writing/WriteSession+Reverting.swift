@@ -20,7 +20,7 @@ extension WriteSession {
         } catch {
             throw StorageError(.damaged, call: "reading \(error.what)", file: file.path)
         }
-        let tables = changes.tables.sorted { $0.key < $1.key }
+        let tables = changes.tables
         try checkPresence(tables)
         for (table, changed) in tables {
             for key in changed.deleted { try revive(table, key) }
@@ -37,7 +37,7 @@ extension WriteSession {
     }
 
     private func checkPresence(
-        _ tables: [(key: TableID, value: TableChanges)]
+        _ tables: SortedMap<TableID, TableChanges>
     ) throws(StorageError) {
         for (table, changed) in tables {
             let reader = snapshot.table(table)
@@ -85,7 +85,7 @@ extension WriteSession {
                 for key in changed.deleted { try restore(table, column, key, &reader) }
             }
         }
-        for (column, keys) in changed.modified.sorted(by: { $0.key < $1.key }) {
+        for (column, keys) in changed.modified {
             for key in keys { try restore(table, columns[column.rawValue], key, &reader) }
         }
     }

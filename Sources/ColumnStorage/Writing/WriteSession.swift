@@ -23,10 +23,11 @@ public final class WriteSession {
     /// Bytes of heap leaves.
     @exclusivity(unchecked) var heapSize = 0
     @exclusivity(unchecked) private(set) var failure: StorageError?
-    @exclusivity(unchecked) private(set) var overlays: [TableID: TableOverlay] = [:]
+    @exclusivity(unchecked) private(set) var overlays: SortedMap<TableID, TableOverlay> =
+        SortedMap()
     @exclusivity(unchecked) private var recent: TableOverlay?
     /// The greatest key of each shard that was asked for.
-    @exclusivity(unchecked) private var greatestKeys: [Int: UInt64?] = [:]
+    @exclusivity(unchecked) private var greatestKeys: SortedMap<Int, UInt64?> = SortedMap()
     @exclusivity(unchecked) var isSchemaChanged = false
     /// What the write says about itself in the history if it brings an earlier version's data back.
     @exclusivity(unchecked) public var restoration: Restoration?
@@ -211,8 +212,7 @@ public final class WriteSession {
         var changes = ChangeSet(schemaChanged: isSchemaChanged)
         let handle = transaction.handle
         var shards: UInt32 = 0
-        for id in overlays.count == 1 ? Array(overlays.keys) : overlays.keys.sorted() {
-            guard let overlay = overlays[id], overlay.isTouched else { continue }
+        for (id, overlay) in overlays where overlay.isTouched {
             if overlay.isRemoved {
                 changes.tables[id] = overlay.changes()
                 shards |= 1 << UInt32(FileTables.shard(of: id))
@@ -286,7 +286,7 @@ public final class WriteSession {
             for list in overlay.reader.lists { list?.cancel() }
             overlay.reader.overlay = nil
         }
-        overlays = [:]
+        overlays.removeAll()
         copies.removeAll()
         arena.reset()
     }

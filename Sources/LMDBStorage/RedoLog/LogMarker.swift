@@ -21,34 +21,17 @@ struct LogMarker: Equatable {
     var inode: UInt64 = 0
 
     private static let magic: UInt64 = 0x4C4F_474D_4F4F_4E31
-    private static let size = 56
+    static let size = 56
     /// In the same sector as LMDB's header, which ends before.
     static let offset = 256
 
     /// The marker of an open data file; an empty one where there is none.
     static func read(_ descriptor: Int32) -> LogMarker {
         withUnsafeTemporaryAllocation(byteCount: size, alignment: 8) { bytes in
-            guard pread(descriptor, bytes.baseAddress, size, off_t(offset)) == size,
-                bytes.load(as: UInt64.self) == magic
-            else { return LogMarker() }
-            func word(_ index: Int) -> UInt64 {
-                bytes.load(fromByteOffset: 8 * index, as: UInt64.self)
+            guard pread(descriptor, bytes.baseAddress, size, off_t(offset)) == size else {
+                return LogMarker()
             }
-            return LogMarker(
-                id: word(1), salt: word(2), boot: BootIdentity(high: word(3), low: word(4)),
-                device: word(5), inode: word(6))
-        }
-    }
-
-    /// Whether the file still has the log's identity and salt.
-    ///
-    /// One read of a few bytes, for each write that begins.
-    static func isStill(_ id: UInt64, _ salt: UInt64, _ descriptor: Int32) -> Bool {
-        withUnsafeTemporaryAllocation(byteCount: 24, alignment: 8) { bytes in
-            pread(descriptor, bytes.baseAddress, 24, off_t(offset)) == 24
-                && bytes.load(as: UInt64.self) == magic
-                && bytes.load(fromByteOffset: 8, as: UInt64.self) == id
-                && bytes.load(fromByteOffset: 16, as: UInt64.self) == salt
+            return LogMarker(UnsafeRawBufferPointer(bytes))
         }
     }
 
@@ -72,6 +55,22 @@ struct LogMarker: Equatable {
             return false
         }
         return device == UInt64(status.st_dev) && inode == UInt64(status.st_ino)
+    }
+}
+
+extension LogMarker {
+    /// The marker that these bytes are; an empty one if they are none.
+    init(_ bytes: UnsafeRawBufferPointer) {
+        self.init()
+        func word(_ index: Int) -> UInt64 {
+            bytes.load(fromByteOffset: 8 * index, as: UInt64.self)
+        }
+        guard word(0) == Self.magic else { return }
+        id = word(1)
+        salt = word(2)
+        boot = BootIdentity(high: word(3), low: word(4))
+        device = word(5)
+        inode = word(6)
     }
 }
 

@@ -45,6 +45,7 @@ final class RedoLog: @unchecked Sendable {
     let dataPath: String
     /// LMDB's descriptor of the data file.
     let data: Int32
+    private let page: MarkerPage
     let tables: [String]
     let recorder: ChangeRecorder
     let keeper: LogKeeper
@@ -105,6 +106,7 @@ final class RedoLog: @unchecked Sendable {
         var descriptor: mdb_filehandle_t = -1
         mdb_env_get_fd(environment, &descriptor)
         data = descriptor
+        page = MarkerPage(descriptor)
         keeper = LogKeeper()
         keeper.log = self
     }
@@ -115,7 +117,7 @@ final class RedoLog: @unchecked Sendable {
     func begin(_ durability: Durability, newest: UInt64) throws(StorageError) -> CommitCourse {
         if let failure { throw failure }
         if id != 0, durability != .memory, version == newest, pin != nil, !isTight,
-            LogMarker.isStill(id, salt, data)
+            isStill(page.marker)
         {
             try moveOn(newest, isWaiting: durability == .full)
         } else if let course = try beginElsewise(durability, newest) {
@@ -129,11 +131,13 @@ final class RedoLog: @unchecked Sendable {
         return .logged
     }
 
+    private func isStill(_ marker: LogMarker) -> Bool { marker.id == id && marker.salt == salt }
+
     /// Begins where this process does not stand at the log's end with a pin; nil where it then does.
     private func beginElsewise(
         _ durability: Durability, _ newest: UInt64
     ) throws(StorageError) -> CommitCourse? {
-        let marker = LogMarker.read(data)
+        let marker = page.marker
         if id != 0 && marker.id != id { leave() }
         guard durability != .memory, !isTight else {
             // Who writes without a log must not reuse pages that one counts on.

@@ -154,6 +154,7 @@ extension WatchGraph {
     ///
     /// Rows that the step inserted may be among them, rows that it deleted are not.
     func touchedRows(in step: VersionStep) -> KeySet {
+        if nodes.count == 1 { return ownTouchedRows(of: nodes[0], in: step) }
         guard step.changes.tables.keys.contains(where: tables.contains) else { return KeySet() }
         var touched = nodes.map { ownTouchedRows(of: $0, in: step) }
         for index in nodes.indices.dropFirst().reversed() where !touched[index].isEmpty {
@@ -167,7 +168,8 @@ extension WatchGraph {
 
     private func ownTouchedRows(of node: Node, in step: VersionStep) -> KeySet {
         var rows = KeySet()
-        if let changes = step.changes(of: node.table) {
+        let changes = step.changes(of: node.table)
+        if let changes {
             for (column, keys) in changes.modified where node.columns?.contains(column) ?? true {
                 rows.formUnion(keys)
             }
@@ -176,7 +178,7 @@ extension WatchGraph {
             rows.formUnion(step.relinkedTargets(backlinks, in: node.table))
         }
         // A row may have lost a link because it is gone itself.
-        if let deleted = step.changes(of: node.table)?.deleted { rows.subtract(deleted) }
+        if let deleted = changes?.deleted, !deleted.isEmpty { rows.subtract(deleted) }
         return rows
     }
 

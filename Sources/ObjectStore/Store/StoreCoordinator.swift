@@ -11,7 +11,7 @@ final class StoreCoordinator: Sendable {
 
     private struct Members {
         var next: UInt64 = 0
-        var wakeups: [UInt64: any Wakeup] = [:]
+        var wakeups: SortedMap<UInt64, any Wakeup> = SortedMap()
     }
 
     private let members = Mutex(Members())
@@ -65,7 +65,12 @@ final class StoreCoordinator: Sendable {
         let others = members.withLock { members -> [any Wakeup] in
             // A store that is alone is the usual case.
             if members.wakeups.count == 1 { return [] }
-            return members.wakeups.filter { $0.key != member }.map(\.value)
+            var others: [any Wakeup] = []
+            others.reserveCapacity(members.wakeups.count)
+            for (number, wakeup) in members.wakeups where number != member {
+                others.append(wakeup)
+            }
+            return others
         }
         for wakeup in others { wakeup.wake() }
     }

@@ -60,6 +60,7 @@ public final class NotificationPump {
 
     /// Whether a delivery would call somebody.
     var hasWork: Bool {
+        if tracked.isEmpty { return false }
         let version = store.view.version
         return tracked.values.contains { $0.base != version && $0.delay?.isHolding != true }
     }

@@ -10,7 +10,7 @@ struct ObserverIndex {
     private final class Table {
         var membership: Bucket = [:]
         var everything: Bucket = [:]
-        var columns: [ColumnID: Bucket] = [:]
+        var columns: SortedMap<ColumnID, Bucket> = SortedMap()
         var rows: [ObjectKey: Bucket] = [:]
 
         var isEmpty: Bool {
@@ -18,7 +18,7 @@ struct ObserverIndex {
         }
     }
 
-    private var tables: [TableID: Table] = [:]
+    private var tables: SortedMap<TableID, Table> = SortedMap()
 
     /// Whether nobody depends on anything.
     var isEmpty: Bool { tables.isEmpty }
@@ -44,9 +44,10 @@ struct ObserverIndex {
         for table in interests.tables { tables[table]?.everything[number] = nil }
         for column in interests.columns {
             touched.insert(column.table)
-            tables[column.table]?.columns[column.column]?[number] = nil
-            if tables[column.table]?.columns[column.column]?.isEmpty == true {
-                tables[column.table]?.columns[column.column] = nil
+            guard let table = tables[column.table] else { continue }
+            table.columns[column.column, default: [:]][number] = nil
+            if table.columns[column.column]?.isEmpty == true {
+                table.columns[column.column] = nil
             }
         }
         for row in interests.rows {

@@ -39,8 +39,11 @@ struct PendingVersions {
         if let place = place(of: version) {
             entries[place].observers += 1
         } else {
-            let place = entries.firstIndex { $0.version > version } ?? entries.count
-            entries.insert(Entry(version: version, observers: 1), at: place)
+            let entry = Entry(version: version, observers: 1)
+            guard let last = entries.last, last.version > version else {
+                return entries.append(entry)
+            }
+            entries.insert(entry, at: entries.firstIndex { $0.version > version } ?? 0)
         }
     }
 
@@ -48,7 +51,8 @@ struct PendingVersions {
     mutating func leave(_ version: UInt64) {
         guard let place = place(of: version) else { return }
         entries[place].observers -= 1
-        if entries[place].observers == 0 { entries.remove(at: place) }
+        guard entries[place].observers == 0 else { return }
+        if place == entries.count - 1 { entries.removeLast() } else { entries.remove(at: place) }
     }
 
     /// Keeps a version that the store has left, if some observer has still to leave it.

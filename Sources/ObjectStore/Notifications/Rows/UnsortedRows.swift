@@ -19,22 +19,22 @@ struct UnsortedRows: OrderedRows {
     func key(at position: Int) -> ObjectKey { keys.key(at: position) }
 
     mutating func advance(along step: VersionStep, modified: KeySet) -> PositionChanges {
-        let delta = rules.delta(along: step, isMember: keys.contains)
+        var delta = rules.delta(along: step) { keys.contains($0) }
         var result = PositionChanges()
-        let left = delta.left.sorted()
-        result.deletedKeys = left
-        result.deletions = left.map(keys.rank)
-        let gone = KeySet(unordered: left)
+        if delta.left.count > 1 { delta.left.sort() }
+        result.deletedKeys = delta.left
+        for key in delta.left { result.deletions.append(keys.rank(key)) }
+        let gone = KeySet(unordered: delta.left)
         for key in modified where keys.contains(key) && !gone.contains(key) {
             result.modifiedKeys.append(key)
             result.modifications.append(keys.rank(key))
         }
-        for key in left { keys.remove(key) }
-        let entered = delta.entered.sorted()
-        for key in entered { keys.insert(key) }
-        result.insertedKeys = entered
-        result.insertions = entered.map(keys.rank)
-        result.modificationsNew = result.modifiedKeys.map(keys.rank)
+        for key in delta.left { keys.remove(key) }
+        if delta.entered.count > 1 { delta.entered.sort() }
+        for key in delta.entered { keys.insert(key) }
+        result.insertedKeys = delta.entered
+        for key in delta.entered { result.insertions.append(keys.rank(key)) }
+        for key in result.modifiedKeys { result.modificationsNew.append(keys.rank(key)) }
         return result
     }
 }
