@@ -137,6 +137,16 @@ public enum ProcessServices {
         #endif
     }
 
+    /// Lets every signal through, whatever the program was started with.
+    ///
+    /// A child has the signal mask of the thread that started it, and threads of a thread pool block all signals: without
+    /// this a program that was started by one could only be killed. Before other threads are started.
+    public static func unblockSignals() {
+        var none = sigset_t()
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, nil)
+    }
+
     /// Makes a write past the system's limit of file sizes an error of that write instead of the process's end.
     public static func ignoreFileSizeSignal() { signal(SIGXFSZ, SIG_IGN) }
 

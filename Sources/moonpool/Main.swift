@@ -9,6 +9,7 @@ import ScriptHost
 @main
 enum Main {
     static func main() {
+        ProcessServices.unblockSignals()
         // A file that may not grow any larger is an error to report, not a reason to die.
         ProcessServices.ignoreFileSizeSignal()
         let words = CommandLine.arguments

@@ -183,6 +183,24 @@ import Testing
         #expect(outcome.error == "")
     }
 
+    /// The test's own threads block all signals, as those of a program with a thread pool do; children inherit that.
+    @Test(arguments: [SIGTERM, SIGHUP])
+    func `kill ends scripts and their workers, whoever has started them`(signal: Int32) throws {
+        let folder = try TemporaryFolder()
+        let script = try folder.write(
+            """
+            moonpool.worker("busy", function() while true do end end)
+            io.write("ready"):flush()
+            while true do end
+            """, to: "busy.lua")
+        let process = try Subprocess(Tool.path, ["run", script])
+        try process.wait { process.output.contains("ready") }
+        process.send(signal)
+        let outcome = try process.finish()
+        #expect(outcome.exitCode == 128 + signal)
+        #expect(outcome.error == "")
+    }
+
     @Test func `an error of a worker is shown with the worker's name and ends in code 1`() throws {
         let outcome = try Tool.run(
             script: """
