@@ -45,16 +45,19 @@ struct SortedKeys {
         return chunks[chunk][offset]
     }
 
-    mutating func insert(_ key: ObjectKey, by precedes: Order) {
+    /// Puts a key in its place; returns its position.
+    @discardableResult  // because: further keys may move it
+    mutating func insert(_ key: ObjectKey, by precedes: Order) -> Int {
         guard !chunks.isEmpty else {
             chunks = [[key]]
             counts = FenwickTree([1])
-            return
+            return 0
         }
         var place = place(of: key, by: precedes)
         if place.chunk == chunks.count {
             place = (chunks.count - 1, chunks[chunks.count - 1].count)
         }
+        let position = counts.sum(before: place.chunk) + place.offset
         chunks[place.chunk].insert(key, at: place.offset)
         if chunks[place.chunk].count <= Self.chunkLimit {
             counts.add(1, to: place.chunk)
@@ -65,6 +68,7 @@ struct SortedKeys {
             chunks.insert(upper, at: place.chunk + 1)
             counts = FenwickTree(chunks.map(\.count))
         }
+        return position
     }
 
     mutating func remove(at position: Int) {

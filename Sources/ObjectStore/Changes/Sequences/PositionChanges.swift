@@ -63,6 +63,10 @@ struct TouchedPositions {
 
         if Self.keepOrder(byNew, gaps) {
             kept = byNew
+        } else if byNew.count == 1 {
+            // It is what moved: the untouched rows that it has passed are at least as many, and keep their places.
+            deletions.append((byNew[0].old, byNew[0].key))
+            insertions.append((byNew[0].new, byNew[0].key))
         } else {
             let untouchedCount = oldCount - oldTouched.count
             let (runs, members) = Self.runs(byNew, gaps: gaps, untouchedCount: untouchedCount)

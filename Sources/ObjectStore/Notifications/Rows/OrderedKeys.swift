@@ -32,17 +32,21 @@ struct OrderedKeys {
         }
 
         for position in taken.sorted(by: >) { keys.remove(at: position) }
-        for key in moving { keys.insert(key, by: after) }
-        for key in delta.entered { keys.insert(key, by: after) }
-
+        // Where the last one is put it stays; the others may still be moved by those that follow.
+        var last: (key: ObjectKey, position: Int)?
+        for key in moving { last = (key, keys.insert(key, by: after)) }
+        for key in delta.entered { last = (key, keys.insert(key, by: after)) }
+        func newPosition(of key: ObjectKey) -> Int? {
+            if let last, last.key == key { return last.position }
+            return keys.position(of: key, by: after)
+        }
         for index in positions.staying.indices {
             // The rank of a member is known; a missing one would be an order that contradicts itself.
             positions.staying[index].new =
-                keys.position(of: positions.staying[index].key, by: after)
-                ?? positions.staying[index].old
+                newPosition(of: positions.staying[index].key) ?? positions.staying[index].old
         }
         positions.entering = delta.entered.compactMap { key in
-            keys.position(of: key, by: after).map { (key, $0) }
+            newPosition(of: key).map { (key, $0) }
         }
         return positions.changes(oldCount: oldCount, keyAtNew: keys.key)
     }

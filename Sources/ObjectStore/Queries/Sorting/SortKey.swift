@@ -123,13 +123,17 @@ public struct SortKey: Hashable, Sendable {
 }
 
 /// A key of an order, ready to be read in one view.
-struct BoundSortKey {
+///
+/// A class, because an order is asked again and again: passing it on counts one reference.
+final class BoundSortKey {
     /// The path to the value; nil for a value that is computed.
     let path: CompiledPath?
     /// Whether the values may be of any type.
     let isMixed: Bool
     private let expression: any PredicateExpression
     private let tables: BoundTables
+    /// The column of a value that the objects have themselves, which is most often read: no path to walk.
+    private let own: (rows: TableReader, source: ColumnSource)?
 
     init(
         path: CompiledPath?, isMixed: Bool, expression: any PredicateExpression,
@@ -139,10 +143,16 @@ struct BoundSortKey {
         self.isMixed = isMixed
         self.expression = expression
         self.tables = tables
+        if let path, path.hops.isEmpty, case .value(let slot, let source) = path.terminal {
+            own = (tables[slot], source)
+        } else {
+            own = nil
+        }
     }
 
     /// The value of an object; no value at all is null.
     func value(_ key: ObjectKey) -> Scalar {
+        if let own { return own.source.scalar(own.rows, key) }
         if let path { return path.value(tables, key) }
         let value = expression.value(tables, key)
         return value == .nothing ? .null : value
@@ -238,8 +248,8 @@ public struct SortComparator {
 
     /// -1, 0 or 1; 0 for objects with equal values.
     func orderByValues(_ left: ObjectKey, _ right: ObjectKey) -> Int {
-        for (index, key) in keys.enumerated() {
-            let order = SortComparator.order(key.value(left), key.value(right))
+        for index in keys.indices {
+            let order = SortComparator.order(keys[index].value(left), keys[index].value(right))
             if order != 0 { return descending[index] ? -order : order }
         }
         return 0
