@@ -56,8 +56,10 @@ struct KeyPathFilter {
 
     /// The rows of the class that a step changes as far as the observer wants to hear.
     func touchedRows(in step: VersionStep) -> KeySet {
-        // What is found in the change set alone costs less than remembering it.
-        if graph.nodes.count == 1 { return graph.touchedRows(in: step) }
+        // The rows of one column are taken from the change set for less than it costs to remember them.
+        if graph.nodes.count == 1, step.changes(of: table)?.modified.count ?? 0 <= 1 {
+            return graph.touchedRows(in: step)
+        }
         let scope = Scope(table: table, texts: texts)
         if let known = step.touched[scope] { return known }
         let touched = graph.touchedRows(in: step)
