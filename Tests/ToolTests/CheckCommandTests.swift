@@ -102,6 +102,21 @@ import Testing
         #expect(found > 0)
     }
 
+    @Test func `a damaged schema is told of with the file's name`() throws {
+        let folder = try TemporaryFolder()
+        var bytes = try makeWhole(folder)
+        // Wherever the name of the class stands behind its length, as it does in the schema.
+        let name = [3] + Array("Dog".utf8)
+        for place in bytes.indices.dropLast(name.count)
+        where bytes[place] == 3 && Array(bytes[place..<place + name.count]) == name {
+            bytes[place] = 0x7f
+        }
+        let outcome = try check(bytes, folder)
+        #expect(outcome.exitCode == 1)
+        #expect(
+            outcome.error.contains("damaged.moonpool': the schema stored in the file is damaged"))
+    }
+
     @Test func `damaged pages are named`() throws {
         let folder = try TemporaryFolder()
         let whole = try makeWhole(folder)

@@ -10,7 +10,16 @@ enum SchemaCatalog {
     /// The schema of a snapshot; an empty one where none was stored yet.
     static func read(_ snapshot: Snapshot) throws -> Schema {
         guard let bytes = try bytes(snapshot) else { return .empty }
-        return try decode(bytes)
+        return try decode(bytes, of: snapshot.file)
+    }
+
+    /// The schema that a file stores as these bytes; if it cannot be read, the error names the file.
+    static func decode(_ bytes: [UInt8], of file: ColumnFile) throws -> Schema {
+        do {
+            return try decode(bytes)
+        } catch let error as StoreError {
+            throw StoreError(error.code, "'\(file.path)': \(error.message)")
+        }
     }
 
     /// The blob of a snapshot, nil where no schema was stored yet.

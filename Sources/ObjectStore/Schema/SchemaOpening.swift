@@ -197,6 +197,6 @@ extension Store {
         guard let bytes = try SchemaCatalog.bytes(snapshot) else {
             throw StoreError(.invalidArgument, "'\(path)' has no schema yet")
         }
-        return try SchemaCatalog.decode(bytes).version
+        return try SchemaCatalog.decode(bytes, of: snapshot.file).version
     }
 }

@@ -272,7 +272,8 @@ extension Store {
 
     /// Shows the schema that the present version stores as these bytes; none for an empty one.
     func adopt(_ bytes: [UInt8]) throws {
-        let schema = bytes.isEmpty ? .empty : try SchemaCatalog.decode(bytes)
+        let schema =
+            bytes.isEmpty ? .empty : try SchemaCatalog.decode(bytes, of: view.snapshot.file)
         let gone = view.schema.classes.filter { schema.find(table: $0.table) == nil }
         catalog = bytes
         hasChangedSchema = false
