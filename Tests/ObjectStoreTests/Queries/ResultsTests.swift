@@ -1,5 +1,6 @@
-import ObjectStore
 import Testing
+
+@testable import ObjectStore
 
 /// Orders, duplicates, limits, and how results live.
 @Suite struct ResultsTests {
@@ -139,16 +140,24 @@ import Testing
         for order in orders {
             let all = try world.all().sorted(order)
             let keys = try all.keys().array
-            let comparator = SortComparator(
-                try order.map {
-                    try SortKey(
-                        .parse($0.path, class: world.person, schema: world.store.schema),
-                        ascending: $0.ascending)
-                }, in: world.store.view)
+            let sortKeys = try order.map {
+                try SortKey(
+                    .parse($0.path, class: world.person, schema: world.store.schema),
+                    ascending: $0.ascending)
+            }
+            let comparator = SortComparator(sortKeys, in: world.store.view)
             let expected = try world.all().keys().sorted { comparator.order($0, $1) < 0 }
             #expect(keys == expected)
-            let positions = expected.map { comparator.position(of: $0) }
-            #expect(zip(positions, positions.dropFirst()).allSatisfy { $0 < $1 })
+            let codes = expected.map(comparator.code)
+            #expect(zip(codes, codes.dropFirst()).allSatisfy { $0 <= $1 })
+            let sorter = QuerySorter(sortKeys, table: world.person.table, in: world.store.view)
+            #expect(try sorter.coded(world.all().keys()).map(\.code) == codes)
+            if sortKeys.count == 1, sortKeys[0].isExactlyCoded {
+                for (left, right) in zip(expected, expected.dropFirst())
+                where comparator.code(of: left) == comparator.code(of: right) {
+                    #expect(comparator.orderByValues(left, right) == 0)
+                }
+            }
             for limit in [1, 7, 100, 700] {
                 #expect(try all.limited(to: limit).keys().array == Array(keys.prefix(limit)))
             }

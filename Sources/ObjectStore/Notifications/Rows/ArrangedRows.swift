@@ -8,18 +8,18 @@ struct ArrangedRows {
     private var ordered: OrderedKeys
 
     /// Takes the members, and again as ``RowRules/membersInFirstOrder`` lists them.
-    init(_ rules: RowRules, _ members: KeyBitmap, inOrder rows: [ObjectKey], _ reader: RowReader) {
+    init(_ rules: RowRules, _ members: KeyBitmap, inOrder rows: [CodedKey], _ reader: RowReader) {
         self.rules = rules
         self.members = members
         distincts = []
         var rows = rows
         for (index, distinct) in rules.distincts.enumerated() {
-            if index > 0 { rows.sort(by: reader.order(distinct.order)) }
+            if index > 0 { rows = reader.order(distinct.order).sorted(rows.map(\.key)) }
             let remembered = DistinctRows(distinct, inOrder: rows, reader)
             rows = remembered.first(of: rows, reader)
             distincts.append(remembered)
         }
-        if !rules.distincts.isEmpty { rows.sort(by: reader.order(rules.order)) }
+        if !rules.distincts.isEmpty { rows = reader.order(rules.order).sorted(rows.map(\.key)) }
         ordered = OrderedKeys(inOrder: rows)
     }
 

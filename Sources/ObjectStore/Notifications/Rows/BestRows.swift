@@ -24,7 +24,8 @@ struct BestRows: OrderedRows {
     ) -> (OrderedKeys, Bool) {
         let query = rules.members.adding(.sort(rules.order)).adding(.limit(most))
         let keys = QueryEvaluator.keys(of: query, in: view).array
-        return (OrderedKeys(inOrder: keys), keys.count < most)
+        let order = RowReader(view).order(rules.order)
+        return (OrderedKeys(inOrder: keys.map(order.coded)), keys.count < most)
     }
 
     var count: Int { min(limit, ordered.keys.count) }
@@ -63,7 +64,7 @@ struct BestRows: OrderedRows {
 
     /// Nothing is known of the rows behind the last one that was not touched, so touched rows count
     /// only before it.
-    private func within(_ delta: RowDelta, _ after: SortedKeys.Order) -> RowDelta {
+    private func within(_ delta: RowDelta, _ after: KeyOrder) -> RowDelta {
         let touched = KeySet(unordered: delta.left + delta.stayed)
         var last = ordered.keys.count - 1
         while last >= 0, touched.contains(ordered.keys.key(at: last)) { last -= 1 }
@@ -73,9 +74,13 @@ struct BestRows: OrderedRows {
         let bound = ordered.keys.key(at: last)
         var result = RowDelta(left: delta.left)
         for key in delta.stayed {
-            if after(key, bound) { result.stayed.append(key) } else { result.left.append(key) }
+            if after.precedes(key, bound) {
+                result.stayed.append(key)
+            } else {
+                result.left.append(key)
+            }
         }
-        result.entered = delta.entered.filter { after($0, bound) }
+        result.entered = delta.entered.filter { after.precedes($0, bound) }
         return result
     }
 

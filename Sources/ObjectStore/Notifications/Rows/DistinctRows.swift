@@ -9,16 +9,16 @@ struct DistinctRows {
     private var groups: [[Scalar]: SortedKeys]
 
     /// Takes all rows in order.
-    init(_ distinct: RowRules.Distinct, inOrder keys: [ObjectKey], _ reader: RowReader) {
+    init(_ distinct: RowRules.Distinct, inOrder rows: [CodedKey], _ reader: RowReader) {
         self.distinct = distinct
         let values = reader.values(distinct.keys)
-        groups = Dictionary(grouping: keys, by: values).mapValues(SortedKeys.init(inOrder:))
+        groups = Dictionary(grouping: rows) { values($0.key) }.mapValues(SortedKeys.init(inOrder:))
     }
 
     /// The rows that are the first of their values, of all rows in order.
-    func first(of keys: [ObjectKey], _ reader: RowReader) -> [ObjectKey] {
+    func first(of rows: [CodedKey], _ reader: RowReader) -> [CodedKey] {
         let values = reader.values(distinct.keys)
-        return keys.filter { groups[values($0)]?.first == $0 }
+        return rows.filter { groups[values($0.key)]?.first == $0.key }
     }
 
     /// What a change of the rows is for those that are the first.

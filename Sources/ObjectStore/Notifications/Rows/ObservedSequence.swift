@@ -56,7 +56,7 @@ final class ObservedSequence {
             }
         }
         if case .backlinks = source { return }
-        order = SortedKeys(inOrder: numbers)
+        order = SortedKeys(inOrder: numbers.map(self.order().coded))
     }
 
     /// Reads the elements of a source in a view, those of a map with its nulls.
@@ -108,25 +108,28 @@ final class ObservedSequence {
     func numbers(inOrder keys: some Sequence<ObjectKey>) -> [ObjectKey] {
         // What is left of the elements of objects that are several, the last one first.
         var several: [ObjectKey: [ObjectKey]] = [:]
-        let precedes = order()
+        let order = order()
         return keys.compactMap { key in
             guard let number = first[key] else { return nil }
             if next[Int(number)] < 0 { return ObjectKey(rawValue: Int64(number)) }
-            return several[key, default: numbers(of: key).sorted { precedes($1, $0) }].popLast()
+            return several[key, default: numbers(of: key).sorted { order.precedes($1, $0) }]
+                .popLast()
         }
     }
 
     /// Whether one element stands before another; `labelsBefore` are those of an earlier version.
-    func order(labelsBefore: [ObjectKey: Int64] = [:]) -> SortedKeys.Order {
+    func order(labelsBefore: [ObjectKey: Int64] = [:]) -> KeyOrder {
         func label(_ number: ObjectKey) -> Int64 {
             if !labelsBefore.isEmpty, let label = labelsBefore[number] { return label }
             return self.labels[Int(number.rawValue)]
         }
-        guard case .backlinks = source else { return { label($0) < label($1) } }
-        return { one, other in
-            let (left, right) = (self.object(one), self.object(other))
-            return left == right ? label(one) < label(other) : left < right
+        if case .backlinks = source {
+            return KeyOrder(code: { SortCode.of(self.object($0).rawValue) }) {
+                label($0) < label($1)
+            }
         }
+        // No two elements of a sequence with positions have the same label.
+        return KeyOrder(code: { SortCode.of(label($0)) }, precedesAmongEqual: { _, _ in false })
     }
 
     /// Moves along a step; nil if the elements have to be read anew.

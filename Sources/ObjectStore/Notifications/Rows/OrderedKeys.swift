@@ -4,13 +4,13 @@ import ColumnStorage
 struct OrderedKeys {
     private(set) var keys: SortedKeys
 
-    init(inOrder keys: [ObjectKey]) {
+    init(inOrder keys: [CodedKey]) {
         self.keys = SortedKeys(inOrder: keys)
     }
 
     /// Moves along a step that did `delta` to the rows; `modified` are told where they are members.
     mutating func change(
-        _ delta: RowDelta, modified: KeySet, before: SortedKeys.Order, after: SortedKeys.Order
+        _ delta: RowDelta, modified: KeySet, before: KeyOrder, after: KeyOrder
     ) -> PositionChanges {
         let oldCount = keys.count
         var positions = TouchedPositions()

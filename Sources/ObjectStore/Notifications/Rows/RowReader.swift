@@ -24,17 +24,20 @@ struct RowReader {
     }
 
     /// A total order by some keys.
-    func order(_ keys: [SortKey]) -> SortedKeys.Order {
-        let comparator = SortComparator(keys, in: view)
-        guard let sequence else {
-            guard !keys.isEmpty else { return { $0 < $1 } }
-            return { first, second in comparator.order(first, second) < 0 }
-        }
-        let ties = sequence.order(labelsBefore: labelsBefore)
+    func order(_ keys: [SortKey]) -> KeyOrder {
+        let ties = sequence?.order(labelsBefore: labelsBefore) ?? .byKey
         guard !keys.isEmpty else { return ties }
-        return { first, second in
-            let order = comparator.orderByValues(sequence.object(first), sequence.object(second))
-            return order == 0 ? ties(first, second) : order < 0
+        let comparator = SortComparator(keys, in: view)
+        func code(_ row: ObjectKey) -> UInt64 {
+            comparator.code(of: sequence?.object(row) ?? row)
+        }
+        if keys.count == 1, keys[0].isExactlyCoded {
+            return KeyOrder(code: code, precedesAmongEqual: ties.precedes)
+        }
+        return KeyOrder(code: code) { first, second in
+            let order = comparator.orderByValues(
+                sequence?.object(first) ?? first, sequence?.object(second) ?? second)
+            return order == 0 ? ties.precedes(first, second) : order < 0
         }
     }
 

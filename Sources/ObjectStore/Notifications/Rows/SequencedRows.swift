@@ -18,30 +18,30 @@ struct SequencedRows: OrderedRows {
         let sequence = ObservedSequence(source, of: query, in: view)
         let rows = sequence.numbers(
             inOrder: QueryEvaluator.keys(of: rules.membersInFirstOrder, in: view))
-        self.init(rules, query, nil, sequence, rows, view)
+        let order = RowReader(view, sequence).order(rules.firstOrder)
+        self.init(rules, query, nil, sequence, rows.map(order.coded), view)
     }
 
     /// The rows of what a query does to other rows.
     init(_ rules: RowRules, behind rows: any OrderedRows, in view: StoreView) {
         let sequence = ObservedSequence(.rows, (0..<rows.count).map(rows.key))
         let admits = rules.membership(in: view)
-        var members = sequence.numbers().filter { admits(sequence.object($0)) }
-        if !rules.firstOrder.isEmpty {
-            members.sort(by: RowReader(view, sequence).order(rules.firstOrder))
-        }
-        self.init(rules, nil, rows, sequence, members, view)
+        let members = sequence.numbers().filter { admits(sequence.object($0)) }
+        let order = RowReader(view, sequence).order(rules.firstOrder)
+        self.init(rules, nil, rows, sequence, order.sorted(members), view)
     }
 
     private init(
         _ rules: RowRules, _ query: Query?, _ preceding: (any OrderedRows)?,
-        _ sequence: ObservedSequence, _ rows: [ObjectKey], _ view: StoreView
+        _ sequence: ObservedSequence, _ rows: [CodedKey], _ view: StoreView
     ) {
         self.rules = rules
         self.query = query
         self.preceding = preceding
         self.sequence = sequence
         arranged = ArrangedRows(
-            rules, KeyBitmap(ascending: rows.sorted()), inOrder: rows, RowReader(view, sequence))
+            rules, KeyBitmap(ascending: rows.map(\.key).sorted()), inOrder: rows,
+            RowReader(view, sequence))
     }
 
     var count: Int { arranged.count }

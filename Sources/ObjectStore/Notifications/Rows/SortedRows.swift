@@ -7,10 +7,15 @@ struct SortedRows: OrderedRows {
 
     init(_ rules: RowRules, in view: StoreView) {
         self.rules = rules
-        arranged = ArrangedRows(
-            rules, KeyBitmap(QueryEvaluator.keys(of: rules.members, in: view)),
-            inOrder: QueryEvaluator.keys(of: rules.membersInFirstOrder, in: view).array,
-            RowReader(view))
+        let members = QueryEvaluator.keys(of: rules.members, in: view)
+        let reader = RowReader(view)
+        let rows: [CodedKey]
+        if rules.firstOrder.isEmpty || members.count == 0 {
+            rows = members.map(KeyOrder.byKey.coded)
+        } else {
+            rows = QuerySorter(rules.firstOrder, table: rules.table, in: view).coded(members)
+        }
+        arranged = ArrangedRows(rules, KeyBitmap(members), inOrder: rows, reader)
     }
 
     var count: Int { arranged.count }

@@ -20,6 +20,15 @@ struct QuerySorter {
         ResultKeys(sort(keys))
     }
 
+    /// All keys in order, with the codes that ``SortComparator/code(of:)`` gives them.
+    func coded(_ keys: ResultKeys) -> [CodedKey] {
+        var order = keys
+        for index in self.keys.indices.dropFirst().reversed() {
+            order = ResultKeys(pass(index, order).map(\.key))
+        }
+        return pass(0, order)
+    }
+
     /// The first of the keys in order: only those that can still be among them are kept on the way.
     func first(_ limit: Int, of keys: ResultKeys) -> ResultKeys {
         guard limit > 0 else { return ResultKeys([]) }
@@ -78,18 +87,15 @@ struct QuerySorter {
     }
 
     private func sort(_ selection: ResultKeys) -> [ObjectKey] {
-        var order: [ObjectKey]?
-        for index in keys.indices.reversed() {
-            order = pass(index, order.map { ResultKeys($0) } ?? selection)
-        }
-        return order ?? selection.array
+        coded(selection).map(\.key)
     }
 
     /// One stable pass by one key.
-    private func pass(_ index: Int, _ selection: ResultKeys) -> [ObjectKey] {
+    private func pass(_ index: Int, _ selection: ResultKeys) -> [CodedKey] {
         let ascending = keys[index].ascending
-        var nulls: [ObjectKey] = []
-        var entries: [RadixSort.Entry] = []
+        let codeOfNil = SortCode.ofNil(ascending: ascending)
+        var nulls: [CodedKey] = []
+        var entries: [CodedKey] = []
         entries.reserveCapacity(selection.count)
         var texts: TextArena?
         if let source = ownColumn(index), isCoded(source), selection.isBitmap {
@@ -101,42 +107,36 @@ struct QuerySorter {
                 var values = 0
                 column.present.forEachRow { row in
                     let code = column.codes[values]
-                    entries.append(.init(code: ascending ? code : ~code, key: first + Int64(row)))
+                    entries.append(
+                        CodedKey(
+                            code: ascending ? code : ~code,
+                            key: ObjectKey(rawValue: first + Int64(row))))
                     values += 1
                 }
                 (bits & ~column.present).forEachRow { row in
-                    nulls.append(ObjectKey(rawValue: first + Int64(row)))
+                    nulls.append(
+                        CodedKey(code: codeOfNil, key: ObjectKey(rawValue: first + Int64(row))))
                 }
             }
         } else {
             var arena = TextArena()
             for key in selection {
-                guard let code = code(values[index], key, &arena) else {
-                    nulls.append(key)
+                guard let (code, text) = values[index].code(key) else {
+                    nulls.append(CodedKey(code: codeOfNil, key: key))
                     continue
                 }
-                entries.append(.init(code: ascending ? code : ~code, key: key.rawValue))
+                if let text { arena.add(text) }
+                entries.append(CodedKey(code: ascending ? code : ~code, key: key))
             }
             if !arena.isEmpty { texts = arena }
         }
-        // Texts are found again by their place in the arena, so entries carry that instead.
-        var places: [Int64] = []
-        if texts != nil {
-            places = entries.map(\.key)
-            for position in entries.indices { entries[position].key = Int64(position) }
-        }
-        RadixSort.sort(&entries)
-        if let texts { texts.orderTies(&entries, ascending: ascending) }
-        var result: [ObjectKey] = []
-        result.reserveCapacity(selection.count)
-        if ascending { result += nulls }
-        if texts == nil {
-            for entry in entries { result.append(ObjectKey(rawValue: entry.key)) }
+        if let texts {
+            texts.sort(&entries, ascending: ascending)
         } else {
-            for entry in entries { result.append(ObjectKey(rawValue: places[Int(entry.key)])) }
+            RadixSort.sort(&entries)
         }
-        if !ascending { result += nulls }
-        return result
+        guard !nulls.isEmpty else { return entries }
+        return ascending ? nulls + entries : entries + nulls
     }
 
     /// The values of a cluster that are not nil, and where they stand.
@@ -184,47 +184,6 @@ struct QuerySorter {
         source.type == .double
             ? rows.double(source.column, key).map(SortCode.of)
             : rows.int(source.column, key).map(SortCode.of)
-    }
-
-    private func code(
-        _ sortKey: BoundSortKey, _ key: ObjectKey, _ arena: inout TextArena
-    ) -> UInt64? {
-        let value = sortKey.value(key)
-        if sortKey.isMixed { return value.mixedCode.map { arena.add($0) } }
-        switch value {
-        case .null, .nothing, .mixed: return nil
-        case .bool(let flag): return flag ? 1 : 0
-        case .int(let value): return SortCode.of(value)
-        case .double(let value): return SortCode.of(value)
-        case .link(let target): return SortCode.of(target.rawValue)
-        case .bytes(let bytes): return arena.add(bytes)
-        case .decimal(let value): return arena.add(value.orderedBytes)
-        }
-    }
-}
-
-/// 64-bit codes that order like the values.
-enum SortCode {
-    @inline(__always)
-    static func of(_ value: Int64) -> UInt64 {
-        UInt64(bitPattern: value) ^ (1 << 63)
-    }
-
-    static func int(_ code: UInt64) -> Int64 {
-        Int64(bitPattern: code ^ (1 << 63))
-    }
-
-    /// The double of a code that is not NaN's.
-    static func double(_ code: UInt64) -> Double {
-        Double(bitPattern: code >> 63 == 1 ? code ^ (1 << 63) : ~code)
-    }
-
-    /// Zeros are alike, NaN stands last.
-    @inline(__always)
-    static func of(_ value: Double) -> UInt64 {
-        if value.isNaN { return .max }
-        let bits = (value + 0).bitPattern
-        return bits >> 63 == 0 ? bits | 1 << 63 : ~bits
     }
 }
 

@@ -1,17 +1,11 @@
 /// Sorts by 64-bit codes in linear time, stably.
 enum RadixSort {
-    /// What is sorted: a code, and what it belongs to.
-    struct Entry {
-        var code: UInt64
-        var key: Int64
-    }
-
     private static let digitBits: UInt64 = 11
     private static let buckets = 1 << 11
     private static let passes = 6
 
     /// Sorts entries by their codes; equal codes keep their order.
-    static func sort(_ entries: inout [Entry]) {
+    static func sort(_ entries: inout [CodedKey]) {
         if entries.count < 512 {
             // Positions make an unstable sort stable.
             let sorted = entries.enumerated().sorted {
@@ -41,7 +35,7 @@ enum RadixSort {
         }
     }
 
-    private static func count(_ entries: [Entry], _ counts: inout [Int]) {
+    private static func count(_ entries: [CodedKey], _ counts: inout [Int]) {
         let source = entries.span
         var counters = counts.mutableSpan
         let mask = UInt64(buckets - 1)
@@ -59,7 +53,7 @@ enum RadixSort {
     }
 
     private static func distribute(
-        _ entries: [Entry], to other: inout [Entry], _ counts: inout [Int], _ pass: Int
+        _ entries: [CodedKey], to other: inout [CodedKey], _ counts: inout [Int], _ pass: Int
     ) {
         let source = entries.span
         var target = other.mutableSpan
@@ -86,32 +80,38 @@ struct TextArena {
 
     var isEmpty: Bool { starts.count == 1 }
 
-    /// Keeps a text and gives its first eight bytes as a code.
-    mutating func add(_ text: [UInt8]) -> UInt64 {
+    mutating func add(_ text: [UInt8]) {
         bytes += text
         starts.append(bytes.count)
-        var code: UInt64 = 0
-        for index in 0..<8 {
-            code = code << 8 | UInt64(index < text.count ? text[index] : 0)
-        }
-        return code
     }
 
-    private func isBefore(_ left: Int, _ right: Int) -> Int {
+    private func order(_ left: Int, _ right: Int) -> Int {
         let a = bytes.span.extracting(starts[left]..<starts[left + 1])
         let b = bytes.span.extracting(starts[right]..<starts[right + 1])
         return TextTest.order(a, b)
     }
 
+    /// Sorts entries of whose keys these are the texts, in the same order; codes are those of the texts.
+    func sort(_ entries: inout [CodedKey], ascending: Bool) {
+        // Texts are found again by their place in the arena, so entries carry that instead.
+        let keys = entries.map(\.key)
+        for place in entries.indices { entries[place].key = ObjectKey(rawValue: Int64(place)) }
+        RadixSort.sort(&entries)
+        orderTies(&entries, ascending: ascending)
+        for index in entries.indices { entries[index].key = keys[place(entries[index])] }
+    }
+
+    private func place(_ entry: CodedKey) -> Int { Int(entry.key.rawValue) }
+
     /// Puts entries whose codes are equal into the order of their whole texts.
-    func orderTies(_ entries: inout [RadixSort.Entry], ascending: Bool) {
+    private func orderTies(_ entries: inout [CodedKey], ascending: Bool) {
         var start = 0
         while start < entries.count {
             var end = start + 1
             while end < entries.count, entries[end].code == entries[start].code { end += 1 }
             if end - start > 1 {
                 entries[start..<end].sort { left, right in
-                    let order = isBefore(Int(left.key), Int(right.key))
+                    let order = order(place(left), place(right))
                     if order == 0 { return left.key < right.key }
                     return (order < 0) == ascending
                 }

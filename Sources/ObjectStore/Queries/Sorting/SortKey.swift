@@ -107,6 +107,19 @@ public struct SortKey: Hashable, Sendable {
         hasher.combine(path)
     }
 
+    /// Whether objects whose values have the same code have the same value.
+    ///
+    /// The code of nil is also that of the smallest integer.
+    var isExactlyCoded: Bool {
+        switch type {
+        case .double: true
+        case .bool, .int, .date:
+            computed == nil && path.components.count == 1
+                && path.components[0].property.isOptional == false
+        default: false
+        }
+    }
+
     /// The key ready to be read in a view.
     func bound(to view: StoreView) -> BoundSortKey {
         if let computed {
@@ -194,82 +207,5 @@ extension PropertyPath {
             }
         }
         return CompiledPath(hops: hops, terminal: terminal)
-    }
-}
-
-/// The values that an object is ordered by, taken out of their version: positions of one order
-/// compare the same whichever version they came from.
-public struct SortPosition: Comparable, Sendable {
-    /// The object; decides between equal values, older objects first.
-    public let key: ObjectKey
-    private let values: [Scalar]
-    private let descending: [Bool]
-
-    fileprivate init(key: ObjectKey, values: [Scalar], descending: [Bool]) {
-        self.key = key
-        self.values = values
-        self.descending = descending
-    }
-
-    /// Whether the first stands before the second.
-    public static func < (left: SortPosition, right: SortPosition) -> Bool {
-        for (index, value) in left.values.enumerated() {
-            let order = SortComparator.order(value, right.values[index])
-            if order != 0 { return (order < 0) != left.descending[index] }
-        }
-        return left.key < right.key
-    }
-
-    /// Whether both are the same object with the same values.
-    public static func == (left: SortPosition, right: SortPosition) -> Bool {
-        left.key == right.key
-            && zip(left.values, right.values).allSatisfy { SortComparator.order($0, $1) == 0 }
-    }
-}
-
-/// Compares objects of a view by sort keys; ties by age, as in the unsorted class.
-///
-/// Confined to the view's thread; it follows a live view.
-public struct SortComparator {
-    private let keys: [BoundSortKey]
-    private let descending: [Bool]
-
-    /// Prepares to compare in a view.
-    public init(_ keys: [SortKey], in view: StoreView) {
-        self.keys = keys.map { $0.bound(to: view) }
-        descending = keys.map { !$0.ascending }
-    }
-
-    /// -1, 0 or 1; 0 only for the same object.
-    public func order(_ left: ObjectKey, _ right: ObjectKey) -> Int {
-        let order = orderByValues(left, right)
-        return order != 0 || left == right ? order : left < right ? -1 : 1
-    }
-
-    /// -1, 0 or 1; 0 for objects with equal values.
-    func orderByValues(_ left: ObjectKey, _ right: ObjectKey) -> Int {
-        for index in keys.indices {
-            let order = SortComparator.order(keys[index].value(left), keys[index].value(right))
-            if order != 0 { return descending[index] ? -order : order }
-        }
-        return 0
-    }
-
-    /// The values that an object is ordered by, to be kept.
-    public func position(of key: ObjectKey) -> SortPosition {
-        SortPosition(
-            key: key, values: keys.map { $0.value(key) }, descending: descending)
-    }
-
-    /// Nil first, NaN last.
-    static func order(_ left: Scalar, _ right: Scalar) -> Int {
-        switch (left, right) {
-        case (.null, .null): 0
-        case (.null, _): -1
-        case (_, .null): 1
-        case (.double(let a), .double(let b)) where a.isNaN || b.isNaN:
-            a.isNaN == b.isNaN ? 0 : a.isNaN ? 1 : -1
-        default: Scalar.order(left, right) ?? MixedOrder.order(left.value, right.value)
-        }
     }
 }

@@ -1,0 +1,51 @@
+import ColumnStorage
+
+/// Compares objects of a view by sort keys; ties by age, as in the unsorted class.
+///
+/// Confined to the view's thread; it follows a live view.
+public struct SortComparator {
+    private let keys: [BoundSortKey]
+    private let descending: [Bool]
+
+    /// Prepares to compare in a view.
+    public init(_ keys: [SortKey], in view: StoreView) {
+        self.keys = keys.map { $0.bound(to: view) }
+        descending = keys.map { !$0.ascending }
+    }
+
+    /// -1, 0 or 1; 0 only for the same object.
+    public func order(_ left: ObjectKey, _ right: ObjectKey) -> Int {
+        let order = orderByValues(left, right)
+        return order != 0 || left == right ? order : left < right ? -1 : 1
+    }
+
+    /// -1, 0 or 1; 0 for objects with equal values.
+    func orderByValues(_ left: ObjectKey, _ right: ObjectKey) -> Int {
+        for index in keys.indices {
+            let order = SortComparator.order(keys[index].value(left), keys[index].value(right))
+            if order != 0 { return descending[index] ? -order : order }
+        }
+        return 0
+    }
+
+    /// A number that orders objects like the first key does, as far as 64 bits tell: of two that
+    /// differ, the smaller is that of the object that stands first.
+    func code(of key: ObjectKey) -> UInt64 {
+        guard let code = keys[0].code(key)?.code else {
+            return SortCode.ofNil(ascending: !descending[0])
+        }
+        return descending[0] ? ~code : code
+    }
+
+    /// Nil first, NaN last.
+    static func order(_ left: Scalar, _ right: Scalar) -> Int {
+        switch (left, right) {
+        case (.null, .null): 0
+        case (.null, _): -1
+        case (_, .null): 1
+        case (.double(let a), .double(let b)) where a.isNaN || b.isNaN:
+            a.isNaN == b.isNaN ? 0 : a.isNaN ? 1 : -1
+        default: Scalar.order(left, right) ?? MixedOrder.order(left.value, right.value)
+        }
+    }
+}
