@@ -34,7 +34,11 @@ final class Signal: @unchecked Sendable {  // because all state is guarded by th
 
     init() {
         pthread_mutex_init(mutex, nil)
-        pthread_cond_init(condition, nil)
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        defer { pthread_condattr_destroy(&attributes) }
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        pthread_cond_init(condition, &attributes)
     }
 
     deinit {
@@ -60,6 +64,19 @@ final class Signal: @unchecked Sendable {  // because all state is guarded by th
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         while !raised && !closed { pthread_cond_wait(condition, mutex) }
+        raised = false
+        return !closed
+    }
+
+    /// Waits for a raise until a moment of the monotonic clock, in nanoseconds; false if it was too late, or once closed.
+    func wait(until deadline: UInt64) -> Bool {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        var end = timespec(
+            tv_sec: Int(deadline / 1_000_000_000), tv_nsec: Int(deadline % 1_000_000_000))
+        while !raised && !closed {
+            if pthread_cond_timedwait(condition, mutex, &end) == ETIMEDOUT { return false }
+        }
         raised = false
         return !closed
     }

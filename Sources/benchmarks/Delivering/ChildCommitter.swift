@@ -33,13 +33,13 @@ final class ChildCommitter: Committer {
         process = child
     }
 
-    func setAge(_ age: Int64, of key: Int64) throws -> UInt64 { try ask("age \(key) \(age)") }
+    func setAge(_ age: Int64, of key: Int64) throws -> Beginning { try ask("age \(key) \(age)") }
 
-    func setScore(_ score: Double, of key: Int64) throws -> UInt64 {
+    func setScore(_ score: Double, of key: Int64) throws -> Beginning {
         try ask("score \(key) \(score)")
     }
 
-    func appendToClub(_ key: Int64) throws -> UInt64 { try ask("append \(key) 0") }
+    func appendToClub(_ key: Int64) throws -> Beginning { try ask("append \(key) 0") }
 
     /// Ends the child; its store is closed then.
     func end() throws {
@@ -51,11 +51,15 @@ final class ChildCommitter: Committer {
         }
     }
 
-    private func ask(_ command: String) throws -> UInt64 {
+    private func ask(_ command: String) throws -> Beginning {
         let line = Array((command + "\n").utf8)
         guard write(commands, line, line.count) == line.count else {
             throw BenchmarkError("the committing process is gone")
         }
+        return answer
+    }
+
+    private func answer() throws -> UInt64 {
         var answer: [UInt8] = []
         var byte: UInt8 = 0
         while read(answers, &byte, 1) == 1 {
@@ -75,13 +79,13 @@ final class ChildCommitter: Committer {
             guard words.count == 3, let key = Int64(words[1]), let value = Double(words[2]) else {
                 throw BenchmarkError("not understood: \(line)")
             }
-            let moment =
+            let beginning =
                 switch words[0] {
                 case "age": try contestant.setAge(Int64(value), of: key)
                 case "score": try contestant.setScore(value, of: key)
                 default: try contestant.appendToClub(key)
                 }
-            let answer = Array("\(moment)\n".utf8)
+            let answer = Array("\(try beginning())\n".utf8)
             guard write(STDOUT_FILENO, answer, answer.count) == answer.count else {
                 throw BenchmarkError("nobody reads the answers")
             }

@@ -112,9 +112,11 @@ enum LatencyWorkload {
             usleep(1000)  // so that the observer's thread sleeps, as it would in a quiet program
             let before = calls.number
             let person = people.person(Int(key))
-            guard let start = try commit(number, person, observed, committer) else { continue }
-            let end = try calls.wait(for: before + 1)
-            waits.append(Double(end - start) / 1e9)
+            guard let beginning = try commit(number, person, observed, committer) else { continue }
+            let end = Result { try calls.wait(for: before + 1) }
+            // Asked first: where the commit has failed, nobody was called.
+            let start = try beginning()
+            waits.append(Double(try end.get() - start) / 1e9)
         }
         return waits
     }
@@ -122,7 +124,7 @@ enum LatencyWorkload {
     /// Makes one change that the observer is told of; nil if there is none for this person.
     private static func commit(
         _ number: Int, _ person: Person, _ observed: Observed, _ committer: any Committer
-    ) throws -> UInt64? {
+    ) throws -> Beginning? {
         let isObserved = person.age > 50
         switch observed {
         case .older where number % 2 == 1:

@@ -15,12 +15,18 @@ protocol Observation: AnyObject {
     func end() throws
 }
 
+/// Tells when a commit began; to be asked once the observer has been called.
+///
+/// Not before: the answer of another thread or process would wake the one that measures in the middle of what is
+/// measured, and take one of two processors from the observer.
+typealias Beginning = () throws -> UInt64
+
 /// Who commits while an observer waits: a contestant, or a process that does it for one.
 ///
-/// Each method is one transaction and returns the moment when it began.
+/// Each method is one transaction, which need not be over when it returns.
 protocol Committer: AnyObject {
-    func setAge(_ age: Int64, of key: Int64) throws -> UInt64
-    func setScore(_ score: Double, of key: Int64) throws -> UInt64
+    func setAge(_ age: Int64, of key: Int64) throws -> Beginning
+    func setScore(_ score: Double, of key: Int64) throws -> Beginning
     /// Adds a person at the end of the club's list.
-    func appendToClub(_ key: Int64) throws -> UInt64
+    func appendToClub(_ key: Int64) throws -> Beginning
 }

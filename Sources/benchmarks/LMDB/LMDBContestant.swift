@@ -7,6 +7,8 @@ final class LMDBContestant: Contestant {
     let name = "LMDB rows"
     private var opened: LMDBFile?
     private var held: [Int64] = []
+    /// Plain LMDB tells nobody what a commit has changed, so the writer does.
+    private var committed: (Int64) -> Void = { _ in }
 
     func supports(_ durability: Durability) -> Bool { durability != .soonAfter }
 
@@ -67,13 +69,7 @@ final class LMDBContestant: Contestant {
 
     private func row(_ transaction: OpaquePointer, _ file: LMDBFile, _ key: Int64) throws -> MDB_val
     {
-        var id = key
-        return try withUnsafeMutableBytes(of: &id) { bytes in
-            var key = MDB_val(mv_size: 8, mv_data: bytes.baseAddress)
-            var value = MDB_val()
-            try check(mdb_get(transaction, file.table, &key, &value), "mdb_get")
-            return value
-        }
+        try file.row(transaction, key)
     }
 
     func hold(_ keys: [Int64]) { held = keys }
@@ -190,20 +186,28 @@ final class LMDBContestant: Contestant {
         return deleted
     }
 
-    // Plain LMDB tells nobody what a commit has changed.
     func insertPets() {}
     func insertClub() {}
+    func updateObserved(_ keys: [Int64], commits: Int) -> Double? { nil }
+    func appendToClub(_ key: Int64) throws -> Beginning {
+        throw BenchmarkError("LMDB has no lists")
+    }
+
     func observe(
         _ observed: Observed, isRemote: Bool, called: @escaping @Sendable (Int) -> Void
-    ) -> (any Observation)? { nil }
-    func updateObserved(_ keys: [Int64], commits: Int) -> Double? { nil }
-    func appendToClub(_ key: Int64) throws -> UInt64 { throw BenchmarkError("LMDB has no lists") }
+    ) throws -> (any Observation)? {
+        // Nobody tells another process of a commit, and other queries would need an index.
+        guard !isRemote, case .older(let age) = observed else { return nil }
+        let observation = LMDBObservation(try file(), olderThan: age, called: called)
+        committed = observation.wake
+        return observation
+    }
 
-    func setAge(_ age: Int64, of key: Int64) throws -> UInt64 {
+    func setAge(_ age: Int64, of key: Int64) throws -> Beginning {
         try change(key) { $0.storeBytes(of: age, toByteOffset: LMDBRow.ageOffset, as: Int64.self) }
     }
 
-    func setScore(_ score: Double, of key: Int64) throws -> UInt64 {
+    func setScore(_ score: Double, of key: Int64) throws -> Beginning {
         try change(key) {
             $0.storeBytes(of: score, toByteOffset: LMDBRow.scoreOffset, as: Double.self)
         }
@@ -212,7 +216,7 @@ final class LMDBContestant: Contestant {
     /// Reads, changes and writes one row in a transaction of its own.
     private func change(
         _ key: Int64, _ body: (UnsafeMutableRawBufferPointer) -> Void
-    ) throws -> UInt64 {
+    ) throws -> Beginning {
         let file = try file()
         let start = nanoseconds()
         try file.write { transaction in
@@ -229,6 +233,7 @@ final class LMDBContestant: Contestant {
                 }
             }
         }
-        return start
+        committed(key)
+        return { start }
     }
 }

@@ -1,7 +1,7 @@
 import CLMDB
 
 /// An LMDB environment with one table of rows under 64-bit integer keys.
-final class LMDBFile {
+final class LMDBFile: @unchecked Sendable {  // because LMDB is; a transaction stays on its thread
     let environment: OpaquePointer
     private(set) var table: MDB_dbi = 0
 
@@ -57,6 +57,17 @@ final class LMDBFile {
         while mdb_cursor_get(cursor, &key, &value, MDB_NEXT) == 0 {
             let number = key.mv_data.loadUnaligned(as: Int64.self)
             guard try body(number, UnsafeRawPointer(value.mv_data), cursor) else { return }
+        }
+    }
+
+    /// The row under a key that is there.
+    func row(_ transaction: OpaquePointer, _ key: Int64) throws -> MDB_val {
+        var id = key
+        return try withUnsafeMutableBytes(of: &id) { bytes in
+            var key = MDB_val(mv_size: 8, mv_data: bytes.baseAddress)
+            var value = MDB_val()
+            try check(mdb_get(transaction, table, &key, &value), "mdb_get")
+            return value
         }
     }
 

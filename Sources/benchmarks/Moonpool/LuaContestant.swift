@@ -148,24 +148,27 @@ extension LuaContestant {
         return seconds
     }
 
-    func setAge(_ age: Int64, of key: Int64) throws -> UInt64 {
+    func setAge(_ age: Int64, of key: Int64) throws -> Beginning {
         try commit("set_age", .integer(Int(key)), .integer(Int(age)))
     }
 
-    func setScore(_ score: Double, of key: Int64) throws -> UInt64 {
+    func setScore(_ score: Double, of key: Int64) throws -> Beginning {
         try commit("set_score", .integer(Int(key)), .integer(Int(score)))
     }
 
-    func appendToClub(_ key: Int64) throws -> UInt64 {
+    func appendToClub(_ key: Int64) throws -> Beginning {
         try commit("append_to_club", .integer(Int(key)), .integer(0))
     }
 
     private func commit(
         _ step: String, _ key: LuaThread.Argument, _ value: LuaThread.Argument
-    ) throws -> UInt64 {
+    ) throws -> Beginning {
         let thread = try opened()
-        _ = try thread.run(step, key, value)
-        return thread.moments.began.load(ordering: .acquiring)
+        let result = thread.start(step, [key, value])
+        return {
+            _ = try result()
+            return thread.moments.began.load(ordering: .acquiring)
+        }
     }
 }
 

@@ -45,10 +45,16 @@ final class LuaThread {
         }
     }
 
-    /// Runs one step; the seconds are those inside the script's thread.
-    func run(_ step: String, _ arguments: Argument...) throws -> (
-        seconds: Double, numbers: [Double]
-    ) {
+    /// What a step has taken inside the script's thread, and what it has given.
+    typealias Result = (seconds: Double, numbers: [Double])
+
+    /// Runs one step.
+    func run(_ step: String, _ arguments: Argument...) throws -> Result {
+        try start(step, arguments)()
+    }
+
+    /// Has the script run one step, and returns what waits for its end.
+    func start(_ step: String, _ arguments: [Argument]) -> () throws -> Result {
         let answer = Answer()
         script.post { context in
             do {
@@ -76,10 +82,12 @@ final class LuaThread {
             }
             answer.signal.raise()
         }
-        _ = answer.signal.wait()
-        let value = answer.value.withLock { $0 }
-        if let failure = value.failure { throw BenchmarkError("Lua, \(step): \(failure)") }
-        return (value.seconds, value.numbers)
+        return {
+            _ = answer.signal.wait()
+            let value = answer.value.withLock { $0 }
+            if let failure = value.failure { throw BenchmarkError("Lua, \(step): \(failure)") }
+            return (value.seconds, value.numbers)
+        }
     }
 
     func end() {

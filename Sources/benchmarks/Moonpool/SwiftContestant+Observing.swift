@@ -55,15 +55,15 @@ extension SwiftContestant {
         return taken
     }
 
-    func setAge(_ age: Int64, of key: Int64) throws -> UInt64 {
+    func setAge(_ age: Int64, of key: Int64) throws -> Beginning {
         try set("age", .int(age), of: key)
     }
 
-    func setScore(_ score: Double, of key: Int64) throws -> UInt64 {
+    func setScore(_ score: Double, of key: Int64) throws -> Beginning {
         try set("score", .double(score), of: key)
     }
 
-    func appendToClub(_ key: Int64) throws -> UInt64 {
+    func appendToClub(_ key: Int64) throws -> Beginning {
         let member = Value.object(try object(key).reference)
         guard let club = try store().objects("Club").first() else {
             throw BenchmarkError("Moonpool: no club")
@@ -71,13 +71,13 @@ extension SwiftContestant {
         let members = try club.list("members")
         let start = nanoseconds()
         try store().write { try members.append([member]) }
-        return start
+        return { start }
     }
 
-    private func set(_ property: String, _ value: Value, of key: Int64) throws -> UInt64 {
+    private func set(_ property: String, _ value: Value, of key: Int64) throws -> Beginning {
         let object = try object(key)
         let start = nanoseconds()
         try store().write { try object.set(property, value) }
-        return start
+        return { start }
     }
 }

@@ -155,7 +155,9 @@ final class SQLiteContestant: Contestant {
     /// A table has no list, so there is no club.
     func insertClub() {}
     func updateObserved(_ keys: [Int64], commits: Int) -> Double? { nil }
-    func appendToClub(_ key: Int64) throws -> UInt64 { throw BenchmarkError("SQLite has no lists") }
+    func appendToClub(_ key: Int64) throws -> Beginning {
+        throw BenchmarkError("SQLite has no lists")
+    }
 
     func insertPets() throws {
         try database?.run("CREATE TABLE pet (id INTEGER PRIMARY KEY, owner INTEGER NOT NULL)")
@@ -177,23 +179,23 @@ final class SQLiteContestant: Contestant {
     /// SQLite has no notification across connections, so the writer says when it has committed.
     private var committed: () -> Void = {}
 
-    func setAge(_ age: Int64, of key: Int64) throws -> UInt64 {
+    func setAge(_ age: Int64, of key: Int64) throws -> Beginning {
         try set("UPDATE person SET age = ? WHERE id = ?", key) { $0.bind(1, age) }
     }
 
-    func setScore(_ score: Double, of key: Int64) throws -> UInt64 {
+    func setScore(_ score: Double, of key: Int64) throws -> Beginning {
         try set("UPDATE person SET score = ? WHERE id = ?", key) { $0.bind(1, score) }
     }
 
     private func set(
         _ text: String, _ key: Int64, _ bind: (SQLiteStatement) -> Void
-    ) throws -> UInt64 {
+    ) throws -> Beginning {
         let statement = try prepare(text)
         bind(statement)
         statement.bind(2, key)
         let start = nanoseconds()
         try statement.run()
         committed()
-        return start
+        return { start }
     }
 }

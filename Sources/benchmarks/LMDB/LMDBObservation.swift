@@ -1,0 +1,58 @@
+import Synchronization
+
+/// What an application over plain LMDB can do at best to follow a query: the writer names the row
+/// that it has changed, and the observer looks at that one.
+///
+/// No history, no positions, no other process, one table: the floor of a delivery on this machine.
+final class LMDBObservation: Observation, Sendable {
+    private let signal = Signal()
+    private let changed = Mutex<[Int64]>([])
+    private let thread = Mutex<Thread?>(nil)
+
+    init(_ file: LMDBFile, olderThan age: Int64, called: @escaping @Sendable (Int) -> Void) {
+        let ready = Signal()
+        let observer = Thread { [self] in
+            do {
+                var members: Set<Int64> = []
+                try file.read {
+                    try file.each($0) { key, row, _ in
+                        if LMDBRow.age(row) > age { members.insert(key) }
+                        return true
+                    }
+                }
+                ready.raise()
+                while signal.wait() {
+                    let keys = changed.withLock { keys in
+                        defer { keys.removeAll(keepingCapacity: true) }
+                        return keys
+                    }
+                    var rows = 0
+                    try file.read { transaction in
+                        for key in keys {
+                            let row = try file.row(transaction, key)
+                            let isMember = LMDBRow.age(row.mv_data) > age
+                            let wasMember = members.contains(key)
+                            if isMember || wasMember { rows += 1 }
+                            if isMember && !wasMember { members.insert(key) }
+                            if wasMember && !isMember { members.remove(key) }
+                        }
+                    }
+                    called(rows)
+                }
+            } catch { fatalError("lmdb: the observer cannot read: \(error)") }
+        }
+        thread.withLock { $0 = observer }
+        _ = ready.wait()
+    }
+
+    /// The writer has committed a change of one row.
+    func wake(_ key: Int64) {
+        changed.withLock { $0.append(key) }
+        signal.raise()
+    }
+
+    func end() {
+        signal.close()
+        thread.withLock { $0 }?.join()
+    }
+}
