@@ -12,6 +12,8 @@ public final class Snapshot {
     @exclusivity(unchecked) private var tables: SortedMap<TableID, TableReader> = SortedMap()
     /// The table that was asked for last.
     @exclusivity(unchecked) private var recent: TableReader?
+    /// Where the readers of versions that a live snapshot has left come from and go to.
+    private let spares: SpareReaders?
     /// Whether a move to a newer version may have passed over a change of the schema.
     ///
     /// Stays so until whoever has looked takes it back.
@@ -21,6 +23,7 @@ public final class Snapshot {
     public init(_ file: ColumnFile) throws(StorageError) {
         source = SnapshotSource(file, try ReadTransaction(file.lease()))
         isFrozen = false
+        spares = SpareReaders()
     }
 
     init(
@@ -29,9 +32,33 @@ public final class Snapshot {
         source = SnapshotSource(file, reader)
         source.definitions = definitions
         isFrozen = true
+        spares = nil
     }
 
-    deinit { close() }
+    /// The version that a live snapshot has left.
+    private init(
+        leaving reader: ReadTransaction, of file: ColumnFile,
+        _ definitions: [TableID: TableDefinition], _ spares: SpareReaders?
+    ) {
+        if let spare = spares?.take() {
+            source = spare.source
+            source.reopen(reader)
+            tables = spare.tables
+        } else {
+            source = SnapshotSource(file, reader)
+        }
+        source.definitions = definitions
+        isFrozen = true
+        self.spares = spares
+    }
+
+    deinit {
+        guard isFrozen, let spares, source.reader != nil else { return close() }
+        for reader in tables.values { reader.close() }
+        recent = nil
+        source.close()
+        spares.keep(source, &tables)
+    }
 
     /// The file.
     public var file: ColumnFile { source.file }
@@ -66,6 +93,7 @@ public final class Snapshot {
         if let recent, recent.id == id { return recent }
         let reader: TableReader
         if let known = tables[id] {
+            if known.isClosed { known.reopen() }
             reader = known
         } else {
             reader = TableReader(id, source)
@@ -106,7 +134,7 @@ public final class Snapshot {
     }
 
     private func move(from old: ReadTransaction, to next: ReadTransaction) -> Snapshot {
-        let left = Snapshot(file, old, source.definitions)
+        let left = Snapshot(leaving: old, of: file, source.definitions, spares)
         follow(from: old.version, to: next)
         return left
     }
@@ -150,6 +178,7 @@ public final class Snapshot {
         tables.removeAll()
         recent = nil
         source.close()
+        if !isFrozen { spares?.removeAll() }
     }
 
     // MARK: Writing
@@ -223,7 +252,7 @@ public final class Snapshot {
         for overlay in session.overlays.values { overlay.settleTail() }
         session.end()
         source.write = nil
-        let left = keepingLeft ? Snapshot(file, old, before) : nil
+        let left = keepingLeft ? Snapshot(leaving: old, of: file, before, spares) : nil
         if next.version == committed {
             source.move(to: next)
             for reader in tables.values

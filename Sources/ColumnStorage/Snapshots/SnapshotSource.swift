@@ -97,6 +97,12 @@ package final class SnapshotSource {
         forgetPages()
     }
 
+    /// Reads a version after ``close()``, for another snapshot.
+    func reopen(_ next: ReadTransaction) {
+        damage = nil
+        move(to: next)
+    }
+
     func close() {
         reader = nil
         knownRecent = nil

@@ -48,6 +48,9 @@ public final class TableReader {
 
     deinit { TableState.destroy(state) }
 
+    /// Whether it reads as an empty table because its snapshot is gone.
+    @exclusivity(unchecked) private(set) var isClosed = false
+
     /// Rows that are present.
     @inlinable public var count: Int { state.pointee.count }
 
@@ -108,8 +111,17 @@ public final class TableReader {
         return true
     }
 
+    /// Reads what its source does, after ``close()``.
+    func reopen() {
+        isClosed = false
+        let next = source.definitions[id] ?? TableDefinition(id: id, columns: [])
+        if next != definition { configure(next) }
+        refresh()
+    }
+
     /// Reads as an empty table from now on.
     func close() {
+        isClosed = true
         setTail(TableHead())
         state.pointee.advanceEpoch()
         state.pointee.keyBound = 0

@@ -50,6 +50,7 @@ struct TouchedPositions {
     /// `oldCount` is the length of the old sequence; `keyAtNew` finds an untouched row and is asked
     /// only where untouched rows count as moved.
     func changes(oldCount: Int, keyAtNew: (Int) -> ObjectKey) -> PositionChanges {
+        if leaving.count + entering.count + staying.count == 1 { return changesOfOne() }
         var deletions = leaving.map { (position: $0.old, key: $0.key) }
         var insertions = entering.map { (position: $0.new, key: $0.key) }
         var kept: [Staying] = []
@@ -63,10 +64,6 @@ struct TouchedPositions {
 
         if Self.keepOrder(byNew, gaps) {
             kept = byNew
-        } else if byNew.count == 1 {
-            // It is what moved: the untouched rows that it has passed are at least as many, and keep their places.
-            deletions.append((byNew[0].old, byNew[0].key))
-            insertions.append((byNew[0].new, byNew[0].key))
         } else {
             let untouchedCount = oldCount - oldTouched.count
             let (runs, members) = Self.runs(byNew, gaps: gaps, untouchedCount: untouchedCount)
@@ -97,6 +94,27 @@ struct TouchedPositions {
             insertions: insertions.map(\.position), insertedKeys: insertions.map(\.key),
             modifications: modified.map(\.old), modificationsNew: modified.map(\.new),
             modifiedKeys: modified.map(\.key))
+    }
+
+    /// The changes if one row was touched.
+    private func changesOfOne() -> PositionChanges {
+        var changes = PositionChanges()
+        // One that moved: the untouched rows that it has passed keep their places.
+        let moved = staying.first { $0.old != $0.new }
+        if let gone = leaving.first ?? moved.map({ ($0.key, $0.old) }) {
+            changes.deletions = [gone.old]
+            changes.deletedKeys = [gone.key]
+        }
+        if let come = entering.first ?? moved.map({ ($0.key, $0.new) }) {
+            changes.insertions = [come.new]
+            changes.insertedKeys = [come.key]
+        }
+        if moved == nil, let kept = staying.first, kept.isModified {
+            changes.modifications = [kept.old]
+            changes.modificationsNew = [kept.new]
+            changes.modifiedKeys = [kept.key]
+        }
+        return changes
     }
 
     /// Whether every staying row is in the gap between untouched rows where it was, in order.

@@ -14,27 +14,33 @@ struct OrderedKeys {
     ) -> PositionChanges {
         let oldCount = keys.count
         var positions = TouchedPositions()
+        var taken: [Int] = []
         for key in delta.left {
-            if let old = keys.position(of: key, by: before) { positions.leaving.append((key, old)) }
+            guard let old = keys.position(of: key, by: before) else { continue }
+            positions.leaving.append((key, old))
+            taken.append(old)
         }
         for key in delta.stayed {
             guard let old = keys.position(of: key, by: before) else { continue }
             positions.staying.append(
                 .init(key: key, old: old, new: 0, isModified: modified.contains(key)))
+            taken.append(old)
         }
-        let moving = positions.staying.map(\.key)
-        let taken = positions.leaving.map(\.old) + positions.staying.map(\.old)
+        let moving = positions.staying.indices
         // Rows that only changed elsewhere keep their place among the others.
-        let placed = KeySet(unordered: delta.left + delta.stayed + delta.entered)
-        for key in modified where !placed.contains(key) {
+        for key in modified.subtracting(delta.rows) {
             guard let old = keys.position(of: key, by: before) else { continue }
             positions.staying.append(.init(key: key, old: old, new: 0, isModified: true))
         }
 
-        for position in taken.sorted(by: >) { keys.remove(at: position) }
+        taken.sort(by: >)
+        for position in taken { keys.remove(at: position) }
         // Where the last one is put it stays; the others may still be moved by those that follow.
         var last: (key: ObjectKey, position: Int)?
-        for key in moving { last = (key, keys.insert(key, by: after)) }
+        for index in moving {
+            let key = positions.staying[index].key
+            last = (key, keys.insert(key, by: after))
+        }
         for key in delta.entered { last = (key, keys.insert(key, by: after)) }
         func newPosition(of key: ObjectKey) -> Int? {
             if let last, last.key == key { return last.position }

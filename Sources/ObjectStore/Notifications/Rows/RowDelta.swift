@@ -9,6 +9,14 @@ struct RowDelta {
     /// Members before and after that may stand elsewhere now.
     var stayed: [ObjectKey] = []
 
+    /// All of them.
+    var rows: KeySet {
+        var rows = left
+        rows += entered
+        rows += stayed
+        return KeySet(unordered: rows)
+    }
+
     var isEmpty: Bool { left.isEmpty && entered.isEmpty && stayed.isEmpty }
 
     /// Adds a touched row by whether it was a member and is one.

@@ -82,20 +82,7 @@ extension SortKey {
         description = SortKey.rankName
         type = .double
         computed = nil
-    }
-
-    /// The way to the value, with its tables at places in `tables`, which grows as needed.
-    func compiled(_ tables: inout [TableID]) -> CompiledPath {
-        guard !searches.isEmpty else { return path.compiled(&tables) }
-        var texts: [RankedText] = []
-        for search in searches {
-            let path = search.path.compiled(&tables)
-            guard case .value(let slot, let source) = path.terminal else { continue }
-            texts.append(
-                RankedText(
-                    hops: path.hops, slot: slot, column: source.column, query: search.query))
-        }
-        return CompiledPath(hops: [], terminal: .rank(texts))
+        reading = SortReading(searches)
     }
 }
 

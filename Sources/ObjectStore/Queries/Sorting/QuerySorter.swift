@@ -32,7 +32,7 @@ struct QuerySorter {
     /// The first of the keys in order: only those that can still be among them are kept on the way.
     func first(_ limit: Int, of keys: ResultKeys) -> ResultKeys {
         guard limit > 0 else { return ResultKeys([]) }
-        guard keys.count / 4 > limit, let source = ownColumn(0), isCoded(source) else {
+        guard keys.count / 4 > limit, let source = values[0].ownColumn, isCoded(source) else {
             return sorted(keys).prefix(limit)
         }
         var best = BestKeys(
@@ -98,7 +98,7 @@ struct QuerySorter {
         var entries: [CodedKey] = []
         entries.reserveCapacity(selection.count)
         var texts: TextArena?
-        if let source = ownColumn(index), isCoded(source), selection.isBitmap {
+        if let source = values[index].ownColumn, isCoded(source), selection.isBitmap {
             var column = CodedColumn()
             _ = selection.forEachCluster { cluster, bits in
                 column.removeAll()
@@ -152,13 +152,6 @@ struct QuerySorter {
             doubles.removeAll(keepingCapacity: true)
             present = .zero
         }
-    }
-
-    private func ownColumn(_ index: Int) -> ColumnSource? {
-        guard let path = values[index].path, path.hops.isEmpty,
-            case .value(_, let source) = path.terminal
-        else { return nil }
-        return source
     }
 
     private func isCoded(_ source: ColumnSource) -> Bool {

@@ -16,6 +16,8 @@ public struct SortKey: Hashable, Sendable {
 
     /// What is computed for each object; nil where the path itself leads to the value.
     let computed: ComputedValue?
+    /// How the value is read.
+    let reading: SortReading
 
     /// What the values are of; those of a mixed property, or inside one, may be of any type.
     let type: PropertyType
@@ -44,6 +46,7 @@ public struct SortKey: Hashable, Sendable {
         description = path.description
         type = path.components.last?.property.type ?? .bool
         computed = nil
+        reading = SortReading(path)
     }
 
     /// Reads a key of a class: a key path, or a path with an operation or an index such as
@@ -85,6 +88,7 @@ public struct SortKey: Hashable, Sendable {
         description = text
         type = value.type
         computed = value
+        reading = SortReading(value)
     }
 
     /// The key with the same meaning in another schema.
@@ -122,53 +126,7 @@ public struct SortKey: Hashable, Sendable {
 
     /// The key ready to be read in a view.
     func bound(to view: StoreView) -> BoundSortKey {
-        if let computed {
-            return BoundSortKey(
-                path: nil, isMixed: computed.type == .mixed, expression: computed.expression,
-                tables: BoundTables(computed.tables, in: view))
-        }
-        var tables: [TableID] = []
-        let compiled = compiled(&tables)
-        return BoundSortKey(
-            path: compiled, isMixed: compiled.isMixed, expression: PathExpression(path: compiled),
-            tables: BoundTables(tables, in: view))
-    }
-}
-
-/// A key of an order, ready to be read in one view.
-///
-/// A class, because an order is asked again and again: passing it on counts one reference.
-final class BoundSortKey {
-    /// The path to the value; nil for a value that is computed.
-    let path: CompiledPath?
-    /// Whether the values may be of any type.
-    let isMixed: Bool
-    private let expression: any PredicateExpression
-    private let tables: BoundTables
-    /// The column of a value that the objects have themselves, which is most often read: no path to walk.
-    private let own: (rows: TableReader, source: ColumnSource)?
-
-    init(
-        path: CompiledPath?, isMixed: Bool, expression: any PredicateExpression,
-        tables: BoundTables
-    ) {
-        self.path = path
-        self.isMixed = isMixed
-        self.expression = expression
-        self.tables = tables
-        if let path, path.hops.isEmpty, case .value(let slot, let source) = path.terminal {
-            own = (tables[slot], source)
-        } else {
-            own = nil
-        }
-    }
-
-    /// The value of an object; no value at all is null.
-    func value(_ key: ObjectKey) -> Scalar {
-        if let own { return own.source.scalar(own.rows, key) }
-        if let path { return path.value(tables, key) }
-        let value = expression.value(tables, key)
-        return value == .nothing ? .null : value
+        BoundSortKey(reading, in: view)
     }
 }
 

@@ -1,0 +1,101 @@
+import Testing
+
+@testable import ColumnStorage
+@testable import LMDBStorage
+
+/// Readers of versions that were left are used again, and nobody can tell.
+@Suite struct SpareReadersTests {
+    let folder = TemporaryFolder()
+    let table = everyKind.id
+    let column = ColumnID(0)
+    let key = ObjectKey(0)
+
+    /// A snapshot that writes and one that observes; the row holds 0.
+    func open() throws -> (writer: Snapshot, observer: Snapshot) {
+        let file = try ColumnFile.open(path: folder.file(), options: .init(durability: .memory))
+        let writer = try Snapshot(file)
+        _ = try writer.beginWrite()
+        try writer.write!.define(everyKind)
+        _ = writer.write!.insert(table)
+        try writer.commitOnly()
+        let observer = try Snapshot(file)
+        observer.configure([everyKind])
+        return (writer, observer)
+    }
+
+    func write(_ value: Int64, _ writer: Snapshot) throws {
+        _ = try writer.beginWrite()
+        writer.write!.set(table, column, key, int: value)
+        try writer.commitOnly()
+    }
+
+    @Test func `every version that is left reads as it was`() throws {
+        let (writer, observer) = try open()
+        var readers: Set<ObjectIdentifier> = []
+        for value in 1...50 as ClosedRange<Int64> {
+            try write(value, writer)
+            let left = try #require(try observer.advance())
+            let reader = left.table(table)
+            #expect(reader.int(column, key) == value - 1)
+            #expect(reader.count == 1)
+            #expect(left.damage == nil)
+            readers.insert(ObjectIdentifier(reader))
+        }
+        #expect(readers.count == 1, "one reader served them all")
+    }
+
+    @Test func `versions that are held at the same time have readers of their own`() throws {
+        let (writer, observer) = try open()
+        var held: [Snapshot] = []
+        for value in 1...20 as ClosedRange<Int64> {
+            try write(value, writer)
+            held.append(try #require(try observer.advance()))
+            if value % 7 == 0 { held.removeFirst(3) }
+            let first = value - Int64(held.count)
+            for (place, left) in held.enumerated() {
+                #expect(left.table(table).int(column, key) == first + Int64(place))
+            }
+        }
+    }
+
+    @Test func `a reader that outlives its version stays empty`() throws {
+        let (writer, observer) = try open()
+        try write(1, writer)
+        let kept = try #require(try observer.advance()).table(table)
+        #expect(kept.count == 0)
+        try write(2, writer)
+        let left = try #require(try observer.advance())
+        #expect(left.table(table) !== kept)
+        #expect(left.table(table).int(column, key) == 1)
+        #expect(kept.count == 0)
+        #expect(kept.keyBound == 0)
+    }
+
+    @Test func `a version with other columns is read with them`() throws {
+        let (writer, observer) = try open()
+        try write(1, writer)
+        _ = try #require(try observer.advance()).table(table).int(column, key)
+        var wider = everyKind
+        wider.columns.append(ColumnDefinition(id: ColumnID(9), kind: .int))
+        _ = try writer.beginWrite()
+        try writer.write!.define(wider)
+        writer.write!.set(table, ColumnID(9), key, int: 7)
+        try writer.commitOnly()
+        _ = try #require(try observer.advance())
+        observer.configure([wider])
+        try write(2, writer)
+        let left = try #require(try observer.advance())
+        #expect(left.table(table).int(ColumnID(9), key) == 7)
+        #expect(left.table(table).int(column, key) == 1)
+        // One that is larger than the readers have seen.
+        _ = try writer.beginWrite()
+        for _ in 0..<3000 { _ = writer.write!.insert(table) }
+        try writer.commitOnly()
+        _ = try #require(try observer.advance())
+        try write(3, writer)
+        let larger = try #require(try observer.advance())
+        #expect(larger.table(table).count == 3001)
+        #expect(larger.table(table).int(column, ObjectKey(3000)) == 0)
+        #expect(larger.table(table).int(column, key) == 2)
+    }
+}
