@@ -21,31 +21,16 @@ final class ChangeHandle {
     private let collection: Collection
     private var handle: StoreHandle { collection.handle }
     private let kind: CollectionChange.Kind
-    /// Positions counted from 1, or the keys of a map.
-    private let places: [String: [LuaValue]]
+    private let places: ChangedPlaces
     private var change: CollectionChange?
-    private var tables: [String: LuaTable] = [:]
+    private var tables = InlineArray<4, LuaTable?>(repeating: nil)
     private var space: FrozenSpace?
 
     init(_ change: CollectionChange, _ collection: Collection) {
         self.change = change
         self.collection = collection
         kind = change.kind
-        func numbers(_ positions: [Int]) -> [LuaValue] { positions.map { .integer(Int64($0 + 1)) } }
-        guard change.isOfMap else {
-            places = [
-                "deletions": numbers(change.deletions), "insertions": numbers(change.insertions),
-                "modifications": numbers(change.modifications),
-                "modifications_new": numbers(change.modificationsNew),
-            ]
-            return
-        }
-        let modified = change.modifiedKeys.map(LuaValue.text)
-        places = [
-            "deletions": change.deletedKeys.map(LuaValue.text),
-            "insertions": change.insertedKeys.map(LuaValue.text), "modifications": modified,
-            "modifications_new": modified,
-        ]
+        places = ChangedPlaces(change)
     }
 
     /// Calls the observer.
@@ -68,16 +53,11 @@ final class ChangeHandle {
         return change
     }
 
-    private func indices(_ name: String, _ state: LuaState) -> LuaTable {
-        if let known = tables[name] { return known }
-        let made = state.makeTable(places[name] ?? [])
-        tables[name] = made
-        return made
-    }
-
-    private static func indexProperty(_ name: String) -> LuaProperty<ChangeHandle> {
-        LuaProperty(name) { change, result in
-            result.set(.table(change.indices(name, result.state)))
+    private static func indexProperty(_ list: ChangedPlaces.List) -> LuaProperty<ChangeHandle> {
+        LuaProperty(list.name) { change, result in
+            let table = change.tables[list.rawValue] ?? result.state.makeTable(change.places[list])
+            change.tables[list.rawValue] = table
+            result.set(.table(table))
         }
     }
 
@@ -143,10 +123,10 @@ final class ChangeHandle {
                     result.setNil()
                 }
             },
-            indexProperty("deletions"),
-            indexProperty("insertions"),
-            indexProperty("modifications"),
-            indexProperty("modifications_new"),
+            indexProperty(.deletions),
+            indexProperty(.insertions),
+            indexProperty(.modifications),
+            indexProperty(.modificationsNew),
         ],
         metamethods: [
             LuaMethod("__tostring") { change, call in
@@ -154,9 +134,8 @@ final class ChangeHandle {
                 if case .error(let error) = change.kind {
                     return call.answer(.text("change { error: \(error.message) }"))
                 }
-                let counts = ["deletions", "insertions", "modifications"].map { name in
-                    "\(name) = \(change.places[name]?.count ?? 0)"
-                }
+                let lists: [ChangedPlaces.List] = [.deletions, .insertions, .modifications]
+                let counts = lists.map { "\($0.name) = \(change.places.count($0))" }
                 return call.answer(.text("change { \(counts.joined(separator: ", ")) }"))
             }
         ])

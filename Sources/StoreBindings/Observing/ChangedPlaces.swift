@@ -1,0 +1,63 @@
+import LuaHost
+import ObjectStore
+
+/// Where a collection was changed: positions, or the keys of a map.
+///
+/// Kept as they are, because most observers look at one of the lists, or at none.
+enum ChangedPlaces {
+    enum List: Int {
+        case deletions, insertions, modifications, modificationsNew
+
+        /// As scripts call it.
+        var name: String {
+            switch self {
+            case .deletions: "deletions"
+            case .insertions: "insertions"
+            case .modifications: "modifications"
+            case .modificationsNew: "modifications_new"
+            }
+        }
+    }
+
+    case positions(
+        deletions: [Int], insertions: [Int], modifications: [Int], modificationsNew: [Int])
+    case keys(deletions: [String], insertions: [String], modifications: [String])
+
+    init(_ change: CollectionChange) {
+        if change.isOfMap {
+            self = .keys(
+                deletions: change.deletedKeys, insertions: change.insertedKeys,
+                modifications: change.modifiedKeys)
+        } else {
+            self = .positions(
+                deletions: change.deletions, insertions: change.insertions,
+                modifications: change.modifications, modificationsNew: change.modificationsNew)
+        }
+    }
+
+    /// The values of a list; positions are counted from 1.
+    subscript(list: List) -> [LuaValue] {
+        switch self {
+        case .positions(let deletions, let insertions, let modifications, let modificationsNew):
+            let positions =
+                switch list {
+                case .deletions: deletions
+                case .insertions: insertions
+                case .modifications: modifications
+                case .modificationsNew: modificationsNew
+                }
+            return positions.map { .integer(Int64($0 + 1)) }
+        case .keys(let deletions, let insertions, let modifications):
+            let keys =
+                switch list {
+                case .deletions: deletions
+                case .insertions: insertions
+                case .modifications, .modificationsNew: modifications
+                }
+            return keys.map(LuaValue.text)
+        }
+    }
+
+    /// How long a list is.
+    func count(_ list: List) -> Int { self[list].count }
+}
