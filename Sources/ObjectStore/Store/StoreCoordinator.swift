@@ -62,16 +62,7 @@ final class StoreCoordinator: Sendable {
 
     /// Wakes all stores but the one that committed.
     func didCommit(_ member: UInt64) {
-        let others = members.withLock { members -> [any Wakeup] in
-            // A store that is alone is the usual case.
-            if members.wakeups.count == 1 { return [] }
-            var others: [any Wakeup] = []
-            others.reserveCapacity(members.wakeups.count)
-            for (number, wakeup) in members.wakeups where number != member {
-                others.append(wakeup)
-            }
-            return others
-        }
-        for wakeup in others { wakeup.wake() }
+        let wakeups = members.withLock { $0.wakeups }
+        for (number, wakeup) in wakeups where number != member { wakeup.wake() }
     }
 }
