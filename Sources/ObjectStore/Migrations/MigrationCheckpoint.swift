@@ -32,6 +32,12 @@ struct MigrationCheckpoint {
             try snapshot.metadata(blob)
         }
         guard let bytes, !bytes.isEmpty else { return nil }
+        return try StoreError.decoding("state of a migration", of: snapshot.file) {
+            try decode(bytes)
+        }
+    }
+
+    private static func decode(_ bytes: [UInt8]) throws -> MigrationCheckpoint? {
         var reader = ByteReader(bytes)
         // One of another format is no use, and nothing is lost without it.
         guard try reader.number() == format else { return nil }
@@ -82,7 +88,7 @@ extension MigrationCheckpoint {
         try Self.remove(session)
         guard try isCurrent(store.view) else { return }
         let present = store.view.schema
-        let old = try SchemaCatalog.decode(original)
+        let old = try SchemaCatalog.decode(original, of: store.view.snapshot.file)
         let schema = Schema(
             classes: old.classes.map { classSchema in
                 ClassSchema(

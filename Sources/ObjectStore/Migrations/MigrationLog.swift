@@ -44,6 +44,12 @@ public struct MigrationLog: Hashable, Sendable {
             try snapshot.metadata(blob)
         }
         guard let bytes, !bytes.isEmpty else { return MigrationLog() }
+        return try StoreError.decoding("record of migrations", of: snapshot.file) {
+            try decode(bytes)
+        }
+    }
+
+    private static func decode(_ bytes: [UInt8]) throws -> MigrationLog {
         var reader = ByteReader(bytes)
         guard try reader.number() == format else {
             throw StoreError(

@@ -59,8 +59,9 @@ final class SchemaMigration {
         }
         resumed = found
         if let found {
-            before = try SchemaCatalog.decode(found.original)
-            circumstances.interim = try SchemaCatalog.decode(found.interim)
+            before = try SchemaCatalog.decode(found.original, of: store.view.snapshot.file)
+            circumstances.interim = try SchemaCatalog.decode(
+                found.interim, of: store.view.snapshot.file)
         } else {
             before = store.view.schema
         }

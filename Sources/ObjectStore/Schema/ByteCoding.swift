@@ -1,3 +1,5 @@
+import ColumnStorage
+
 /// Writes numbers and texts one after the other.
 struct ByteWriter {
     private(set) var bytes: [UInt8] = []
@@ -38,7 +40,7 @@ struct ByteReader {
     var isAtEnd: Bool { position == bytes.count }
 
     mutating func byte() throws -> UInt8 {
-        guard position < bytes.count else { throw Self.damaged }
+        guard position < bytes.count else { throw DamagedBytes() }
         position += 1
         return bytes[position - 1]
     }
@@ -50,14 +52,14 @@ struct ByteReader {
             value |= UInt64(next & 0x7F) << shift
             if next < 0x80 { return value }
         }
-        throw Self.damaged
+        throw DamagedBytes()
     }
 
     /// A number that counts things of at least one byte each, so that damage cannot ask for much
     /// memory.
     mutating func count() throws -> Int {
         let value = try number()
-        guard value <= UInt64(bytes.count - position) else { throw Self.damaged }
+        guard value <= UInt64(bytes.count - position) else { throw DamagedBytes() }
         return Int(value)
     }
 
@@ -68,17 +70,34 @@ struct ByteReader {
     }
 
     mutating func text() throws -> String {
-        guard let text = String(validating: try data(), as: UTF8.self) else { throw Self.damaged }
+        guard let text = String(validating: try data(), as: UTF8.self) else { throw DamagedBytes() }
         return text
     }
+}
 
-    static let damaged = StoreError(.fileCorrupt, "the schema stored in the file is damaged")
+/// The bytes that are read make no sense.
+struct DamagedBytes: Error {}
+
+extension StoreError {
+    /// Reads what a file stores, which `what` names; errors say so, and name the file.
+    static func decoding<Result>(
+        _ what: String, of file: ColumnFile, _ body: () throws -> Result
+    ) throws -> Result {
+        do {
+            return try body()
+        } catch is DamagedBytes {
+            throw StoreError(
+                .fileCorrupt, "'\(file.path)': the \(what) stored in the file is damaged")
+        } catch let error as StoreError {
+            throw StoreError(error.code, "'\(file.path)': \(error.message)")
+        }
+    }
 }
 
 extension Optional {
     /// The value, or the error for damaged bytes.
     func orDamaged() throws -> Wrapped {
-        guard let self else { throw ByteReader.damaged }
+        guard let self else { throw DamagedBytes() }
         return self
     }
 }

@@ -15,11 +15,7 @@ enum SchemaCatalog {
 
     /// The schema that a file stores as these bytes; if it cannot be read, the error names the file.
     static func decode(_ bytes: [UInt8], of file: ColumnFile) throws -> Schema {
-        do {
-            return try decode(bytes)
-        } catch let error as StoreError {
-            throw StoreError(error.code, "'\(file.path)': \(error.message)")
-        }
+        try StoreError.decoding("schema", of: file) { try decode(bytes) }
     }
 
     /// The blob of a snapshot, nil where no schema was stored yet.
@@ -50,7 +46,7 @@ enum SchemaCatalog {
         return writer.bytes
     }
 
-    static func decode(_ bytes: [UInt8]) throws -> Schema {
+    private static func decode(_ bytes: [UInt8]) throws -> Schema {
         var reader = ByteReader(bytes)
         guard try reader.number() == format else {
             throw StoreError(
@@ -63,22 +59,22 @@ enum SchemaCatalog {
         for _ in 0..<(try reader.count()) {
             let name = try reader.text()
             let table = TableID(rawValue: try UInt32(exactly: reader.number()).orDamaged())
-            guard table.rawValue < TableID.limit else { throw ByteReader.damaged }
+            guard table.rawValue < TableID.limit else { throw DamagedBytes() }
             let columnCount = try Int(exactly: reader.number()).orDamaged()
-            guard columnCount < ColumnID.limit else { throw ByteReader.damaged }
+            guard columnCount < ColumnID.limit else { throw DamagedBytes() }
             let isEmbedded = try reader.byte() != 0
             let count = try reader.count()
             let properties = try (0..<count).map { _ in
                 let property = try decodeProperty(&reader)
                 guard property.isBacklinks || (0..<columnCount).contains(property.column.rawValue)
-                else { throw ByteReader.damaged }
+                else { throw DamagedBytes() }
                 return property
             }
             let classSchema = ClassSchema(
                 name, properties, table: table, columnCount: columnCount, isEmbedded: isEmbedded,
                 indexes: try decodeIndexes(&reader))
             guard classSchema.indexes.allSatisfy({ $0.fault(in: classSchema) == nil }) else {
-                throw ByteReader.damaged
+                throw DamagedBytes()
             }
             classes.append(classSchema)
         }
@@ -88,7 +84,7 @@ enum SchemaCatalog {
     private static func decodeIndexes(_ reader: inout ByteReader) throws -> [CompositeIndex] {
         try (0..<(try reader.count())).map { _ in
             let id = try Int(exactly: reader.number()).orDamaged()
-            guard id < ColumnID.limit else { throw ByteReader.damaged }
+            guard id < ColumnID.limit else { throw DamagedBytes() }
             return CompositeIndex(
                 try (0..<(try reader.count())).map { _ in try reader.text() }, id: id)
         }

@@ -73,7 +73,7 @@ enum ValueCoding {
                 entries[key] = try decode(&reader, isElement: true)
             }
             return .dictionary(entries)
-        default: throw ByteReader.damaged
+        default: throw DamagedBytes()
         }
     }
 }

@@ -63,4 +63,10 @@ func bytes(_ path: String) throws -> [UInt8] {
     }
 }
 
+func write(_ bytes: [UInt8], to path: String) throws {
+    guard let file = fopen(path, "wb") else { throw TestFailure() }
+    defer { fclose(file) }
+    guard fwrite(bytes, 1, bytes.count, file) == bytes.count else { throw TestFailure() }
+}
+
 struct TestFailure: Error, Equatable {}

@@ -38,6 +38,30 @@ import Testing
         #expect(store.version == version)
     }
 
+    @Test func `a damaged record is told of with the file's name`() throws {
+        try world.fill([personBefore], people)
+        do {
+            let store = try world.open(nil)
+            defer { store.close() }
+            _ = try migrate(store, to: [personBefore])
+        }
+        // The name of the step seems to be longer than the record.
+        let name = [4] + Array("step".utf8)
+        var bytes = try bytes(world.path)
+        for place in bytes.indices.dropLast(name.count)
+        where bytes[place] == 4 && Array(bytes[place..<place + name.count]) == name {
+            bytes[place] = 0x7f
+        }
+        try write(bytes, to: world.path)
+        let store = try world.open(nil)
+        defer { store.close() }
+        let error = #expect(throws: StoreError.self) { try store.migrationLog() }
+        #expect(error?.code == .fileCorrupt)
+        #expect(
+            error?.message
+                == "'\(world.path)': the record of migrations stored in the file is damaged")
+    }
+
     @Test func `an empty class that is not named goes, one with objects is an error`() throws {
         let note = ClassSchema("Note", [Property("text", .string)])
         try world.fill([personBefore, note], people)
