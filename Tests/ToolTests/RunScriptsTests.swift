@@ -175,8 +175,15 @@ import Testing
             w:on_message(function() print "busy" end)
             """, to: "busy.lua")
         let idle = try folder.write("moonpool.every(3600, print) print 'idle'", to: "idle.lua")
-        let process = try Subprocess(Tool.path, ["run", busy, idle])
+        let socket = folder.path + "/s"
+        let process = try Subprocess(
+            Tool.path, ["run", "--attachable", "--socket", socket, busy, idle], in: folder.path)
         try process.wait { process.output.contains("busy") && process.output.contains("idle") }
+        // Each has left the line that prints once it answers: one that is stopped there would say so.
+        for name in ["busy", "idle"] {
+            let answer = try Tool.run(["attach", socket, "--script", name, "-e", "1"])
+            #expect(answer.output == "1\n")
+        }
         process.send(SIGINT)
         let outcome = try process.finish()
         #expect(outcome.exitCode == 130)
