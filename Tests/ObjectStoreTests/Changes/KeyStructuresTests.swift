@@ -42,7 +42,7 @@ import Testing
         var weights: [Int64: Int] = [:]
         for raw in 0..<Int64(4000) { weights[raw] = .random(in: 0...50, using: &random) }
         // Codes tell only some of the keys apart.
-        let order = KeyOrder(code: { UInt64(weights[$0.rawValue]! / 4) }) { first, second in
+        let order = CodedOrder(code: { UInt64(weights[$0.rawValue]! / 4) }) { first, second in
             (weights[first.rawValue]!, first.rawValue) < (
                 weights[second.rawValue]!, second.rawValue
             )
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test func `a sequence that lost all its keys takes new ones`() {
-        var keys = SortedKeys(inOrder: [KeyOrder.byKey.coded(ObjectKey(rawValue: 4))])
+        var keys = SortedKeys(inOrder: [CodedOrder.byKey.coded(ObjectKey(rawValue: 4))])
         keys.remove(at: 0)
         #expect(keys.count == 0)
         keys.insert(ObjectKey(rawValue: 9), by: .byKey)

@@ -29,7 +29,7 @@ struct SortedKeys {
     }
 
     /// The position of a member; nil if the key is not in the sequence.
-    func position(of key: ObjectKey, by order: KeyOrder) -> Int? {
+    func position(of key: ObjectKey, by order: CodedOrder) -> Int? {
         let place = place(of: order.coded(key), by: order)
         guard place.chunk < chunks.count, place.offset < chunks[place.chunk].count,
             chunks[place.chunk][place.offset].key == key
@@ -45,7 +45,7 @@ struct SortedKeys {
 
     /// Puts a key in its place; returns its position.
     @discardableResult  // because: further keys may move it
-    mutating func insert(_ key: ObjectKey, by order: KeyOrder) -> Int {
+    mutating func insert(_ key: ObjectKey, by order: CodedOrder) -> Int {
         let key = order.coded(key)
         guard !chunks.isEmpty else {
             chunks = [[key]]
@@ -85,7 +85,7 @@ struct SortedKeys {
     func keys() -> [ObjectKey] { chunks.joined().map(\.key) }
 
     /// Where the first key is that does not stand before `key`.
-    private func place(of key: CodedKey, by order: KeyOrder) -> (chunk: Int, offset: Int) {
+    private func place(of key: CodedKey, by order: CodedOrder) -> (chunk: Int, offset: Int) {
         var low = 0
         var high = chunks.count
         while low < high {

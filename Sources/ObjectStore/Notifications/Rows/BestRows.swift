@@ -64,7 +64,7 @@ struct BestRows: OrderedRows {
 
     /// Nothing is known of the rows behind the last one that was not touched, so touched rows count
     /// only before it.
-    private func within(_ delta: RowDelta, _ after: KeyOrder) -> RowDelta {
+    private func within(_ delta: RowDelta, _ after: CodedOrder) -> RowDelta {
         let touched = KeySet(unordered: delta.left + delta.stayed)
         var last = ordered.keys.count - 1
         while last >= 0, touched.contains(ordered.keys.key(at: last)) { last -= 1 }

@@ -118,18 +118,18 @@ final class ObservedSequence {
     }
 
     /// Whether one element stands before another; `labelsBefore` are those of an earlier version.
-    func order(labelsBefore: [ObjectKey: Int64] = [:]) -> KeyOrder {
+    func order(labelsBefore: [ObjectKey: Int64] = [:]) -> CodedOrder {
         func label(_ number: ObjectKey) -> Int64 {
             if !labelsBefore.isEmpty, let label = labelsBefore[number] { return label }
             return self.labels[Int(number.rawValue)]
         }
         if case .backlinks = source {
-            return KeyOrder(code: { SortCode.of(self.object($0).rawValue) }) {
+            return CodedOrder(code: { SortCode.of(self.object($0).rawValue) }) {
                 label($0) < label($1)
             }
         }
         // No two elements of a sequence with positions have the same label.
-        return KeyOrder(code: { SortCode.of(label($0)) }, precedesAmongEqual: { _, _ in false })
+        return CodedOrder(code: { SortCode.of(label($0)) }, precedesAmongEqual: { _, _ in false })
     }
 
     /// Moves along a step; nil if the elements have to be read anew.

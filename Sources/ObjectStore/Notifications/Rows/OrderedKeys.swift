@@ -10,7 +10,7 @@ struct OrderedKeys {
 
     /// Moves along a step that did `delta` to the rows; `modified` are told where they are members.
     mutating func change(
-        _ delta: RowDelta, modified: KeySet, before: KeyOrder, after: KeyOrder
+        _ delta: RowDelta, modified: KeySet, before: CodedOrder, after: CodedOrder
     ) -> PositionChanges {
         let oldCount = keys.count
         var positions = TouchedPositions()

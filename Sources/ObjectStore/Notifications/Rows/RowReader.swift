@@ -24,7 +24,7 @@ struct RowReader {
     }
 
     /// A total order by some keys.
-    func order(_ keys: [SortKey]) -> KeyOrder {
+    func order(_ keys: [SortKey]) -> CodedOrder {
         let ties = sequence?.order(labelsBefore: labelsBefore) ?? .byKey
         guard !keys.isEmpty else { return ties }
         let comparator = SortComparator(keys, in: view)
@@ -32,9 +32,9 @@ struct RowReader {
             comparator.code(of: sequence?.object(row) ?? row)
         }
         if keys.count == 1, keys[0].isExactlyCoded {
-            return KeyOrder(code: code, precedesAmongEqual: ties.precedes)
+            return CodedOrder(code: code, precedesAmongEqual: ties.precedes)
         }
-        return KeyOrder(code: code) { first, second in
+        return CodedOrder(code: code) { first, second in
             let order = comparator.orderByValues(
                 sequence?.object(first) ?? first, sequence?.object(second) ?? second)
             return order == 0 ? ties.precedes(first, second) : order < 0

@@ -11,7 +11,7 @@ struct SortedRows: OrderedRows {
         let reader = RowReader(view)
         let rows: [CodedKey]
         if rules.firstOrder.isEmpty || members.count == 0 {
-            rows = members.map(KeyOrder.byKey.coded)
+            rows = members.map(CodedOrder.byKey.coded)
         } else {
             rows = QuerySorter(rules.firstOrder, table: rules.table, in: view).coded(members)
         }

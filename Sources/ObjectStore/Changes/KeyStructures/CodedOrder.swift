@@ -11,15 +11,15 @@ struct CodedKey {
 /// Comparing codes reads no values, so whoever keeps the codes beside the keys reads values of the
 /// key that is looked for and of those whose codes are the same, and of no others. (PostgreSQL
 /// calls such codes abbreviated keys.)
-struct KeyOrder {
+struct CodedOrder {
     /// Of keys whose codes differ, the one with the smaller code stands before the other.
     let code: (ObjectKey) -> UInt64
     /// Whether one of two keys whose codes are equal stands before the other.
     let precedesAmongEqual: (ObjectKey, ObjectKey) -> Bool
 
     /// By the keys themselves, which is by age.
-    static var byKey: KeyOrder {
-        KeyOrder(code: { SortCode.of($0.rawValue) }, precedesAmongEqual: { _, _ in false })
+    static var byKey: CodedOrder {
+        CodedOrder(code: { SortCode.of($0.rawValue) }, precedesAmongEqual: { _, _ in false })
     }
 
     func coded(_ key: ObjectKey) -> CodedKey { CodedKey(code: code(key), key: key) }
