@@ -220,7 +220,9 @@ public func nearestName(to name: String, in candidates: [String]) -> String? {
             (before, row) = (row, next)
         }
         let distance = row[other.count]
-        if distance <= max(1, letters.count / 3), distance < (best?.distance ?? .max) {
+        // Whoever knows `sort` from elsewhere means `sorted`.
+        let isEnding = distance <= 3 && letters.count > 2 && other.starts(with: letters)
+        if isEnding || distance <= max(1, letters.count / 3), distance < (best?.distance ?? .max) {
             best = (distance, candidate)
         }
     }

@@ -98,4 +98,18 @@ import Testing
         #expect(larger.table(table).int(column, ObjectKey(3000)) == 0)
         #expect(larger.table(table).int(column, key) == 2)
     }
+
+    @Test func `nothing is kept once the live snapshot is closed`() throws {
+        let (writer, observer) = try open()
+        weak var reader: TableReader?
+        do {
+            try write(1, writer)
+            let left = try #require(try observer.advance())
+            reader = left.table(table)
+            #expect(reader?.int(column, key) == 0)
+            observer.close()
+            #expect(reader?.int(column, key) == 0, "a version that is held stays readable")
+        }
+        #expect(reader == nil)
+    }
 }

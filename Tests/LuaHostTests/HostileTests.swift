@@ -229,6 +229,8 @@ private let rowMethods = LuaLiveMethods(
         #expect(Maker.type.members.map(\.name) == ["create", "each"])
         #expect(nearestName(to: "creat", in: ["create", "each"]) == "create")
         #expect(nearestName(to: "zzz", in: ["create", "each"]) == nil)
+        #expect(nearestName(to: "sort", in: ["sum", "sorted", "sorted_by"]) == "sorted")
+        #expect(nearestName(to: "so", in: ["sum1", "sorted"]) == nil)
         do {
             try state.run("return maker.creat")
         } catch {

@@ -178,7 +178,7 @@ public final class Snapshot {
         tables.removeAll()
         recent = nil
         source.close()
-        if !isFrozen { spares?.removeAll() }
+        if !isFrozen { spares?.end() }
     }
 
     // MARK: Writing

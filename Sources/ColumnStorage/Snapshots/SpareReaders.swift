@@ -5,6 +5,7 @@
 /// none. Belongs to the thread of the snapshots.
 final class SpareReaders {
     private var source: SnapshotSource?
+    private var hasEnded = false
     @exclusivity(unchecked) private var tables: SortedMap<TableID, TableReader> = SortedMap()
 
     /// Hands over what is kept; the readers are closed and share the source.
@@ -12,13 +13,14 @@ final class SpareReaders {
         guard let kept = source else { return nil }
         defer {
             source = nil
-            tables.removeAll()
+            tables = SortedMap()
         }
         return (kept, tables)
     }
 
     /// Keeps closed readers, unless somebody else has one: to them it is to stay closed.
     func keep(_ source: SnapshotSource, _ readers: inout SortedMap<TableID, TableReader>) {
+        if hasEnded { return }
         for place in readers.elements.indices
         where !isKnownUniquelyReferenced(&readers.elements[place].value) {
             return
@@ -27,9 +29,10 @@ final class SpareReaders {
         tables = readers
     }
 
-    /// Lets everything go.
-    func removeAll() {
+    /// Lets everything go for ever: a source keeps its file.
+    func end() {
+        hasEnded = true
         source = nil
-        tables.removeAll()
+        tables = SortedMap()
     }
 }
