@@ -9,6 +9,7 @@ struct QuerySorter {
     private let values: [BoundSortKey]
     private let rows: TableReader
 
+    /// Sorts by at least one key.
     init(_ keys: [SortKey], table: TableID, in view: StoreView) {
         self.keys = keys
         values = keys.map { $0.bound(to: view) }
