@@ -1,6 +1,6 @@
 import CUV
 
-/// Tells the loop that somebody wrote to a file or set its times: how commits of other processes are noticed.
+/// Tells the loop that somebody changed a file, or what is in a folder.
 ///
 /// Many changes before the next turn make one call. The calls come for this process's own changes as well, and a call
 /// means "look", not "changed". Does not keep the loop alive. On the loop's thread.
@@ -29,7 +29,7 @@ public final class FileWatch {
             { handle, _, _, _ in
                 // Because: `cancel` clears the field before the wake-up, which the watch owns, can go.
                 guard let data = handle?.pointee.data else { return }
-                Unmanaged<LoopWakeup>.fromOpaque(data).takeUnretainedValue().wake()
+                Unmanaged<LoopWakeup>.fromOpaque(data).takeUnretainedValue().note()
             }, path, 0)
         UnsafeMutableRawPointer(handle).assumingMemoryBound(to: uv_handle_t.self).unreference()
         if status != 0 { cancel() }

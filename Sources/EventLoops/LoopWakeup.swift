@@ -26,6 +26,9 @@ public final class LoopWakeup: @unchecked Sendable {
         if !isPending.exchange(true, ordering: .acquiringAndReleasing) { signal.send() }
     }
 
+    /// The same in a callback of libuv, on the loop's thread: the turn that follows looks anyway, and need not be called.
+    func note() { isPending.store(true, ordering: .releasing) }
+
     /// Ends it, from any thread.
     ///
     /// A call that is running on the loop's thread meanwhile runs to its end.

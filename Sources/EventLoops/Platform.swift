@@ -63,6 +63,8 @@ func systemWrite(_ descriptor: Int32, _ buffer: UnsafeRawPointer?, _ count: Int)
     write(descriptor, buffer, count)
 }
 
+func systemClose(_ descriptor: Int32) { close(descriptor) }
+
 /// Lets a signal through on the calling thread.
 func unblockSignal(_ signal: Int32) {
     var unblocked = sigset_t()

@@ -30,7 +30,7 @@ public final class SignalWatch {
             { handle, _ in
                 // Because: `cancel` clears the field before the wake-up, which the watch owns, can go.
                 guard let data = handle?.pointee.data else { return }
-                Unmanaged<LoopWakeup>.fromOpaque(data).takeUnretainedValue().wake()
+                Unmanaged<LoopWakeup>.fromOpaque(data).takeUnretainedValue().note()
             }, signal)
         UnsafeMutableRawPointer(handle).assumingMemoryBound(to: uv_handle_t.self).unreference()
         if started != 0 { cancel() }

@@ -234,8 +234,8 @@ public final class Environment: Sendable {
         return writer != Platform.currentThread
     }
 
-    /// The file that the system reports a change of around every commit of another process.
-    package var commitSignalPath: String { lockRegion == nil ? path : path + "-lock" }
+    /// The file that another process reads from after every commit, and closes when it ends.
+    package var commitSignalPath: String { path + "-lock" }
 
     /// Tells other processes that have the file open to look for a new version.
     func callOthers() { lockRegion?.callOthers() }

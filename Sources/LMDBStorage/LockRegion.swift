@@ -87,12 +87,13 @@ final class LockRegion: @unchecked Sendable {
         return false
     }
 
-    /// Wakes those in other processes who watch the lock file.
+    /// Wakes those in other processes who watch the lock file for accesses, by reading from it.
     ///
-    /// Its times are set, which the system reports to who watches its attributes. One system call, and none while no other
-    /// process has the file open.
+    /// One system call, which writes nothing to the disk; none while no other process has the file open.
     func callOthers() {
-        if descriptor >= 0, isShared { futimens(descriptor, nil) }
+        guard descriptor >= 0, isShared else { return }
+        var byte: UInt8 = 0
+        _ = pread(descriptor, &byte, 1, 0)
     }
 }
 

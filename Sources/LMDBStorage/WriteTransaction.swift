@@ -108,13 +108,12 @@ package final class WriteTransaction {
             throw error
         }
         if course == .checkpointed { environment.log?.pass(version) }
-        // Others look again a few times: if this process dies right after the commit, nobody else tells them.
-        environment.callOthers()
         var code = turn?.end(isCommit: true) ?? mdb_txn_commit(ended)
         // LMDB calls a write that was cut short an input/output error.
         if code == EIO, Platform.hasNoRoom(environment.path) { code = ENOSPC }
         if code != 0, course == .logged || course == .checkpointed { environment.log?.withdraw() }
         try check(code, "mdb_txn_commit", environment.path)
+        // If this process dies before it has, closing the lock file calls them.
         environment.callOthers()
     }
 

@@ -3,24 +3,27 @@ import ObjectStore
 
 /// Notices commits of other processes in a store's file.
 ///
-/// The committing process calls before and after the commit, and may die in between: whoever looks once may be too early.
-/// So after a call the store looks again a few times, which costs one load each.
+/// Who commits calls by reading a byte of the lock file, and a process that dies before it has called closes that file: the
+/// store looks after both. Where the system has no watches left, it looks ten times a second. A look costs a few loads while
+/// nobody has committed. Does not keep the loop alive.
 final class CommitWatch {
     private weak var store: Store?
-    private unowned let loop: EventLoop
-    private var watch: FileWatch?
+    private var watch: AccessWatch?
     private var timer: LoopTimer?
-    private static let pauses: [Duration] = [
-        .milliseconds(1), .milliseconds(10), .milliseconds(100), .seconds(1),
-    ]
 
-    /// Watches what other processes call by; nil when the store has no file, or the system has no watches left.
+    /// Looks from now on; nil when the store has no file.
     init?(_ store: Store, on loop: EventLoop) {
         guard let path = store.commitSignalPath else { return nil }
         self.store = store
-        self.loop = loop
-        watch = try? FileWatch(path: path, on: loop) { [weak self] in self?.look(0) }
-        if watch == nil { return nil }
+        watch = try? AccessWatch(path: path, on: loop) { [weak self] in self?.look() }
+        if watch == nil {
+            let pause = Duration.milliseconds(100)
+            timer = loop.timer(after: pause, every: pause, keepsAlive: false) { [weak self] in
+                self?.look()
+            }
+        }
+        // What was committed since the store was opened is nobody's news otherwise.
+        look()
     }
 
     deinit { cancel() }
@@ -28,17 +31,7 @@ final class CommitWatch {
     func cancel() {
         watch?.cancel()
         timer?.cancel()
-        watch = nil
-        timer = nil
     }
 
-    private func look(_ count: Int) {
-        store?.fileMayHaveChanged()
-        timer?.cancel()
-        // The store may have been closed by one of its observers.
-        guard watch != nil, count < Self.pauses.count else { return }
-        timer = loop.timer(after: Self.pauses[count], keepsAlive: false) { [weak self] in
-            self?.look(count + 1)
-        }
-    }
+    private func look() { store?.fileMayHaveChanged() }
 }

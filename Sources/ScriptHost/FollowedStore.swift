@@ -7,8 +7,7 @@ import ObjectStore
 public final class FollowedStore {
     /// The store.
     public let store: Store
-    private var watch: CommitWatch?
-    private var timer: LoopTimer?
+    private let watch: CommitWatch?
 
     /// Opens a store on the loop of the calling thread, and looks for commits from then on.
     ///
@@ -17,21 +16,11 @@ public final class FollowedStore {
     public init(_ configuration: StoreConfiguration, on loop: EventLoop) throws {
         store = try Store(configuration, scheduler: LoopScheduler(loop: loop))
         watch = CommitWatch(store, on: loop)
-        if watch == nil, store.path != nil {
-            timer = loop.timer(
-                after: .milliseconds(100), every: .milliseconds(100), keepsAlive: false
-            ) { [weak self] in
-                self?.store.fileMayHaveChanged()
-            }
-        }
-        // What was committed between the two is nobody's news otherwise.
-        store.fileMayHaveChanged()
     }
 
     /// Ends the store.
     public func close() {
         watch?.cancel()
-        timer?.cancel()
         store.close()
     }
 }

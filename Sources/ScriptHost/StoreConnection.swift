@@ -84,8 +84,6 @@ final class StoreConnection: BindingHost {
         logger.debug(
             "store is open",
             metadata: ["script": "\(scriptName)", "store": "\(store.path ?? "in memory")"])
-        // Without a watch (the system has a limit) the store still sees this process's commits, and others' at the next
-        // refresh or write.
         watches[ObjectIdentifier(store)] = CommitWatch(store, on: loop)
     }
 

@@ -178,10 +178,9 @@ public final class ColumnFile: Sendable {
     /// A few loads from the map.
     public func latestVersion() -> UInt64 { environment?.latestVersion() ?? 0 }
 
-    /// The file that the system reports a change of around every commit of another process.
+    /// The file that another process reads from after every commit, and closes when it ends.
     ///
-    /// A report means "look", and may come before there is something to see: the last one comes after the commit, unless its
-    /// process has died in between.
+    /// Who watches its accesses hears of every commit. An access means "look": there may be nothing to see.
     public var commitSignalPath: String { environment?.commitSignalPath ?? path }
 
     /// How many bytes the file uses, and how many it may; zeros once closed.

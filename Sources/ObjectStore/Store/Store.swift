@@ -155,8 +155,8 @@ public final class Store {
 
     /// The file to watch for commits of other processes; nil in memory.
     ///
-    /// The system reports a change of it around every such commit; see ``fileMayHaveChanged()``. A report may come before
-    /// there is something to see: the last one comes after the commit, unless its process has died in between.
+    /// Another process reads from it after every commit, and closes it when it ends, however it ends; the host calls
+    /// ``fileMayHaveChanged()`` after both.
     public var commitSignalPath: String? {
         path == nil || isClosed ? nil : view.snapshot.file.commitSignalPath
     }

@@ -1,0 +1,99 @@
+import EventLoops
+import Glibc
+import Testing
+
+@Suite final class AccessWatchTests {
+    private let path = "/tmp/moonpool-access-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+    private let file: Int32
+    private let loop: EventLoop
+    private let log = Log()
+
+    init() throws {
+        file = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+        #expect(pwrite(file, "abc", 3, 0) == 3)
+        loop = try EventLoop()
+        loop.attach()
+    }
+
+    deinit {
+        close(file)
+        unlink(path)
+    }
+
+    private func watch() throws -> AccessWatch {
+        try AccessWatch(path: path, on: loop) { [log] in log.add("accessed") }
+    }
+
+    private func isCalled(within time: Duration = .seconds(10)) -> Bool {
+        let before = log.lines.count
+        return loop.wait(for: time) { [log] in log.lines.count > before }
+    }
+
+    private func readByte() {
+        var byte: UInt8 = 0
+        #expect(pread(file, &byte, 1, 0) == 1)
+    }
+
+    @Test func `notices what somebody reads, again and again, and not after its end`() throws {
+        let watch = try watch()
+        #expect(!loop.isAlive)
+        for _ in 1...3 {
+            readByte()
+            #expect(isCalled())
+        }
+        watch.cancel()
+        readByte()
+        #expect(!isCalled(within: .milliseconds(5)))
+        watch.cancel()
+        loop.close()
+    }
+
+    @Test func `makes one call of many accesses`() throws {
+        let watch = try watch()
+        for _ in 1...1000 { readByte() }
+        #expect(isCalled())
+        #expect(!isCalled(within: .milliseconds(5)))
+        watch.cancel()
+    }
+
+    @Test func `is not called for what is written`() throws {
+        let watch = try watch()
+        #expect(pwrite(file, "def", 3, 0) == 3)
+        #expect(!isCalled(within: .milliseconds(5)))
+        watch.cancel()
+    }
+
+    @Test func `notices the end of a process that is killed with the file open`() throws {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 9, path, O_RDWR, 0)
+        var arguments: [UnsafeMutablePointer<CChar>?] = [strdup("sleep"), strdup("60"), nil]
+        defer { arguments.forEach { free($0) } }
+        var process = pid_t()
+        #expect(posix_spawn(&process, "/bin/sleep", &actions, nil, &arguments, environ) == 0)
+        let watch = try watch()
+        kill(process, SIGKILL)
+        var status: Int32 = 0
+        waitpid(process, &status, 0)
+        #expect(isCalled())
+        watch.cancel()
+    }
+
+    @Test func `ends with the loop`() throws {
+        let watch = try watch()
+        loop.close()
+        readByte()
+        watch.cancel()
+        #expect(log.lines.isEmpty)
+    }
+
+    @Test func `names the file that is not there`() throws {
+        let error = #expect(throws: LoopError.self) {
+            try AccessWatch(path: "/nowhere/zoo.moonpool-lock", on: loop) {}
+        }
+        #expect(
+            error?.description
+                == "inotify_add_watch '/nowhere/zoo.moonpool-lock': no such file or directory")
+    }
+}
