@@ -59,32 +59,51 @@ package enum HistoryLog {
         _ transaction: TransactionHandle
     ) throws(StorageError) -> ChangeSet? {
         guard from < to else { return ChangeSet() }
-        let cursor = try transaction.cursor(table)
-        // Neighbours of like size are merged first, as in a binary counter: a long range of small entries is not merged
-        // into one growing set again and again.
-        var pending: [(changes: ChangeSet, versions: UInt64)] = []
-        var stored = try cursor.setRange(from + 1)
+        var pending = PendingMerge()
         var expected = from + 1
-        while expected <= to {
-            let entry: UnsafeRawBufferPointer
-            if let found = stored, found.integerKey == expected {
-                entry = found.value
+        // The newest entries are among the recent nodes, and most often all that is wanted.
+        if recent.find(.history, expected) == nil {
+            let cursor = try transaction.cursor(table)
+            var stored = try cursor.setRange(expected)
+            while expected <= to, let found = stored, found.integerKey == expected {
+                pending.append(try decode(found.value, transaction))
                 stored = try cursor.next()
-            } else if let found = recent.find(.history, expected) {
-                entry = found
-            } else {
-                return nil
+                expected += 1
             }
-            pending.append((try decode(entry, transaction), 1))
-            while pending.count > 1,
-                pending[pending.count - 2].versions <= pending[pending.count - 1].versions
-            {
-                mergeLastTwo(&pending)
-            }
+        }
+        while expected <= to {
+            guard let found = recent.find(.history, expected) else { return nil }
+            pending.append(try decode(found, transaction))
             expected += 1
         }
-        while pending.count > 1 { mergeLastTwo(&pending) }
-        return pending[0].changes
+        return pending.merged()
+    }
+
+    /// The change sets of consecutive versions on their way to one.
+    ///
+    /// Neighbours of like size are merged first, as in a binary counter: a long range of small entries is not merged into
+    /// one growing set again and again.
+    private struct PendingMerge {
+        private var parts: [(changes: ChangeSet, versions: UInt64)] = []
+
+        mutating func append(_ changes: ChangeSet) {
+            parts.append((changes, 1))
+            while parts.count > 1, parts[parts.count - 2].versions <= parts[parts.count - 1].versions {
+                mergeLastTwo()
+            }
+        }
+
+        /// All of them; there must be one.
+        mutating func merged() -> ChangeSet {
+            while parts.count > 1 { mergeLastTwo() }
+            return parts[0].changes
+        }
+
+        private mutating func mergeLastTwo() {
+            let later = parts.removeLast()
+            parts[parts.count - 1].changes.merge(later: later.changes)
+            parts[parts.count - 1].versions += later.versions
+        }
     }
 
     /// Removes old entries so that about `limit` remain, but none after version `needed`, which the
@@ -120,12 +139,6 @@ package enum HistoryLog {
             try cursor.delete()
             entry = try cursor.next()
         }
-    }
-
-    private static func mergeLastTwo(_ pending: inout [(changes: ChangeSet, versions: UInt64)]) {
-        let later = pending.removeLast()
-        pending[pending.count - 1].changes.merge(later: later.changes)
-        pending[pending.count - 1].versions += later.versions
     }
 
     private static func decode(
