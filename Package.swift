@@ -134,7 +134,7 @@ let package = Package(
             name: "StoreBindingsTests", dependencies: ["StoreBindings", "TestSupport"],
             swiftSettings: unsafeZone),
         .testTarget(
-            name: "ScriptHostTests", dependencies: ["ScriptHost", "TestSupport"],
+            name: "ScriptHostTests", dependencies: ["ScriptHost", "ColumnStorage", "TestSupport"],
             swiftSettings: unsafeZone),
         .testTarget(
             name: "LineEditingTests", dependencies: ["LineEditing"], swiftSettings: unsafeZone),

@@ -39,7 +39,7 @@ public final class AccessWatch {
             systemClose(descriptor)
         }
         try LoopError.check(status, "uv_poll_init", path: path)
-        // Because: `cancel`, without which the watch does not go, clears the field.
+        // Because: `cancel`, without which the watch does not go, closes the handle, which clears the field.
         handle.pointee.data = Unmanaged.passUnretained(self).toOpaque()
         let started = uv_poll_start(
             handle, Int32(UV_READABLE.rawValue),
@@ -59,7 +59,6 @@ public final class AccessWatch {
         guard let handle else { return }
         self.handle = nil
         wakeup.cancel()
-        handle.pointee.data = nil
         loop?.closeHandle(handle)
         systemClose(descriptor)
     }

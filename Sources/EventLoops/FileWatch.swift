@@ -27,7 +27,7 @@ public final class FileWatch {
         let status = uv_fs_event_start(
             handle,
             { handle, _, _, _ in
-                // Because: `cancel` clears the field before the wake-up, which the watch owns, can go.
+                // Because: closing clears the field before the wake-up, which the watch owns, can go.
                 guard let data = handle?.pointee.data else { return }
                 Unmanaged<LoopWakeup>.fromOpaque(data).takeUnretainedValue().note()
             }, path, 0)
@@ -43,7 +43,6 @@ public final class FileWatch {
         guard let handle else { return }
         self.handle = nil
         wakeup.cancel()
-        handle.pointee.data = nil
         loop?.closeHandle(handle)
     }
 }

@@ -28,7 +28,7 @@ public final class SignalWatch {
         let started = uv_signal_start(
             handle,
             { handle, _ in
-                // Because: `cancel` clears the field before the wake-up, which the watch owns, can go.
+                // Because: closing clears the field before the wake-up, which the watch owns, can go.
                 guard let data = handle?.pointee.data else { return }
                 Unmanaged<LoopWakeup>.fromOpaque(data).takeUnretainedValue().note()
             }, signal)
@@ -46,7 +46,6 @@ public final class SignalWatch {
         guard let handle else { return }
         self.handle = nil
         wakeup.cancel()
-        handle.pointee.data = nil
         loop?.closeHandle(handle)
     }
 }

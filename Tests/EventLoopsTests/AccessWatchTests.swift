@@ -80,14 +80,6 @@ import Testing
         watch.cancel()
     }
 
-    @Test func `ends with the loop`() throws {
-        let watch = try watch()
-        loop.close()
-        readByte()
-        watch.cancel()
-        #expect(log.lines.isEmpty)
-    }
-
     @Test func `names the file that is not there`() throws {
         let error = #expect(throws: LoopError.self) {
             try AccessWatch(path: "/nowhere/zoo.moonpool-lock", on: loop) {}

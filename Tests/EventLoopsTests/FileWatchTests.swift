@@ -41,6 +41,19 @@ import Testing
                 == "uv_fs_event_start '/nowhere/zoo.moonpool': no such file or directory")
     }
 
+    // What writes to a handle that is gone shows under the address sanitizer.
+    @Test func `watches may end after their loop`() throws {
+        let loop = try EventLoop()
+        loop.attach()
+        let file = try FileWatch(path: "/tmp", on: loop) {}
+        let signal = try SignalWatch(SIGUSR2, on: loop) {}
+        let access = try AccessWatch(path: "/tmp", on: loop) {}
+        loop.close()
+        file.cancel()
+        signal.cancel()
+        access.cancel()
+    }
+
     @Test func `hears a signal`() throws {
         let loop = try EventLoop()
         loop.attach()

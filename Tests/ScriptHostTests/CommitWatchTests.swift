@@ -1,0 +1,85 @@
+import ColumnStorage
+import EventLoops
+import Glibc
+import ScriptHost
+import Testing
+
+@testable import ObjectStore
+
+/// Commits that no store of the process makes known, as those of other processes are.
+@Suite struct CommitWatchTests {
+    private let folder: Folder
+    private let loop: EventLoop
+    private var path: String { folder.path + "/zoo.moonpool" }
+
+    init() throws {
+        folder = try Folder()
+        loop = try EventLoop()
+        loop.attach()
+    }
+
+    private func follow() throws -> FollowedStore {
+        try FollowedStore(StoreConfiguration(.file(path)), on: loop)
+    }
+
+    /// Commits to the store's file; nobody is called, because no other process has it open.
+    private func commit(beside store: Store) throws {
+        let writer = try Snapshot(store.view.snapshot.file)
+        _ = try writer.beginWrite()
+        try writer.commitOnly()
+    }
+
+    private func moves(_ store: Store, within time: Duration = .seconds(10)) -> Bool {
+        let before = store.version
+        return loop.wait(for: time) { store.version > before }
+    }
+
+    @Test func `hears of the commit of a process that was killed before it could call`() throws {
+        let followed = try follow()
+        defer { followed.close() }
+        let process = try spawnHolding(path + "-lock")
+        try commit(beside: followed.store)
+        #expect(!moves(followed.store, within: .milliseconds(5)))
+        kill(process, SIGKILL)
+        #expect(moves(followed.store))
+        var status: Int32 = 0
+        waitpid(process, &status, 0)
+    }
+
+    @Test func `looks by itself where the system watches no files`() throws {
+        // Keeps the file open, so that its lock file is not made again.
+        let other = try follow()
+        defer { other.close() }
+        unlink(path + "-lock")
+        let followed = try follow()
+        defer { followed.close() }
+        for _ in 1...2 {
+            try commit(beside: followed.store)
+            #expect(moves(followed.store))
+        }
+    }
+
+    @Test func `does not keep the loop alive, and ends`() throws {
+        let followed = try follow()
+        #expect(!loop.isAlive)
+        followed.close()
+        followed.close()
+        // libuv lets go of what was closed in a turn.
+        loop.runOnce()
+        #expect(!loop.isAlive)
+    }
+
+    /// Starts a process that does nothing but have a file open.
+    private func spawnHolding(_ file: String) throws -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 9, file, O_RDWR, 0)
+        var arguments = [strdup("sleep"), strdup("60"), nil]
+        defer { arguments.forEach { free($0) } }
+        var process = pid_t()
+        let code = posix_spawn(&process, "/bin/sleep", &actions, nil, &arguments, environ)
+        try #require(code == 0)
+        return process
+    }
+}
