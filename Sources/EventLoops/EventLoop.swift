@@ -50,6 +50,7 @@ public final class EventLoop: @unchecked Sendable {
     var timers = TimerQueue()
     var owned: Set<UnsafeMutableRawPointer> = []
     var guests: [HostedGuest] = []
+    weak var accessReports: AccessReports?
     private var depth = 0
     private var isPolling = false
 

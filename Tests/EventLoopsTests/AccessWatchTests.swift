@@ -1,4 +1,5 @@
 import EventLoops
+import Foundation
 import Glibc
 import Testing
 
@@ -54,6 +55,45 @@ import Testing
         #expect(isCalled())
         #expect(!isCalled(within: .milliseconds(5)))
         watch.cancel()
+    }
+
+    @Test func `calls only who watches the file, and several who do`() throws {
+        let other = "\(path)-other"
+        close(open(other, O_CREAT | O_RDWR | O_CLOEXEC, 0o600))
+        defer { unlink(other) }
+        let watches = [
+            try watch(), try AccessWatch(path: path, on: loop) { [log] in log.add("again") },
+            try AccessWatch(path: other, on: loop) { [log] in log.add("other") },
+        ]
+        readByte()
+        #expect(isCalled())
+        #expect(log.lines == ["accessed", "again"])
+        watches[0].cancel()
+        readByte()
+        #expect(isCalled())
+        #expect(log.lines == ["accessed", "again", "again"])
+        watches[1].cancel()
+        readByte()
+        close(open(other, O_RDONLY | O_CLOEXEC))
+        #expect(isCalled())
+        #expect(log.lines.last == "other")
+        #expect(log.lines.count == 4)
+        watches[2].cancel()
+    }
+
+    @Test func `takes one of the few instances that the system has for all watches of a loop`()
+        throws
+    {
+        func instances() throws -> Int {
+            try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count {
+                let link = "/proc/self/fd/\($0)"
+                let target = try? FileManager.default.destinationOfSymbolicLink(atPath: link)
+                return target == "anon_inode:inotify"
+            }
+        }
+        let watches = try (0..<300).map { _ in try watch() }
+        #expect(try instances() < 100)
+        watches.forEach { $0.cancel() }
     }
 
     @Test func `is not called for what is written`() throws {

@@ -88,7 +88,9 @@ package enum HistoryLog {
 
         mutating func append(_ changes: ChangeSet) {
             parts.append((changes, 1))
-            while parts.count > 1, parts[parts.count - 2].versions <= parts[parts.count - 1].versions {
+            while parts.count > 1,
+                parts[parts.count - 2].versions <= parts[parts.count - 1].versions
+            {
                 mergeLastTwo()
             }
         }
