@@ -6,17 +6,23 @@ import CLMDB
 final class LMDBContestant: Contestant {
     let name = "LMDB rows"
     private var opened: LMDBFile?
+    private var folder = ""
     private var held: [Int64] = []
-    /// Plain LMDB tells nobody what a commit has changed, so the writer does.
-    private var committed: (Int64) -> Void = { _ in }
+    /// Where an observer waits to be told what a commit has changed.
+    private var changed: (any ChangedKeys)?
 
     func supports(_ durability: Durability) -> Bool { durability != .soonAfter }
 
     func open(folder: String, _ durability: Durability) throws {
         opened = try LMDBFile(path: "\(folder)/people.lmdb", durability)
+        self.folder = folder
+        changed = PipedKeys(of: folder)
     }
 
-    func close() { opened = nil }
+    func close() {
+        opened = nil
+        changed = nil
+    }
 
     private func file() throws -> LMDBFile {
         guard let opened else { throw BenchmarkError("lmdb: not open") }
@@ -196,11 +202,11 @@ final class LMDBContestant: Contestant {
     func observe(
         _ observed: Observed, isRemote: Bool, called: @escaping @Sendable (Int) -> Void
     ) throws -> (any Observation)? {
-        // Nobody tells another process of a commit, and other queries would need an index.
-        guard !isRemote, case .older(let age) = observed else { return nil }
-        let observation = LMDBObservation(try file(), olderThan: age, called: called)
-        committed = observation.wake
-        return observation
+        // Other queries would need an index.
+        guard case .older(let age) = observed else { return nil }
+        let changed: any ChangedKeys = isRemote ? try PipedKeys(in: folder) : SharedKeys()
+        self.changed = changed
+        return LMDBObservation(try file(), olderThan: age, changed, called: called)
     }
 
     func setAge(_ age: Int64, of key: Int64) throws -> Beginning {
@@ -233,7 +239,7 @@ final class LMDBContestant: Contestant {
                 }
             }
         }
-        committed(key)
+        changed?.send(key)
         return { start }
     }
 }

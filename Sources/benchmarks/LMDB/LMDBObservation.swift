@@ -3,15 +3,18 @@ import Synchronization
 /// What an application over plain LMDB can do at best to follow a query: the writer names the row
 /// that it has changed, and the observer looks at that one.
 ///
-/// No history, no positions, no other process, one table: the floor of a delivery on this machine.
+/// No history, no positions, one table: the floor of a delivery on this machine.
 final class LMDBObservation: Observation, Sendable {
-    private let signal = Signal()
-    private let changed = Mutex<[Int64]>([])
+    private let changed: any ChangedKeys
     private let thread = Mutex<Thread?>(nil)
 
-    init(_ file: LMDBFile, olderThan age: Int64, called: @escaping @Sendable (Int) -> Void) {
+    init(
+        _ file: LMDBFile, olderThan age: Int64, _ changed: any ChangedKeys,
+        called: @escaping @Sendable (Int) -> Void
+    ) {
+        self.changed = changed
         let ready = Signal()
-        let observer = Thread { [self] in
+        let observer = Thread {
             do {
                 var members: Set<Int64> = []
                 try file.read {
@@ -21,11 +24,7 @@ final class LMDBObservation: Observation, Sendable {
                     }
                 }
                 ready.raise()
-                while signal.wait() {
-                    let keys = changed.withLock { keys in
-                        defer { keys.removeAll(keepingCapacity: true) }
-                        return keys
-                    }
+                while let keys = changed.receive() {
                     var rows = 0
                     try file.read { transaction in
                         for key in keys {
@@ -45,14 +44,8 @@ final class LMDBObservation: Observation, Sendable {
         _ = ready.wait()
     }
 
-    /// The writer has committed a change of one row.
-    func wake(_ key: Int64) {
-        changed.withLock { $0.append(key) }
-        signal.raise()
-    }
-
     func end() {
-        signal.close()
+        changed.close()
         thread.withLock { $0 }?.join()
     }
 }

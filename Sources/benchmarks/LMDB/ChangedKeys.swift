@@ -1,0 +1,78 @@
+import Glibc
+import Synchronization
+
+/// How a writer over plain LMDB names the rows that it has changed: LMDB tells nobody.
+protocol ChangedKeys: Sendable {
+    func send(_ key: Int64)
+    /// Waits for some; nil once closed.
+    func receive() -> [Int64]?
+    func close()
+}
+
+/// Keys for another thread.
+final class SharedKeys: ChangedKeys {
+    private let signal = Signal()
+    private let sent = Mutex<[Int64]>([])
+
+    func send(_ key: Int64) {
+        sent.withLock { $0.append(key) }
+        signal.raise()
+    }
+
+    func receive() -> [Int64]? {
+        guard signal.wait() else { return nil }
+        return sent.withLock { keys in
+            defer { keys.removeAll(keepingCapacity: true) }
+            return keys
+        }
+    }
+
+    func close() { signal.close() }
+}
+
+/// Keys for another process, through a named pipe beside the file.
+final class PipedKeys: ChangedKeys {
+    private let pipe: Int32
+    private static let end = Int64.min
+
+    /// Makes the pipe of a folder.
+    convenience init(in folder: String) throws {
+        guard mkfifo(Self.path(folder), 0o600) == 0, let made = Self.open(folder) else {
+            throw BenchmarkError("no named pipe")
+        }
+        self.init(made)
+    }
+
+    /// The pipe that somebody else has made; nil if there is none.
+    convenience init?(of folder: String) {
+        guard let found = Self.open(folder) else { return nil }
+        self.init(found)
+    }
+
+    private init(_ pipe: Int32) { self.pipe = pipe }
+
+    deinit { Glibc.close(pipe) }
+
+    private static func path(_ folder: String) -> String { "\(folder)/changed-keys" }
+
+    private static func open(_ folder: String) -> Int32? {
+        // For both, so that opening waits for nobody.
+        let pipe = Glibc.open(path(folder), O_RDWR | O_CLOEXEC)
+        return pipe < 0 ? nil : pipe
+    }
+
+    func send(_ key: Int64) {
+        var key = key
+        precondition(write(pipe, &key, 8) == 8, "nobody reads the changed keys")
+    }
+
+    func receive() -> [Int64]? {
+        var keys = [Int64](repeating: 0, count: 64)
+        let count = read(pipe, &keys, 8 * keys.count)
+        guard count > 0 else { return nil }
+        keys.removeLast(keys.count - count / 8)
+        return keys.contains(Self.end) ? nil : keys
+    }
+
+    func close() { send(Self.end) }
+}
