@@ -76,6 +76,23 @@ private typealias Key = PseudoTerminal.Key
         #expect(try session.end() == 0)
     }
 
+    @Test(arguments: [80, 200])
+    func `observers are shown within the window`(_ columns: Int) throws {
+        let session = try TestSession(columns: columns)
+        _ = try session.run("store:define { Dog = { name = 'string', age = 'int' } }")
+        _ = try session.run(
+            """
+            token = store:objects 'Dog':where("age > 3 and name beginswith 'R'"):observe(function() end,
+                { name = 'old dogs' })
+            """)
+        let lines = try session.run(".observers").split(separator: "\n")
+        #expect(lines.allSatisfy { $0.count < columns }, "\(lines)")
+        #expect(lines.count == (columns == 80 ? 4 : 2), "\(lines)")
+        for text in ["old dogs", "Dog where age > 3 and name beginswith 'R'", "entry", "Dog.*"] {
+            #expect(lines.contains { $0.contains(text) }, "\(lines)")
+        }
+    }
+
     @Test func `a long answer goes to the pager, a short one does not`() throws {
         let session = try TerminalSession(
             environment: ["PAGER": "echo paged; cat >/dev/null; echo"])

@@ -20,11 +20,9 @@ extension MetaCommand {
             switch argument {
             case "":
                 session.screen.beginPage()
-                for line in session.observerLines(width: nil) { session.write(line + "\n") }
+                for line in session.observerLines() { session.write(line + "\n") }
             case "live":
-                try session.showLive(every: .milliseconds(250)) {
-                    session.observerLines(width: session.window.columns - 1)
-                }
+                try session.showLive(every: .milliseconds(250)) { session.observerLines() }
             default: throw CommandError(".observers takes nothing, or live")
             }
         },

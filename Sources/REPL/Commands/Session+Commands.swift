@@ -35,15 +35,13 @@ extension Session {
         return store
     }
 
-    /// Prints lines in columns, each as wide as its widest cell.
+    /// Prints lines in columns.
     func writeTable(_ rows: [[String]], numeric: Set<Int> = [], header: Bool = true) {
         for line in lines(of: rows, numeric: numeric, header: header) { write(line + "\n") }
     }
 
-    /// Lines in columns, cut at the window's edge if a width is given.
-    func lines(
-        of rows: [[String]], numeric: Set<Int> = [], header: Bool = true, width: Int? = nil
-    ) -> [String] {
+    /// Lines in columns, each as wide as its widest cell.
+    func lines(of rows: [[String]], numeric: Set<Int> = [], header: Bool = true) -> [String] {
         guard let first = rows.first else { return [] }
         let widths = first.indices.map { column in
             rows.map { TerminalText.width($0[column]) }.max() ?? 0
@@ -57,7 +55,6 @@ extension Session {
                 line += numeric.contains(column) ? padding + cell : cell + (isLast ? "" : padding)
                 if !isLast { line += "  " }
             }
-            if let width { line = TerminalText.truncate(line, to: width) }
             return header && index == 0 ? style.paint(line, .dim) : line
         }
     }

@@ -1,6 +1,7 @@
 import LineEditing
 import LuaHost
 import ObjectStore
+import StoreBindings
 
 extension Session {
     /// Shows lines that are drawn again in place when they have changed, until Ctrl-C; observers and timers run meanwhile.
@@ -66,26 +67,64 @@ extension Session {
     // MARK: - Observers
 
     /// The observers as a table: what they cost, and how long their last calls took.
-    func observerLines(width: Int?) -> [String] {
+    ///
+    /// Where the window is too narrow for it, what each observes is told in a line of its own below the numbers.
+    func observerLines() -> [String] {
         let tokens = context.storeModule.activeTokens
         guard !tokens.isEmpty else { return ["no observers"] }
+        let header = ["N", "name", "of"] + Self.observerNumbers + ["from", "depends on"]
+        let rows = tokens.map { token in
+            ["\(token.number)", token.name.isEmpty ? "-" : token.name, token.subject]
+                + numbers(of: token)
+                + [token.place, token.dependencies.joined(separator: ", ")]
+        }
+        let table = lines(of: [header] + rows, numeric: [0, 3, 4, 5, 6, 7])
+        let fits = table.allSatisfy {
+            TerminalText.width(TerminalText.plain($0)) < window.columns
+        }
+        return fits ? table : folded(header, rows, at: [2, header.count - 2, header.count - 1])
+    }
+
+    /// A table whose texts at some places stand below their row.
+    private func folded(
+        _ header: [String], _ rows: [[String]], at places: Set<Int>
+    ) -> [String] {
+        func narrow(_ row: [String]) -> [String] {
+            row.indices.filter { !places.contains($0) }.map { row[$0] }
+        }
+        let shown = lines(of: ([header] + rows).map(narrow), numeric: [0, 2, 3, 4, 5, 6])
+        var folded = [shown[0]]
+        for (line, row) in zip(shown.dropFirst(), rows) {
+            folded.append(line)
+            var texts = ""
+            for place in places.sorted() where !row[place].isEmpty {
+                let text = "\(header[place]) \(row[place])"
+                let longer = texts.isEmpty ? "   " + text : texts + " · " + text
+                if !texts.isEmpty, TerminalText.width(longer) >= window.columns {
+                    folded.append(style.paint(texts, .dim))
+                    texts = "   " + text
+                } else {
+                    texts = longer
+                }
+            }
+            folded.append(style.paint(texts, .dim))
+        }
+        return folded
+    }
+
+    private static let observerNumbers = [
+        "calls", "coalesced", "last", "mean", "longest", "last calls",
+    ]
+
+    private func numbers(of token: TokenHandle) -> [String] {
         func time(_ microseconds: Double) -> String {
             Session.text(of: .nanoseconds(Int64(min(microseconds, 1e12) * 1_000)))
         }
-        let rows = tokens.map { token in
-            let numbers = token.statistics
-            return [
-                "\(token.number)", token.name.isEmpty ? "-" : token.name, token.subject,
-                ValueText.count(numbers.calls), ValueText.count(numbers.coalescedCommits),
-                time(numbers.lastMicroseconds), time(numbers.meanMicroseconds),
-                time(numbers.maximumMicroseconds), observers.sparkline(of: token),
-                token.place, token.dependencies.joined(separator: ", "),
-            ]
-        }
-        let header = [
-            "N", "name", "of", "calls", "coalesced", "last", "mean", "longest", "last calls",
-            "from", "depends on",
+        let numbers = token.statistics
+        return [
+            ValueText.count(numbers.calls), ValueText.count(numbers.coalescedCommits),
+            time(numbers.lastMicroseconds), time(numbers.meanMicroseconds),
+            time(numbers.maximumMicroseconds), observers.sparkline(of: token),
         ]
-        return lines(of: [header] + rows, numeric: [0, 3, 4, 5, 6, 7], width: width)
     }
 }
