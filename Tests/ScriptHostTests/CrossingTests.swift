@@ -18,7 +18,8 @@ import Testing
                 Toy = { label = "string" },
                 Person = { name = "string primary", dogs = "backlinks Dog.owner" },
             }
-            local store = moonpool.open { in_memory = "crossing \(number)", schema = schema }
+            local name = "crossing \(number)"
+            local store = moonpool.open { in_memory = name, schema = schema }
             local rex = store:write(function()
                 return store:create("Dog", { id = 1, name = "Rex", toys = { { label = "ball" }, { label = "bone" } },
                     marks = { 3, 1, 2 }, tags = { "b", "a" }, notes = { x = 1 }, owner = { name = "Ann" } })
@@ -146,12 +147,13 @@ import Testing
     {
         let script = try run(
             """
-            local w = moonpool.worker("w", function()
-                moonpool.sleep(0.05)
+            local w = moonpool.worker("w", function(name)
+                local dogs = moonpool.open { in_memory = name }:objects "Dog"
+                moonpool.wait_until(function() return #dogs == 0 end, 60)
                 moonpool.on_message(function(dog, toys, results)
                     moonpool.post_to_parent(tostring(dog) .. tostring(toys) .. tostring(results))
                 end)
-            end)
+            end, name)
             w:post(rex, rex.toys, rex.toys:where("label != nil"))
             local owner = rex.owner
             store:write(function() store:delete(rex) end)
