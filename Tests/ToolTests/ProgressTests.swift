@@ -71,11 +71,15 @@ import Testing
             }
             """,
             """
-            local function slowly() for _ = 1, 300 do end end
+            -- Long enough for a line on any machine, with objects to come.
+            local begin = os.clock()
+            local function slowly(person)
+              while person.id == 10000 and os.clock() - begin < 0.5 do end
+            end
             return {
               schema = { Person = { id = "int primary", name = "string", size = "int" } },
-              up = function(m) m:each("Person", function(old, new) slowly() new.size = #old.name end) end,
-              down = function(m) m:each("Person", function(old, new) slowly() new.name = old.name end) end,
+              up = function(m) m:each("Person", function(old, new) slowly(old) new.size = #old.name end) end,
+              down = function(m) m:each("Person", function(old, new) slowly(old) new.name = old.name end) end,
             }
             """,
         ]
