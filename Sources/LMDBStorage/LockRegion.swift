@@ -89,7 +89,7 @@ final class LockRegion: @unchecked Sendable {
 
     /// Wakes those in other processes who watch the lock file for accesses, by reading from it.
     ///
-    /// One system call, which writes nothing to the disk; none while no other process has the file open.
+    /// One system call, and none while no other process has the file open.
     func callOthers() {
         guard descriptor >= 0, isShared else { return }
         var byte: UInt8 = 0

@@ -203,4 +203,36 @@ import Testing
         script.script.finish()
         #expect(script.finish() == 0)
     }
+
+    @Test func `an observer that sleeps hears afterwards of what was committed meanwhile`() throws {
+        let script = try ScriptFixture(
+            """
+            local schema = { Dog = { id = "int primary" } }
+            local store = moonpool.open { in_memory = "asleep", schema = schema }
+            local w = moonpool.worker("w", function()
+                local store = moonpool.open { in_memory = "asleep" }
+                moonpool.on_message(function()
+                    store:write(function() store:create("Dog", { id = 2 }) end)
+                    moonpool.post_to_parent "committed"
+                end)
+            end)
+            local calls, committed = 0, false
+            w:on_message(function() committed = true end)
+            local token = store:objects("Dog"):observe(function(change)
+                if change.type ~= "update" then return end
+                calls = calls + 1
+                if calls > 1 then return end
+                w:post "go"
+                moonpool.wait_until(function() return committed end, 60)
+                log(#change.collection)
+            end)
+            store:refresh()
+            store:write(function() store:create("Dog", { id = 1 }) end)
+            log(moonpool.wait_until(function() return calls == 2 end, 60))
+            token:invalidate()
+            w:stop()
+            """)
+        #expect(script.finish() == 0)
+        #expect(script.log == ["1", "true"])
+    }
 }

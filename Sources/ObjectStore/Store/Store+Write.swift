@@ -101,7 +101,8 @@ extension Store {
         // Somebody may have committed again already.
         if view.version > before + 1 { followSchema() }
         notifications.didCommit(leaving: leftView, silencing: silenced)
-        if notifications.hasWork || !queue.writes.isEmpty { requestTurn() }
+        if notifications.hasWork { requestTurn() }
+        requestMissedTurn()
     }
 
     /// Rolls the open write transaction back.
@@ -148,7 +149,7 @@ extension Store {
     func didRollBack() throws {
         view.noteChange()
         settleOutcome(isCommitted: false)
-        if !queue.writes.isEmpty { requestTurn() }
+        requestMissedTurn()
         let stored = try SchemaCatalog.bytes(view.snapshot) ?? []
         if hasChangedSchema || stored != catalog { try adopt(stored) }
     }

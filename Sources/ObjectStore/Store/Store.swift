@@ -52,6 +52,8 @@ public final class Store {
     private var announcedVersion: UInt64
     /// The writes that wait for their turn.
     var queue = WriteQueue()
+    /// Whether a turn of the event loop came when it could not be taken.
+    private var hasMissedTurn = false
     /// What becomes of the open write, once somebody has asked.
     private(set) var outcome: WriteOutcome?
     /// What the open write transaction knows of the class whose objects were created last.
@@ -205,7 +207,11 @@ extension Store {
     /// What the event loop does for the store in a turn: with autorefresh, moves on and delivers;
     /// without, delivers what is due for this version and tells that there is a newer one.
     func takeTurn() {
-        guard !isClosed, !isInWrite, !notifications.isDelivering else { return }
+        guard !isClosed else { return }
+        guard !isInWrite, !notifications.isDelivering else {
+            hasMissedTurn = true
+            return
+        }
         do {
             if autorefresh {
                 _ = try advance()
@@ -234,6 +240,14 @@ extension Store {
     /// Asks the scheduler for a turn.
     func requestTurn() {
         wakeup?.wake()
+    }
+
+    /// Asks for a turn in place of one that came while a write was open or a handler was waiting, or where queued writes
+    /// wait for one.
+    func requestMissedTurn() {
+        guard hasMissedTurn || !queue.writes.isEmpty else { return }
+        hasMissedTurn = false
+        requestTurn()
     }
 
     /// What asks for a turn of this store's thread on any other.

@@ -27,6 +27,24 @@ import Testing
         token.invalidate()
     }
 
+    @Test func `what others commit while a call waits in its loop is told of afterwards`() throws {
+        var heard: [Int] = []
+        let token = try store.observe(world.middle()) { change in
+            guard case .update = change.kind else { return }
+            heard.append(change.insertions.count)
+            guard heard.count == 1 else { return }
+            try world.remotely { try insert($0) }
+            // As a handler does that sleeps.
+            world.stores.scheduler.turn()
+            #expect(heard == [1])
+        }
+        world.stores.settle()
+        try world.remotely { try insert($0) }
+        world.stores.settle()
+        #expect(heard == [1, 1])
+        token.invalidate()
+    }
+
     @Test func `9.02 and 9.04 begin in a call serves the later observers first`() throws {
         let (early, late) = (Told(), Told())
         var isInWrite: [Bool] = []

@@ -119,8 +119,7 @@ extension NotificationPump {
         pending.forgetSteps()
         lastRead = nil
         cleanView = nil
-        // A turn that came meanwhile was not for queued writes.
-        if !store.queue.writes.isEmpty { store.requestTurn() }
+        store.requestMissedTurn()
         if !isClosed, !hasWork {
             pendingRound = 0
             participants = []
