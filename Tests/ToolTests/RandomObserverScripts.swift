@@ -1,11 +1,16 @@
 /// The scripts of ``RandomObserverTests``: writers that change anything, and observers that check every call against what the
 /// collection was and is.
 ///
-/// Both take what they need from the environment: `STORE`, `SEED`, `CHANGES` (of each writer) and `WRITERS` (in all).
+/// All meet several times: nobody goes on before everybody has heard of everybody's last commit, so that one that somebody was not
+/// told of is not made good by the next. Handlers and writes sleep at times, because a commit that comes then is heard of in another way.
+///
+/// They take what they need from the environment: `STORE`, `SEED`, `CHANGES` (of each writer), `PARTIES` (scripts in all), `ROUNDS`
+/// (how often they meet) and `SECONDS` (how long they wait for one another).
 enum RandomObserverScripts {
     static let prelude = """
         local seed = tonumber(os.getenv "SEED")
-        local changes, writers = tonumber(os.getenv "CHANGES"), tonumber(os.getenv "WRITERS")
+        local changes, rounds = tonumber(os.getenv "CHANGES"), tonumber(os.getenv "ROUNDS")
+        local parties, deadline = tonumber(os.getenv "PARTIES"), tonumber(os.getenv "SECONDS")
         local store = moonpool.open {
           path = os.getenv "STORE", durability = "memory",
           schema = {
@@ -14,17 +19,51 @@ enum RandomObserverScripts {
               ints = "int[]", marks = "int<>", notes = "int{}",
             },
             Target = { id = "int primary", value = "int", linked = "backlinks Obj.link" },
-            Done = { name = "string primary" },
+            Party = { id = "uuid primary", round = "int" },
           },
         }
+        math.randomseed(seed)
+
+        -- Runs the script's loop for a moment, once in so many times.
+        local function doze(times)
+          local die = math.random(2 * times)
+          if die == 1 then moonpool.sleep(0) elseif die == 2 then moonpool.sleep(0.003) end
+        end
+
+        -- Waits until everybody has heard in the store that everybody has come so far; false when that takes too long.
+        local me = moonpool.uuid()
+        -- Many are asleep when the last one comes.
+        local sleeper = store:objects("Party"):observe(function() doze(2) end)
+        local function meet(round)
+          local function own()
+            local party = store:object("Party", me)
+            return party and party.round or -1
+          end
+          local there = store:objects("Party"):where("round >= $1", round)
+          repeat
+            -- Who has not come yet can undo what the others have written here.
+            store:write(function()
+              if own() < round then store:create("Party", { id = me, round = round }, "all") end
+            end)
+            local heard = moonpool.wait_until(function() return #there == parties or own() < round end, deadline)
+          until not heard or #there == parties
+          if #there < parties then return false end
+          -- Said outside of the store, where a further commit would wake those who have missed one.
+          local path <const> = os.getenv "STORE" .. ".round" .. round
+          local file = assert(io.open(path, "a"))
+          file:write "x"
+          file:close()
+          return moonpool.wait_until(function()
+            local file <close> = assert(io.open(path))
+            return file:seek "end" == parties
+          end, deadline)
+        end
 
         """
 
     /// Writes until it has made its changes, in commits of random size; some are undone, some rolled back.
     static let writer =
         prelude + """
-            local name = "writer " .. seed
-            math.randomseed(seed)
             local random = math.random
             local function any(class)
               local all = store:objects(class)
@@ -69,8 +108,12 @@ enum RandomObserverScripts {
                 else obj.ints = { random(9), random(9) } end
               end
             end
-            local made = 0
+            local made, round = 0, 0
             while made < changes do
+              if made >= changes * round // rounds then
+                round = round + 1
+                assert(meet(round), "waited too long for the others")
+              end
               local count = math.min(random(6), changes - made)
               local kind = random(30)
               if kind == 1 then
@@ -79,33 +122,30 @@ enum RandomObserverScripts {
               else
                 pcall(store.write, store, function()
                   for _ = 1, count do change() end
+                  doze(30)
                   if kind == 2 then error "rolled back" end
                 end)
                 made = made + count
               end
               if random(20) == 1 then moonpool.sleep(0) end
             end
-            -- Another writer's undo can take "Done" back, so it is written until all are there: then nobody undoes any more.
-            local deadline = tonumber(os.getenv "SECONDS")
-            local done = store:objects "Done"
-            repeat
-              store:write(function()
-                if not store:object("Done", name) then store:create("Done", { name = name }) end
-              end)
-              local heard = moonpool.wait_until(function()
-                return #done == writers or not store:object("Done", name)
-              end, deadline)
-            until not heard or #done == writers
-            print(name .. " is done")
+            assert(meet(rounds + 1), "waited too long for the others at the end")
+            sleeper:invalidate()
+            print "done"
             """
 
     /// Registers observers of every kind, each with a shadow of what it observes, and checks every call against the shadow.
     static let observer =
         prelude + """
-            math.randomseed(seed)
             local calls, problems = 0, {}
             local function problem(name, text, ...)
               if #problems < 10 then problems[#problems + 1] = name .. ": " .. text:format(...) end
+            end
+            -- A handler sleeps as long as it likes: nothing changes under it.
+            local function nap()
+              local version = store.version
+              doze(30)
+              if store.version ~= version then problem("store", "went on while a handler slept") end
             end
 
             -- What a row is, as far as an observer is to hear of it.
@@ -140,6 +180,7 @@ enum RandomObserverScripts {
                 calls = calls + 1
                 if not change.collection:is_valid() then shadow.over = true return end
                 if change.type == "initial" then shadow.rows = read() return end
+                nap()
                 local rows, now = shadow.rows, read()
                 local before = #rows
                 for i = #change.deletions, 1, -1 do
@@ -164,14 +205,16 @@ enum RandomObserverScripts {
                   end
                 end
                 shadow.rows = now
+                nap()
               end
-              function shadow.finish()
+              -- What differs from what it was told, if anything does.
+              function shadow.difference()
                 if shadow.over or not collection:is_valid() then return end
                 local now = read()
                 for i = 1, math.max(#now, #shadow.rows) do
                   local old, new = shadow.rows[i], now[i]
                   if not old or not new or old.id ~= new.id or old.text ~= new.text then
-                    return problem(name, "at the end row %d is another one", i)
+                    return ("row %d is another one"):format(i)
                   end
                 end
               end
@@ -220,14 +263,15 @@ enum RandomObserverScripts {
                   end
                 end
                 if seen.value ~= obj.value or seen.text ~= obj.text then problem(name, "a change unheard") end
+                nap()
               end)
               shadow.value = obj:observe_value("value", function(new)
                 calls = calls + 1
                 if obj:is_valid() and new ~= obj.value then problem(name, "value told as %d", new) end
               end)
-              function shadow.finish()
+              function shadow.difference()
                 if not shadow.over and obj:is_valid() and (seen.value ~= obj.value or seen.text ~= obj.text) then
-                  problem(name, "at the end it is another")
+                  return "it is another"
                 end
               end
               shadows[#shadows + 1] = shadow
@@ -255,19 +299,28 @@ enum RandomObserverScripts {
                 own_writes = own_writes + 1
                 pcall(store.write, store, function()
                   for one in change.collection:each() do one.value = 14 end
+                  doze(30)
                 end)
               end
             end)
 
             io.write("ready\\n") io.flush()
-            local deadline = tonumber(os.getenv "SECONDS")
-            if not moonpool.wait_until(function() return #store:objects "Done" == writers end, deadline) then
-              problem("time", "only %d of %d writers are done", #store:objects "Done", writers)
+            local function difference()
+              for _, shadow in ipairs(shadows) do
+                local difference = shadow.difference()
+                if difference then return shadow.name .. ": " .. difference end
+              end
             end
-            store:refresh()
-            moonpool.sleep(0.3)
-            store:refresh()
-            for _, shadow in ipairs(shadows) do if shadow.finish then shadow.finish() end end
+            for round = 1, rounds + 1 do
+              if not meet(round) then
+                problem("round " .. round, "only %d of %d are there", #store:objects("Party"):where("round >= $1", round), parties)
+                break
+              end
+              -- What a handler has written the others hear of a moment later, and so do those that wait before they tell.
+              if not moonpool.wait_until(function() return not difference() end, 20) then
+                problem("round " .. round, "not heard of: %s", difference())
+              end
+            end
             for _, text in ipairs(problems) do print("PROBLEM " .. text) end
             print("checked " .. calls .. " calls, " .. #problems .. " problems")
             moonpool.stop()

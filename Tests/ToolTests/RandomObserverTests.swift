@@ -16,8 +16,8 @@ import Testing
         let seconds = max(240, Double(total) / 50)
         func variables(_ seed: Int) -> [String: String] {
             [
-                "STORE": store, "SEED": "\(seed)", "CHANGES": "\(total / 3)", "WRITERS": "3",
-                "SECONDS": "\(Int(seconds))",
+                "STORE": store, "SEED": "\(seed)", "CHANGES": "\(total / 3)", "PARTIES": "6",
+                "ROUNDS": "\(max(20, total / 2500))", "SECONDS": "60",
             ]
         }
         let seed = Int.random(in: 1...1_000_000)
