@@ -165,19 +165,27 @@ import Testing
         try write(kennel("'third'"))
         try session.wait(forShown: "reloaded kennel; 1 observer in place of 1")
         // What is written while an entry runs is reloaded behind it.
-        _ = try session.run(
+        try session.with { session in
+            session.context.state.globals["reload_is_due"] = .function(
+                session.context.state.makeFunction("reload_is_due") { [weak session] call in
+                    call.answer(.boolean(session?.automaticReload?.isDue == true))
+                })
+        }
+        let seen = try session.run(
             """
             local f <close> = io.open("\(folder.path)/other.lua", "w")
             f:write "return { 2, 3 }"
             f:close()
-            moonpool.sleep(0.3)
+            assert(moonpool.wait_until(reload_is_due, 20))
             print(#require "other")
             """)
+        #expect(seen == "1")
         try session.wait(forShown: "reloaded other")
         #expect(try session.run("#require 'other'") == "2")
         _ = try session.run(".reload off")
+        #expect(try session.with { $0.automaticReload == nil })
         try write(kennel("'fourth'"))
-        #expect(try session.run("moonpool.sleep(0.3) return m.ask()") == "\"third\"")
+        #expect(try session.run("return m.ask()") == "\"third\"")
         #expect(try session.complete(".reload o") == ["off", "on", "other"])
     }
 

@@ -11,7 +11,8 @@ final class AutomaticReload {
     private var timer: LoopTimer?
     /// The texts that failed: they are told of once.
     private var failed: [String: String] = [:]
-    private var isDue = false
+    /// Whether something has been written while an entry runs, and is reloaded behind it.
+    private(set) var isDue = false
 
     private static let pause = Duration.milliseconds(100)
 
