@@ -11,6 +11,7 @@ final class Soak {
     private let scheduler = BenchmarkScheduler()
     private let writer = SoakWriter()
     private let counter = SoakCounter()
+    private let device = SoakDevice()
     private let folder: String
     private let seconds: Int
     private var followers: [any SoakFollower] = []
@@ -67,6 +68,7 @@ final class Soak {
         let start = nanoseconds()
         let interval = UInt64(max(1, min(60, seconds / 5))) * 1_000_000_000
         var due = start + interval
+        let flushing = try device.start(folder)
         let thread = writer.start(folder, seconds: seconds) { [scheduler] in scheduler.end() }
         while scheduler.turn() {
             guard nanoseconds() >= due else { continue }
@@ -74,6 +76,8 @@ final class Soak {
             try report(Double(nanoseconds() - start) / 1e9)
         }
         thread.join()
+        device.end()
+        flushing.join()
         try writer.throwFailure()
         try store.refresh()
         try report(Double(nanoseconds() - start) / 1e9)
@@ -92,7 +96,7 @@ final class Soak {
             memory: try SoakSample.ownMemory(), file: Double(statistics.fileBytes) / 1_048_576,
             used: Double(statistics.usedBytes) / 1_048_576, pins: statistics.pins.count,
             wrong: wrong, late: lateCount, median: (percentile(0.5, of: waits) ?? 0) * 1e3,
-            tail: (percentile(0.99, of: waits) ?? 0) * 1e3)
+            tail: (percentile(0.99, of: waits) ?? 0) * 1e3, flush: device.takeSlowest())
         waits.removeAll(keepingCapacity: true)
         samples.append(sample)
         print(sample.line)
@@ -116,6 +120,7 @@ final class Soak {
         print(
             "later than \(Int(Self.late * 1000)) ms: \(lateCount); the latest: "
                 + "\(Report.number(slowest * 1000)) ms")
+        print("the longest flush of another file: \(Report.number(device.slowestSoFar)) ms")
         let isFine = isComplete && !memory.isTooMuch && !file.isTooMuch
         print(isFine ? "verdict: nothing grows, nothing is missed" : "verdict: NOT fine")
         return isFine

@@ -15,19 +15,21 @@ struct SoakSample {
     var late: Int
     var median: Double
     var tail: Double
+    /// The longest flush of another file on the same device, in milliseconds.
+    var flush: Double
 
-    private static let widths = [7, 10, 11, 11, 9, 9, 6, 7, 6, 11, 11]
+    private static let widths = [7, 10, 11, 11, 9, 9, 6, 7, 6, 11, 11, 10]
 
     static let head = Self.row([
         "second", "commits", "calls", "memory MiB", "file MiB", "used MiB", "pins", "wrong", "late",
-        "median ms", "p99 ms",
+        "median ms", "p99 ms", "flush ms",
     ])
 
     var line: String {
         Self.row([
             "\(Int(second))", "\(commits)", "\(calls)", Report.number(memory), Report.number(file),
             Report.number(used), "\(pins)", "\(wrong)", "\(late)", Report.number(median),
-            Report.number(tail),
+            Report.number(tail), Report.number(flush),
         ])
     }
 
