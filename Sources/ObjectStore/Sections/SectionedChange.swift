@@ -63,76 +63,63 @@ public struct SectionedChange {
     }
 
     /// The changes of all objects in one sequence, told section by section.
+    ///
+    /// A section that is gone has lost a row, and one that has come has gained one: only the sections of changed rows
+    /// are looked at.
     init(
-        _ positions: PositionChanges, from old: [(key: Scalar, count: Int)],
-        to new: [(key: Scalar, count: Int)], _ rules: SectionRules
+        _ positions: PositionChanges, from old: SectionSequence, to new: SectionSequence,
+        _ rules: SectionRules
     ) {
         kind = .update
         isCollectionValid = true
-        let before = Starts(old)
-        let after = Starts(new)
-        let newOfOld = old.map { section in
-            rules.position(of: section.key, in: new) { $0.key }
-        }
-        var oldOfNew = [Int?](repeating: nil, count: new.count)
-        for (place, found) in newOfOld.enumerated() {
-            if let found { oldOfNew[found] = place }
-        }
-        sectionDeletions = newOfOld.indices.filter { newOfOld[$0] == nil }
-        sectionInsertions = oldOfNew.indices.filter { oldOfNew[$0] == nil }
+        var gone: [Int] = []
+        var come: [Int] = []
         var rows: [Int: Rows] = [:]
-        func change(_ section: Int, _ was: Int, _ body: (inout Rows) -> Void) {
+        func change(
+            _ section: Int, _ was: Int, _ key: Scalar, _ body: (inout Rows) -> Void
+        ) {
             body(
                 &rows[
                     section,
-                    default: Rows(
-                        sectionBefore: was, section: section, key: rules.value(new[section].key))])
+                    default: Rows(sectionBefore: was, section: section, key: rules.value(key))])
         }
+        // Positions ascend, so that those of a section follow one another.
+        var known: (was: Int, section: Int?) = (-1, nil)
         for position in positions.deletions {
-            let (was, row) = before.locate(position)
-            if let section = newOfOld[was] { change(section, was) { $0.deletions.append(row) } }
+            guard let (was, key, row) = old.section(ofRow: position) else { continue }
+            if was != known.was { known = (was, new.place(of: key, by: rules)) }
+            if let section = known.section {
+                change(section, was, key) { $0.deletions.append(row) }
+            } else if gone.last != was {
+                gone.append(was)
+            }
         }
+        var found: (section: Int, was: Int?) = (-1, nil)
         for position in positions.insertions {
-            let (section, row) = after.locate(position)
-            if let was = oldOfNew[section] { change(section, was) { $0.insertions.append(row) } }
+            guard let (section, key, row) = new.section(ofRow: position) else { continue }
+            if section != found.section { found = (section, old.place(of: key, by: rules)) }
+            if let was = found.was {
+                change(section, was, key) { $0.insertions.append(row) }
+            } else if come.last != section {
+                come.append(section)
+            }
         }
         for (position, next) in zip(positions.modifications, positions.modificationsNew) {
-            let (was, row) = before.locate(position)
-            let (section, rowNow) = after.locate(next)
-            change(section, was) {
+            guard let (was, _, row) = old.section(ofRow: position),
+                let (section, key, rowNow) = new.section(ofRow: next)
+            else { continue }
+            change(section, was, key) {
                 $0.modifications.append(row)
                 $0.modificationsNew.append(rowNow)
             }
         }
+        sectionDeletions = gone
+        sectionInsertions = come
         sections = rows.sorted { $0.key < $1.key }.map(\.value)
     }
 
     /// Whether there is nothing to tell.
     var isEmpty: Bool {
         sectionDeletions.isEmpty && sectionInsertions.isEmpty && sections.isEmpty
-    }
-}
-
-/// Where sections begin in the sequence of all objects.
-private struct Starts {
-    private var starts: [Int] = []
-
-    init(_ sections: [(key: Scalar, count: Int)]) {
-        var next = 0
-        for section in sections {
-            starts.append(next)
-            next += section.count
-        }
-    }
-
-    /// The section and the row in it of a position below the number of objects.
-    func locate(_ position: Int) -> (section: Int, row: Int) {
-        var low = 0
-        var high = starts.count
-        while high - low > 1 {
-            let middle = (low + high) / 2
-            if starts[middle] <= position { low = middle } else { high = middle }
-        }
-        return (low, position - starts[low])
     }
 }

@@ -4,7 +4,7 @@ import ColumnStorage
 ///
 /// All objects are followed as one sequence, ordered by section first, with the rows of
 /// ``CollectionObserver``; what becomes of the sequence is then told section by section. A step costs
-/// what it costs there, and the number of sections.
+/// what it costs there, and for each touched row a search among the sections.
 final class SectionsObserver: Observer {
     typealias Handler = (SectionedChange) throws -> Void
 
@@ -15,7 +15,7 @@ final class SectionsObserver: Observer {
     private var filter: KeyPathFilter
     private var sectionPath: WatchGraph
     private var rows: (any ObservedRows)?
-    private var sections: [(key: Scalar, count: Int)] = []
+    private var sections = SectionSequence()
     private var handler: Handler?
     /// Told of every change of the sequence, for the probe of a delayed observer.
     var recorder: ((PositionChanges, _ lost: [ElementDetail], _ gained: [ElementDetail]) -> Void)?
@@ -57,7 +57,7 @@ final class SectionsObserver: Observer {
         handler = nil
         recorder = nil
         rows = nil
-        sections = []
+        sections = SectionSequence()
     }
 
     override func begin(in view: StoreView) throws -> Call? {
@@ -66,7 +66,8 @@ final class SectionsObserver: Observer {
         let change = SectionedChange(.initial, isCollectionValid: isValid)
         if isValid {
             rows = RowsFactory.rows(of: rules.ordered, in: view)
-            sections = rules.keys(of: QueryEvaluator.keys(of: rules.base, in: view), in: view)
+            let keys = QueryEvaluator.keys(of: rules.base, in: view)
+            sections = SectionSequence(inOrder: rules.keys(of: keys, in: view))
             try Interruption.check()
         } else {
             isFinished = true
@@ -136,9 +137,7 @@ final class SectionsObserver: Observer {
     }
 
     /// Sections as they were at the last call, with what silent writes have done to them since.
-    private func withSilentChanges(
-        _ sections: [(key: Scalar, count: Int)]
-    ) -> [(key: Scalar, count: Int)] {
+    private func withSilentChanges(_ sections: SectionSequence) -> SectionSequence {
         guard let loud = delay?.loudChanges else { return sections }
         func keys(_ details: [ElementDetail]) -> [Scalar] {
             details.compactMap { if case .section(let key) = $0 { key } else { nil } }
@@ -148,27 +147,13 @@ final class SectionsObserver: Observer {
     }
 
     private func moved(
-        _ old: [(key: Scalar, count: Int)], losing lost: [Scalar], gaining gained: [Scalar]
-    ) -> [(key: Scalar, count: Int)] {
-        var counts = old
-        for key in lost {
-            if let place = rules.position(of: key, in: counts, by: { $0.key }) {
-                counts[place].count -= 1
-            }
-        }
-        var fresh: [(key: Scalar, count: Int)] = []
-        for key in gained.sorted(by: { rules.order($0, $1) < 0 }) {
-            if let place = rules.position(of: key, in: counts, by: { $0.key }) {
-                counts[place].count += 1
-            } else if let last = fresh.last, rules.order(last.key, key) == 0 {
-                fresh[fresh.count - 1].count += 1
-            } else {
-                fresh.append((key, 1))
-            }
-        }
-        counts.removeAll { $0.count <= 0 }
-        if fresh.isEmpty { return counts }
-        return (counts + fresh).sorted { rules.order($0.key, $1.key) < 0 }
+        _ old: SectionSequence, losing lost: [Scalar], gaining gained: [Scalar]
+    ) -> SectionSequence {
+        var sections = old
+        // A section that loses its last row and gains another one stays.
+        for key in gained { sections.add(key, by: rules) }
+        for key in lost { sections.remove(key, by: rules) }
+        return sections
     }
 
     override func failed(_ error: StoreError) -> Call? {
