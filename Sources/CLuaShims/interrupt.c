@@ -319,6 +319,7 @@ shim_interrupt *shim_interrupt_retain(lua_State *L) {
 void shim_interrupt_release(shim_interrupt *i) { release(i); }
 bool shim_is_running(lua_State *L) { return host_of(L)->depth > 0; }
 bool shim_stop_asked(lua_State *L) { return stop_asked(host_of(L)); }
+bool shim_stop_due(lua_State *L) { return stop_due(host_of(L)); }
 int32_t shim_stop_reason(lua_State *L) { return atomic_load(&host_of(L)->reason); }
 void shim_set_stop_value(lua_State *L, int32_t reason) {
     lua_rawseti(L, LUA_REGISTRYINDEX, host_of(L)->stop_values[reason]);

@@ -124,6 +124,14 @@ public final class LuaState {
         if isStopping { throw LuaInterrupted() }
     }
 
+    /// Throws where the run's next instruction would raise that it has been asked to stop.
+    ///
+    /// For host functions that have waited: the signal that makes the run notice may come only after they have returned.
+    /// Unlike `checkStopping`, lets a run tidy up that has caught the stop.
+    public func takeStop() throws(LuaInterrupted) {
+        if isRunning && shim_stop_due(main) { throw LuaInterrupted() }
+    }
+
     /// The table of global variables.
     public var globals: LuaTable {
         let L = stack

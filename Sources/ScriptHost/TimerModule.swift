@@ -83,8 +83,7 @@ extension ScriptContext {
 
     /// Lets a stop that ended a wait take effect here: its signal may come only after the code has gone on a little.
     func takeStop() throws {
-        // Any run of Lua code notices the stop, and raises it.
-        if !isExiting, state.isStopping { _ = try state.run("", name: "=moonpool") }
+        if !isExiting { try state.takeStop() }
     }
 
     /// Whether a function that waits has to return at once: the code that called it is to be stopped.

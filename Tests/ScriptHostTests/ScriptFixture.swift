@@ -13,12 +13,15 @@ import Synchronization
 final class ScriptFixture: Sendable {
     private let lines = Mutex<[String]>([])
     private let reported = Mutex<[ScriptReport]>([])
+    private let traced = Mutex<String?>(nil)
     private let running = Mutex<Script?>(nil)
 
     /// What the script has logged so far.
     var log: [String] { lines.withLock { $0 } }
     /// What went wrong outside of its main chunk.
     var reports: [ScriptReport] { reported.withLock { $0 } }
+    /// Where its main chunk was when it failed.
+    var traceback: String? { traced.withLock { $0 } }
     var script: Script { running.withLock { $0! } }
 
     /// Starts a script with this source; `main` errors are logged as `error: …`.
@@ -42,6 +45,7 @@ final class ScriptFixture: Sendable {
                 try context.state.load(source, name: chunk).call([])
             } catch let error as LuaError {
                 lines.withLock { $0.append("error: \(error.message)") }
+                traced.withLock { $0 = error.traceback }
                 throw error
             }
             return 0

@@ -184,6 +184,7 @@ bool shim_interrupt_pending(shim_interrupt *i);  // a request for the run now go
 bool shim_interrupt_due(shim_interrupt *i);  // on the state's thread: the same, but not while the code tidies up after it
 bool shim_is_running(lua_State *L);
 bool shim_stop_asked(lua_State *L);              // the current run has been asked to stop
+bool shim_stop_due(lua_State *L);                // and has not caught that: its next instruction would raise it
 int32_t shim_stop_reason(lua_State *L);          // why the run has been asked to stop, if it has
 void shim_set_stop_value(lua_State *L, int32_t reason);  // [-1, +0] what a stop raises
 
