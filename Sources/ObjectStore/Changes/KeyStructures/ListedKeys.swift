@@ -98,6 +98,29 @@ struct ListedKeys {
         }
     }
 
+    /// Follows what has become of the list.
+    ///
+    /// `key` reads an element as it is now, `all` every one, where so much has changed that this costs less. False if an
+    /// element cannot be read: the keys are of no use then.
+    mutating func follow(
+        _ changes: PositionChanges, key: (Int) -> ObjectKey?, all: () -> [ObjectKey]
+    ) -> Bool {
+        if changes.insertions.count + changes.deletions.count > 64 + count / 8 {
+            self = ListedKeys(all())
+            return true
+        }
+        for position in changes.deletions.reversed() { remove(at: position) }
+        for position in changes.insertions {
+            guard let key = key(position) else { return false }
+            insert(key, at: position)
+        }
+        for position in changes.modificationsNew {
+            guard let key = key(position) else { return false }
+            self[position] = key
+        }
+        return true
+    }
+
     /// Where some keys stand, ascending, with the key of each place.
     func places(of wanted: KeySet) -> [(position: Int, key: ObjectKey)] {
         guard !wanted.isEmpty, count > 0 else { return [] }

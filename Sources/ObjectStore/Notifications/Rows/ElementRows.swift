@@ -1,51 +1,52 @@
 import ColumnStorage
 
-/// The elements of a list or set of plain values, or of a map: only positions are followed, no
-/// values.
+/// The elements of a list or set of plain values, or of a map: positions are followed, and of links the objects.
 struct ElementRows: ObservedRows {
     private let owner: ObjectReference
     private let column: ColumnID
     private let isMap: Bool
-    /// Whether elements are links, whose objects may be modified.
-    private let isLinks: Bool
     private(set) var count: Int
+    /// The objects of links, in the order of the elements; nil for elements that are none.
+    private var objects: ListedKeys?
+
+    /// Stands for the object of a link that is null.
+    private static let nobody = ObjectKey(rawValue: -1)
 
     init(_ owner: ObjectReference, _ property: Property, in view: StoreView) {
         self.owner = owner
         column = property.column
         isMap = property.collection == .map
-        isLinks = property.type == .object
         count = view.table(owner.table).listCount(column, owner.key)
+        if property.type == .object { objects = ListedKeys(linked(view)) }
     }
 
     var cost: String {
-        isMap ? "follows the edits of the map" : "follows the edits of the collection"
+        let edits = isMap ? "follows the edits of the map" : "follows the edits of the collection"
+        return objects == nil ? edits : edits + ", and the objects that a commit touches"
     }
 
     mutating func advance(along step: VersionStep, modified: KeySet) -> PositionChanges {
-        let rows = step.new.table(owner.table)
-        let isChanged = step.isChanged(owner.table, column, owner.key)
-        let links = isLinks && !modified.isEmpty ? rows.listElements(column, owner.key) : []
-        func isModified(_ position: Int) -> Bool {
-            guard links.indices.contains(position), case .int(let key) = links[position] else {
-                return false
-            }
-            return modified.contains(ObjectKey(rawValue: key))
-        }
-        guard isChanged else {
-            let places = links.indices.filter(isModified)
+        guard step.isChanged(owner.table, column, owner.key) else {
+            let places = modifiedPlaces(modified)
             return PositionChanges(modifications: places, modificationsNew: places)
         }
+        let rows = step.new.table(owner.table)
         let newCount = rows.listCount(column, owner.key)
         defer { count = newCount }
         guard let edits = step.edits(owner.table, column, owner.key),
             let sequence = EditedSequence(count: count, edits), sequence.count == newCount
-        else { return compared(step, isModified) }
+        else {
+            if objects != nil { objects = ListedKeys(linked(step.new)) }
+            return compared(step, Set(modifiedPlaces(modified)))
+        }
         var changes = sequence.changes()
+        follow(changes, in: step.new)
+        let places = modifiedPlaces(modified)
+        if places.isEmpty { return changes }
         let kept = KeptPositions(sequence.kept())
         var olds = Dictionary(
             zip(changes.modificationsNew, changes.modifications), uniquingKeysWith: { $1 })
-        for position in links.indices where isModified(position) {
+        for position in places {
             if let old = kept.old(ofNew: position) { olds[position] = old }
         }
         changes.modificationsNew = olds.keys.sorted()
@@ -53,9 +54,35 @@ struct ElementRows: ObservedRows {
         return changes
     }
 
+    /// The objects of all elements.
+    private func linked(_ view: StoreView) -> [ObjectKey] {
+        view.table(owner.table).listElements(column, owner.key).map { element in
+            if case .int(let key) = element { ObjectKey(rawValue: key) } else { Self.nobody }
+        }
+    }
+
+    private mutating func follow(_ changes: PositionChanges, in view: StoreView) {
+        guard var objects else { return }
+        self.objects = nil  // so that the copy is the only one and is changed in place
+        let list = view.table(owner.table).list(column, owner.key)
+        let isFollowed = objects.follow(
+            changes,
+            key: { position in
+                do { return try list.map { try $0.key(at: position) ?? Self.nobody } } catch {
+                    return nil
+                }
+            }, all: { linked(view) })
+        self.objects = isFollowed ? objects : ListedKeys(linked(view))
+    }
+
+    /// Where the elements are whose objects were modified, ascending.
+    private func modifiedPlaces(_ modified: KeySet) -> [Int] {
+        objects?.places(of: modified).map(\.position) ?? []
+    }
+
     /// Compares the two versions: entries of a map by their keys, other elements by value.
     private func compared(
-        _ step: VersionStep, _ isModified: (Int) -> Bool
+        _ step: VersionStep, _ modified: Set<Int>
     ) -> PositionChanges {
         // Equal elements get the same number, so that sequences of numbers can be compared.
         var numbers: [ListElement: ObjectKey] = [:]
@@ -77,7 +104,7 @@ struct ElementRows: ObservedRows {
             let (old, new) = (entries(step.old), entries(step.new))
             let values = Dictionary(old.map { ($0.key, $0.value) }, uniquingKeysWith: { $1 })
             for (position, entry) in new.enumerated()
-            where values[entry.key] != entry.value || isModified(position) {
+            where values[entry.key] != entry.value || modified.contains(position) {
                 differing.insert(entry.key)
             }
             (before, after) = (old.map(\.key), new.map(\.key))

@@ -50,20 +50,10 @@ struct ListRows: ObservedRows {
         var changes = sequence.changes()
         changes.deletedKeys = changes.deletions.map { elements[$0] }
         guard let list = step.new.table(table).list(column, owner) else { return nil }
-        let effort = changes.insertions.count + changes.deletions.count
-        if effort > 64 + elements.count / 8 {
-            elements = ListedKeys(step.new.table(table).linkedKeys(column, owner))
-        } else {
-            for position in changes.deletions.reversed() { elements.remove(at: position) }
-            for position in changes.insertions {
-                guard let key = Self.key(list, position) else { return nil }
-                elements.insert(key, at: position)
-            }
-            for position in changes.modificationsNew {
-                guard let key = Self.key(list, position) else { return nil }
-                elements[position] = key
-            }
-        }
+        let isFollowed = elements.follow(
+            changes, key: { Self.key(list, $0) },
+            all: { step.new.table(table).linkedKeys(column, owner) })
+        guard isFollowed else { return nil }
         changes.insertedKeys = changes.insertions.map { elements[$0] }
         addModified(to: &changes, sequence, modified)
         return changes
