@@ -8,8 +8,13 @@ import LMDBStorage
 //     float, double           4 or 8 bytes
 //     string, data            a number of bytes, and these
 //     12 or 16 bytes          themselves
-//     collections             how many elements at the beginning and at the end are what they were, how many lay
-//                             between, and these, each with its kind before it; of a map also their keys
+//     collections             a number, 0 where all elements are replaced, else one more than there are hunks; for each of these
+//                             how many elements since the last one are what they were, how many new ones follow, how many
+//                             old ones there were, and these, each with its kind before it; of a map also their keys. Where
+//                             all are replaced: how many old ones there were, and these
+//
+// Older files have one hunk for each collection instead, told by how many elements at the beginning and at the end are what
+// they were, and how many old ones lay between.
 //
 // An optional value has a byte before it: 1 for null, which is all then, else 0.
 extension WriteSession {
@@ -45,7 +50,7 @@ extension WriteSession {
         previous.begin(reader)
         do throws(StorageError) {
             try appendOldValues(of: changes, previous, to: &writer)
-            flags |= HistoryTrailer.hasOldValues
+            flags |= HistoryTrailer.hasHunks
         } catch {
             writer.truncate(to: end)
         }
@@ -138,17 +143,29 @@ struct OldValueEncoder {
         }
         // What the owner's column says: counting itself would walk all chunks of a list of which one may have changed.
         let count = reader.listCount(column.id, key)
-        let kept = edits?.untouchedEnds(of: count) ?? (0, 0)
-        let between = kept.first..<count - kept.last
-        writer.number(UInt64(kept.first))
-        writer.number(UInt64(kept.last))
-        writer.number(UInt64(between.count))
-        for position in between { append(try list.element(at: position) ?? .null, to: &writer) }
-        guard column.collection == .map, let map = reader.map(column.id, key) else { return }
-        for position in between {
-            let name = try map.key(at: position) ?? []
-            writer.number(UInt64(name.count))
-            name.withUnsafeBytes { writer.raw($0) }
+        let names = column.collection == .map ? reader.map(column.id, key) : nil
+        func append(_ old: Range<Int>) throws(StorageError) {
+            writer.number(UInt64(old.count))
+            for position in old { self.append(try list.element(at: position) ?? .null, to: &writer) }
+            guard let names else { return }
+            for position in old {
+                let name = try names.key(at: position) ?? []
+                writer.number(UInt64(name.count))
+                name.withUnsafeBytes { writer.raw($0) }
+            }
+        }
+        guard let edits, let replaced = CollectionHunks(edits, of: count) else {
+            writer.number(0)
+            return try append(0..<count)
+        }
+        writer.number(UInt64(replaced.hunks.count) + 1)
+        var start = 0
+        for hunk in replaced.hunks {
+            writer.number(UInt64(hunk.kept))
+            writer.number(UInt64(hunk.new))
+            start += hunk.kept
+            try append(start..<start + hunk.old)
+            start += hunk.old
         }
     }
 
@@ -169,36 +186,5 @@ struct OldValueEncoder {
             writer.number(UInt64(value.count))
             value.withUnsafeBytes { writer.raw($0) }
         }
-    }
-}
-
-extension CollectionEdits {
-    /// How many elements at the beginning and at the end of a collection of `count` the edits have left alone; nil if they
-    /// are not known.
-    func untouchedEnds(of count: Int) -> (first: Int, last: Int)? {
-        guard isComplete else { return nil }
-        var (first, last, size) = (count, count, count)
-        for edit in edits {
-            switch edit {
-            case .insert(let at, let more):
-                first = min(first, at)
-                last = min(last, size - at)
-                size += more
-            case .remove(let at, let fewer):
-                first = min(first, at)
-                last = min(last, size - at - fewer)
-                size -= fewer
-            case .set(let at):
-                first = min(first, at)
-                last = min(last, size - at - 1)
-            case .move(let from, let to):
-                first = min(first, from, to)
-                last = min(last, size - 1 - max(from, to))
-            }
-        }
-        guard first >= 0, last >= 0, first + last <= min(count, size) else {
-            return edits.isEmpty ? (count, 0) : nil
-        }
-        return (first, last)
     }
 }

@@ -30,14 +30,17 @@ public struct HistoryEntry: Sendable {
 
 /// What follows the change set of an entry.
 ///
-/// A byte of flags: 1 = a restoration: the version whose data it has, the number of redoable versions and these; 2 =
-/// the values that the change set has replaced, as ``OldValues`` writes them.
+/// A byte of flags: 1 = a restoration: the version whose data it has, the number of redoable versions and these; 4 =
+/// the values that the change set has replaced, as ``OldValueEncoder`` writes them; 2 = the same as older files have them.
 struct HistoryTrailer {
     static let hasRestoration: UInt8 = 1
-    static let hasOldValues: UInt8 = 2
+    static let hasSpans: UInt8 = 2
+    static let hasHunks: UInt8 = 4
 
     private(set) var restoration: Restoration?
     private(set) var hasOldValues = false
+    /// Whether collections have any number of hunks.
+    private(set) var hasHunks = false
 
     /// Nothing.
     init() {}
@@ -46,8 +49,9 @@ struct HistoryTrailer {
     init(from reader: inout ByteReader) throws(DamagedEncoding) {
         guard reader.remaining > 0 else { return }
         let flags = try reader.byte()
-        guard flags <= 3 else { throw reader.damaged }
-        hasOldValues = flags & Self.hasOldValues != 0
+        guard flags <= 7 else { throw reader.damaged }
+        hasHunks = flags & Self.hasHunks != 0
+        hasOldValues = hasHunks || flags & Self.hasSpans != 0
         guard flags & Self.hasRestoration != 0 else { return }
         let state = try reader.number()
         var redoable: [UInt64] = []

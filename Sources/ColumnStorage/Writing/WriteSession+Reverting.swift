@@ -13,10 +13,12 @@ extension WriteSession {
             throw StorageError(.damaged, call: "a version without history", file: file.path)
         }
         let changes: ChangeSet
+        let hasHunks: Bool
         do throws(DamagedEncoding) {
             changes = try ChangeSet(from: &reader)
             let trailer = try HistoryTrailer(from: &reader)
             guard trailer.hasOldValues || changes.tables.isEmpty else { throw reader.damaged }
+            hasHunks = trailer.hasHunks
         } catch {
             throw StorageError(.damaged, call: "reading \(error.what)", file: file.path)
         }
@@ -25,7 +27,7 @@ extension WriteSession {
         for (table, changed) in tables {
             for key in changed.deleted { try revive(table, key) }
         }
-        for (table, changed) in tables { try restore(table, changed, &reader) }
+        for (table, changed) in tables { try restore(table, changed, hasHunks, &reader) }
         guard reader.remaining == 0 else { throw misfit() }
         for (table, changed) in tables {
             for key in changed.inserted { try delete(table, key) }
@@ -73,7 +75,7 @@ extension WriteSession {
     }
 
     private func restore(
-        _ table: TableID, _ changed: TableChanges, _ reader: inout ByteReader
+        _ table: TableID, _ changed: TableChanges, _ hasHunks: Bool, _ reader: inout ByteReader
     ) throws(StorageError) {
         if changed.deleted.isEmpty && changed.modified.isEmpty { return }
         let columns = overlay(table).reader.definition.columns
@@ -82,18 +84,23 @@ extension WriteSession {
         } catch { throw misfit() }
         if !changed.deleted.isEmpty {
             for column in columns where !column.isDropped {
-                for key in changed.deleted { try restore(table, column, key, &reader) }
+                for key in changed.deleted { try restore(table, column, key, hasHunks, &reader) }
             }
         }
         for (column, keys) in changed.modified {
-            for key in keys { try restore(table, columns[column.rawValue], key, &reader) }
+            for key in keys {
+                try restore(table, columns[column.rawValue], key, hasHunks, &reader)
+            }
         }
     }
 
     private func restore(
-        _ table: TableID, _ column: ColumnDefinition, _ key: ObjectKey, _ reader: inout ByteReader
+        _ table: TableID, _ column: ColumnDefinition, _ key: ObjectKey, _ hasHunks: Bool,
+        _ reader: inout ByteReader
     ) throws(StorageError) {
-        if column.kind == .list { return try restoreCollection(table, column, key, &reader) }
+        if column.kind == .list {
+            return try restoreCollection(table, column, key, hasHunks, &reader)
+        }
         let id = column.id
         do throws(DamagedEncoding) {
             if column.isOptional && column.kind != .link, try reader.byte() != 0 {
@@ -120,43 +127,87 @@ extension WriteSession {
     }
 
     private func restoreCollection(
-        _ table: TableID, _ column: ColumnDefinition, _ key: ObjectKey, _ reader: inout ByteReader
+        _ table: TableID, _ column: ColumnDefinition, _ key: ObjectKey, _ hasHunks: Bool,
+        _ reader: inout ByteReader
     ) throws(StorageError) {
-        let between: Range<Int>
-        var elements: [ListElement] = []
-        var names: [[UInt8]] = []
         let count = overlay(table).reader.listCount(column.id, key)
+        let hunks: [ReplacedElements]
         do throws(DamagedEncoding) {
-            let (first, last) = (try reader.number(), try reader.number())
-            guard first <= UInt64(count), last <= UInt64(count) - first else {
-                throw reader.damaged
-            }
-            between = Int(first)..<count - Int(last)
-            let number = try reader.count()
-            for _ in 0..<number { elements.append(try Self.element(&reader)) }
-            if column.collection == .map {
-                for _ in 0..<number { names.append([UInt8](try reader.raw(try reader.count()))) }
-            }
+            hunks = try ReplacedElements.read(
+                count: count, isMap: column.collection == .map, hasHunks: hasHunks, &reader)
         } catch { throw misfit() }
         guard column.collection == .map else {
             let list = list(table, column.id, key)
-            if between.lowerBound == 0, between.upperBound == count, count > 0 {
-                try list.removeAll()
-            } else {
-                for position in between.reversed() { try list.remove(at: position) }
+            // From the end on, so that the positions before stay what they are.
+            for hunk in hunks.reversed() {
+                if hunk.new == 0..<count, count > 0 {
+                    try list.removeAll()
+                } else {
+                    for position in hunk.new.reversed() { try list.remove(at: position) }
+                }
+                for (offset, element) in hunk.elements.enumerated() {
+                    try list.insert(element, at: hunk.new.lowerBound + offset)
+                }
             }
-            for (offset, element) in elements.enumerated() {
-                try list.insert(element, at: between.lowerBound + offset)
-            }
-            // Also where nothing lay between: the collection counts as changed.
+            // Also where nothing was replaced: the collection counts as changed.
             return setListCount(overlay(table), column.id, key, list.count)
         }
         let map = map(table, column.id, key)
         var gone: [[UInt8]] = []
-        for position in between { gone.append(try map.reader.key(at: position) ?? []) }
+        for position in hunks.flatMap(\.new) { gone.append(try map.reader.key(at: position) ?? []) }
         for name in gone { try map.remove(name) }
-        for (name, element) in zip(names, elements) { try map.set(element, for: name) }
+        for hunk in hunks {
+            for (name, element) in zip(hunk.names, hunk.elements) {
+                try map.set(element, for: name)
+            }
+        }
         setListCount(overlay(table), column.id, key, map.count)
+    }
+}
+
+/// One hunk of a collection, read: where its new elements are, and the old ones that belong there.
+private struct ReplacedElements {
+    let new: Range<Int>
+    private(set) var elements: [ListElement] = []
+    /// The keys of the elements of a map.
+    private(set) var names: [[UInt8]] = []
+
+    /// Reads the hunks of a collection that has `count` elements now.
+    static func read(
+        count: Int, isMap: Bool, hasHunks: Bool, _ reader: inout ByteReader
+    ) throws(DamagedEncoding) -> [ReplacedElements] {
+        guard hasHunks else {
+            let (first, last) = (try reader.number(), try reader.number())
+            guard first <= UInt64(count), last <= UInt64(count) - first else {
+                throw reader.damaged
+            }
+            return [try ReplacedElements(Int(first)..<count - Int(last), isMap, &reader)]
+        }
+        let number = try reader.number()
+        guard number <= UInt64(reader.remaining) + 1 else { throw reader.damaged }
+        if number == 0 { return [try ReplacedElements(0..<count, isMap, &reader)] }
+        var hunks: [ReplacedElements] = []
+        var start = 0
+        for _ in 1..<number {
+            let (kept, new) = (try reader.number(), try reader.number())
+            guard kept <= UInt64(count - start), new <= UInt64(count - start) - kept else {
+                throw reader.damaged
+            }
+            start += Int(kept)
+            hunks.append(try ReplacedElements(start..<start + Int(new), isMap, &reader))
+            start += Int(new)
+        }
+        return hunks
+    }
+
+    private init(
+        _ new: Range<Int>, _ isMap: Bool, _ reader: inout ByteReader
+    ) throws(DamagedEncoding) {
+        self.new = new
+        let number = try reader.count()
+        for _ in 0..<number { elements.append(try Self.element(&reader)) }
+        guard isMap else { return }
+        for _ in 0..<number { names.append([UInt8](try reader.raw(try reader.count()))) }
     }
 
     private static func element(_ reader: inout ByteReader) throws(DamagedEncoding) -> ListElement {

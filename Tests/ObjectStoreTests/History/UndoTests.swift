@@ -141,6 +141,62 @@ import Testing
         #expect(error?.message.contains("history = 0") == true)
     }
 
+    @Test(arguments: 1...6)
+    func `edits here and there in long collections are undone and redone exactly`(seed: UInt64)
+        throws
+    {
+        var random = SplitMix(seed: seed)
+        let store = try Store.temporary(HistoryWorld.classes)
+        let thing = try store.write {
+            let thing = try store.create("Thing", .dictionary(PastVersionTests.values(1)))
+            try thing.list("ints").append((0..<3_000).map { .int($0) })
+            for number in 0..<1_000 {
+                try thing.set("tags").insert(.string("mark \(number)"))
+                try thing.map("notes").set(.double(Double(number)), forKey: "key \(number)")
+            }
+            return thing
+        }
+        let (list, marks, notes) = (
+            try thing.list("ints"), try thing.set("tags"), try thing.map("notes")
+        )
+        func present() throws -> [[Value]] {
+            [try list.values(), try marks.values(), try notes.keys().map(Value.string)]
+                + [try notes.values()]
+        }
+        func pick(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
+        var states = [try present()]
+        for _ in 0..<12 {
+            try store.write {
+                for _ in 0..<1 + pick(12) {
+                    let count = try list.count()
+                    switch pick(9) {
+                    case 0: try list.insert(.int(-1), at: pick(count + 1))
+                    case 1: try list.remove(at: pick(count))
+                    case 2: try list.set(.int(-2), at: pick(count))
+                    case 3: try list.move(from: pick(count), to: pick(count))
+                    case 4: try list.append([.int(-3), .int(-4)])
+                    case 5: try marks.insert(.string("mark \(pick(2_000))"))
+                    case 6: _ = try marks.remove(.string("mark \(pick(2_000))"))
+                    case 7: try notes.set(.double(-1), forKey: "key \(pick(2_000))")
+                    default: _ = try notes.removeValue(forKey: "key \(pick(2_000))")
+                    }
+                }
+                try list.append([.int(0)])
+            }
+            states.append(try present())
+        }
+        for state in states.dropLast().reversed() {
+            try store.undo()
+            #expect(try present() == state)
+        }
+        for state in states.dropFirst() {
+            try store.redo()
+            #expect(try present() == state)
+        }
+        let faults = try store.verify()
+        #expect(faults.isEmpty, "\(faults)")
+    }
+
     @Test func `a long list keeps only what an edit has touched`() throws {
         let store = try Store.temporary(HistoryWorld.classes)
         let thing = try store.write {
@@ -153,8 +209,17 @@ import Testing
         try store.write { try list.append([.int(1)]) }
         try store.write { try list.remove(at: 5_000) }
         try store.write { try list.move(from: 17, to: 20) }
-        #expect(try store.view.snapshot.file.space().used < 2 << 20)
-        for _ in 0..<3 { try store.undo() }
+        let used = try store.view.snapshot.file.space().used
+        #expect(used < 2 << 20)
+        for _ in 0..<20 {
+            try store.write {
+                try list.set(.int(2), at: 3)
+                try list.move(from: 11, to: 9_990)
+            }
+        }
+        // Twenty times all that lies between would be a megabyte.
+        #expect(try store.view.snapshot.file.space().used < used + 400_000)
+        for _ in 0..<23 { try store.undo() }
         #expect(try list.values() == before)
         for _ in 0..<3 { try store.redo() }
         #expect(try list.count() == 10_000)
