@@ -146,7 +146,9 @@ struct OldValueEncoder {
         let names = column.collection == .map ? reader.map(column.id, key) : nil
         func append(_ old: Range<Int>) throws(StorageError) {
             writer.number(UInt64(old.count))
-            for position in old { self.append(try list.element(at: position) ?? .null, to: &writer) }
+            for position in old {
+                self.append(try list.element(at: position) ?? .null, to: &writer)
+            }
             guard let names else { return }
             for position in old {
                 let name = try names.key(at: position) ?? []

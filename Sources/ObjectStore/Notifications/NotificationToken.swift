@@ -55,6 +55,8 @@ public final class NotificationToken {
 
 /// Figures of one observer.
 public struct ObserverStatistics: Hashable, Sendable {
+    // Finding out what has changed is the store's part, a call the handler's.
+
     /// How often the handler was called.
     public internal(set) var calls = 0
     /// How many commits were reported together with a later one instead of with a call of their own.
@@ -70,8 +72,28 @@ public struct ObserverStatistics: Hashable, Sendable {
         calls == 0 ? 0 : totalMicroseconds / Double(calls)
     }
 
+    /// How often the store found out what commits had done to what is observed, whether a call followed or not.
+    public internal(set) var findings = 0
+    /// How long it took to find that out the last time, in microseconds.
+    public internal(set) var lastFindingMicroseconds = 0.0
+    /// How long it took at most, in microseconds.
+    public internal(set) var maximumFindingMicroseconds = 0.0
+    /// How long it took together, in microseconds.
+    public internal(set) var totalFindingMicroseconds = 0.0
+    /// How long it took on average, in microseconds; 0 before the first time.
+    public var meanFindingMicroseconds: Double {
+        findings == 0 ? 0 : totalFindingMicroseconds / Double(findings)
+    }
+
     /// Figures of an observer that was not called yet.
     public init() {}
+
+    mutating func add(findingMicroseconds microseconds: Double) {
+        findings += 1
+        lastFindingMicroseconds = microseconds
+        totalFindingMicroseconds += microseconds
+        maximumFindingMicroseconds = max(maximumFindingMicroseconds, microseconds)
+    }
 
     mutating func add(microseconds: Double) {
         calls += 1

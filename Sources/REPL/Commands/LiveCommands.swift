@@ -14,7 +14,10 @@ extension MetaCommand {
         },
         MetaCommand(
             "observers", "[live]",
-            "The observers, what they cost and where they are from; live until Ctrl-C.",
+            """
+            The observers, what they cost and where they are from; live until Ctrl-C. Last, mean and longest are what the \
+            function took, finding what the store took on average to find out what to tell.
+            """,
             argument: .words(["live"])
         ) { session, argument in
             switch argument {

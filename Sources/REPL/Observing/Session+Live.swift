@@ -66,7 +66,8 @@ extension Session {
 
     // MARK: - Observers
 
-    /// The observers as a table: what they cost, and how long their last calls took.
+    /// The observers as a table: what they cost, how long their last calls took, and how long the store took on average to
+    /// find out what there is to tell.
     ///
     /// Where the window is too narrow for it, what each observes is told in a line of its own below the numbers.
     func observerLines() -> [String] {
@@ -78,7 +79,7 @@ extension Session {
                 + numbers(of: token)
                 + [token.place, token.dependencies.joined(separator: ", ")]
         }
-        let table = lines(of: [header] + rows, numeric: [0, 3, 4, 5, 6, 7])
+        let table = lines(of: [header] + rows, numeric: [0, 3, 4, 5, 6, 7, 8])
         let fits = table.allSatisfy {
             TerminalText.width(TerminalText.plain($0)) < window.columns
         }
@@ -92,7 +93,7 @@ extension Session {
         func narrow(_ row: [String]) -> [String] {
             row.indices.filter { !places.contains($0) }.map { row[$0] }
         }
-        let shown = lines(of: ([header] + rows).map(narrow), numeric: [0, 2, 3, 4, 5, 6])
+        let shown = lines(of: ([header] + rows).map(narrow), numeric: [0, 2, 3, 4, 5, 6, 7])
         var folded = [shown[0]]
         for (line, row) in zip(shown.dropFirst(), rows) {
             folded.append(line)
@@ -113,7 +114,7 @@ extension Session {
     }
 
     private static let observerNumbers = [
-        "calls", "coalesced", "last", "mean", "longest", "last calls",
+        "calls", "coalesced", "last", "mean", "longest", "finding", "last calls",
     ]
 
     private func numbers(of token: TokenHandle) -> [String] {
@@ -124,7 +125,8 @@ extension Session {
         return [
             ValueText.count(numbers.calls), ValueText.count(numbers.coalescedCommits),
             time(numbers.lastMicroseconds), time(numbers.meanMicroseconds),
-            time(numbers.maximumMicroseconds), observers.sparkline(of: token),
+            time(numbers.maximumMicroseconds), time(numbers.meanFindingMicroseconds),
+            observers.sparkline(of: token),
         ]
     }
 }

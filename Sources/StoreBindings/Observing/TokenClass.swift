@@ -110,12 +110,16 @@ public final class TokenHandle {
             },
             LuaMethod("stats") { token, call in
                 let statistics = token.statistics
-                let table = call.state.makeTable(fields: 9)
+                let table = call.state.makeTable(fields: 13)
                 table["calls"] = .integer(Int64(statistics.calls))
                 table["coalesced"] = .integer(Int64(statistics.coalescedCommits))
                 table["last_us"] = .number(statistics.lastMicroseconds)
                 table["mean_us"] = .number(statistics.meanMicroseconds)
                 table["max_us"] = .number(statistics.maximumMicroseconds)
+                table["findings"] = .integer(Int64(statistics.findings))
+                table["find_last_us"] = .number(statistics.lastFindingMicroseconds)
+                table["find_mean_us"] = .number(statistics.meanFindingMicroseconds)
+                table["find_max_us"] = .number(statistics.maximumFindingMicroseconds)
                 table["where"] = .text(token.place)
                 table["name"] = .text(token.name)
                 table["depends_on"] = .table(

@@ -175,6 +175,11 @@ import Testing
         #expect(token.statistics.calls == 4)
         #expect(token.statistics.maximumMicroseconds >= token.statistics.meanMicroseconds)
         #expect(token.statistics.lastMicroseconds > 0)
+        // The first call tells what is there, and nothing has to be found out for it.
+        #expect(token.statistics.findings == 3)
+        #expect(token.statistics.lastFindingMicroseconds > 0)
+        #expect(
+            token.statistics.maximumFindingMicroseconds >= token.statistics.meanFindingMicroseconds)
     }
 
     @Test func `7.09 an observer added in a call hears nothing of the changes before it`() throws {

@@ -62,7 +62,9 @@ extension NotificationPump {
             move(observer)
             return try observer.begin(in: target)
         }
+        let start = ContinuousClock.now
         let call = try observer.advance(along: step)
+        observer.statistics.add(findingMicroseconds: start.microsecondsSince)
         move(observer)
         if step.changes.schemaChanged { file(observer) }
         if call != nil, target.version > base + 1 {
@@ -87,9 +89,7 @@ extension NotificationPump {
             }
             report(error, observer)
         }
-        let (seconds, attoseconds) = start.duration(to: .now).components
-        observer.statistics.add(
-            microseconds: Double(seconds) * 1e6 + Double(attoseconds) / 1e12)
+        observer.statistics.add(microseconds: start.microsecondsSince)
         (current, callRound) = outer
     }
 
@@ -124,5 +124,13 @@ extension NotificationPump {
             pendingRound = 0
             participants = []
         }
+    }
+}
+
+extension ContinuousClock.Instant {
+    /// How long ago this was, in microseconds.
+    fileprivate var microsecondsSince: Double {
+        let (seconds, attoseconds) = duration(to: .now).components
+        return Double(seconds) * 1e6 + Double(attoseconds) / 1e12
     }
 }

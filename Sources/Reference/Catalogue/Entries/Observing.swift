@@ -74,11 +74,18 @@ extension Catalogue {
                 """),
         .method(
             "stats", of: [token], ["(): table"],
-            "Tells calls, coalesced commits, microseconds, where it was registered, and its cost.",
+            """
+            Tells calls, coalesced commits, microseconds, where it was registered, and its cost. `last_us`, `mean_us` and \
+            `max_us` are what the function took, `find_last_us`, `find_mean_us` and `find_max_us` what the store took before \
+            it to find out what a commit had done, `findings` how often it did.
+            """,
             example: """
                 local token <close> = dogs:observe(function() end)
                 store:refresh()
                 print(token:stats().calls)  --> 1
+                store:write(function() rex.age = 8 end)
+                store:refresh()
+                print(token:stats().findings)  --> 1
                 """),
         .field("is_valid", of: [token], "boolean", "Whether the function may still be called."),
         .field("name", of: [token], "string", "The name that was given for reports."),
