@@ -75,4 +75,57 @@ import Testing
         keys.insert(ObjectKey(rawValue: 2), by: .byKey)
         #expect(keys.keys().map(\.rawValue) == [2, 9])
     }
+
+    @Test(arguments: 1...6)
+    func `listed keys agree with an array`(seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        func pick(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
+        // Few different keys, so that most stand several times, or many.
+        let range = seed % 2 == 0 ? 500 : 50_000
+        func key() -> ObjectKey { ObjectKey(rawValue: Int64(pick(range))) }
+        var model = (0..<pick(6_000)).map { _ in key() }
+        var listed = ListedKeys(model)
+        func expectSame() {
+            #expect(listed.keys() == model && listed.count == model.count)
+            for number in [1, 7, 256, 400] {
+                let wanted = KeySet(unordered: (0..<number).map { _ in key() })
+                let places = listed.places(of: wanted)
+                let plain = model.indices.filter { wanted.contains(model[$0]) }
+                #expect(places.map(\.position) == plain)
+                #expect(places.map(\.key) == plain.map { model[$0] })
+            }
+        }
+        expectSame()
+        // More come than go, then more go than come; often in one place.
+        for share in [80, 45, 10] {
+            for _ in 0..<4_000 {
+                let isHere = pick(3) > 0
+                if pick(100) < share {
+                    let position = isHere ? model.count / 2 : pick(model.count + 1)
+                    let key = key()
+                    model.insert(key, at: position)
+                    listed.insert(key, at: position)
+                } else if model.isEmpty {
+                    continue
+                } else if pick(4) == 0 {
+                    let (position, key) = (isHere ? model.count / 2 : pick(model.count), key())
+                    model[position] = key
+                    listed[position] = key
+                    #expect(listed[position] == key)
+                } else {
+                    let position = isHere ? model.count / 2 : pick(model.count)
+                    model.remove(at: position)
+                    listed.remove(at: position)
+                }
+            }
+            expectSame()
+        }
+        while !model.isEmpty {
+            model.removeLast()
+            listed.remove(at: model.count)
+        }
+        expectSame()
+        listed.insert(ObjectKey(rawValue: 3), at: 0)
+        #expect(listed.keys() == [ObjectKey(rawValue: 3)])
+    }
 }

@@ -2,53 +2,66 @@ import ColumnStorage
 
 /// The keys of an observed list: a sequence in any order, in which a key may stand several times.
 ///
-/// Keys lie in chunks with a tree of counts over them. Each chunk knows roughly which keys it holds,
-/// so that looking for a key passes over nearly all of the others; a byte for each key.
+/// Keys lie in chunks with a tree of counts over them. A filter knows roughly which chunk holds which keys, so that
+/// looking for a key looks into those that hold it, and hardly any others; two bytes for each key.
 struct ListedKeys {
     private static let chunkLimit = 512
-    private static let filterWords = 64
 
     private struct Chunk {
         var keys: [ObjectKey]
-        /// Two bits are set for each key that is, or was, in the chunk.
-        private var filter: [UInt64]
-
-        init(_ keys: [ObjectKey]) {
-            self.keys = keys
-            filter = [UInt64](repeating: 0, count: filterWords)
-            for key in keys { note(key) }
-        }
-
-        mutating func note(_ key: ObjectKey) {
-            let (first, second) = Self.bits(key)
-            filter[first >> 6] |= 1 << UInt64(first & 63)
-            filter[second >> 6] |= 1 << UInt64(second & 63)
-        }
-
-        func mayContain(_ key: ObjectKey) -> Bool {
-            let (first, second) = Self.bits(key)
-            return filter[first >> 6] & 1 << UInt64(first & 63) != 0
-                && filter[second >> 6] & 1 << UInt64(second & 63) != 0
-        }
-
-        private static func bits(_ key: ObjectKey) -> (Int, Int) {
-            let mixed = UInt64(bitPattern: key.rawValue) &* 0x9E37_79B9_7F4A_7C15
-            let mask = UInt64(filterWords * 64 - 1)
-            return (Int(mixed >> 40 & mask), Int(mixed >> 20 & mask))
-        }
+        /// The chunk's group in the filter.
+        let group: Int
+        /// How many keys have been added to the group: some of them may be gone.
+        var noted: Int
     }
 
     private var chunks: [Chunk] = []
     private var counts = FenwickTree()
+    private var filter = KeyFilter(groups: 0)
+    /// Where the chunk of each group is.
+    private var places: [Int] = []
+    private var freeGroups: [Int] = []
 
     var count: Int { counts.total }
 
     init(_ keys: [ObjectKey]) {
         let size = Self.chunkLimit / 2
-        chunks = stride(from: 0, to: keys.count, by: size).map {
-            Chunk(Array(keys[$0..<min($0 + size, keys.count)]))
+        let number = (keys.count + size - 1) / size
+        filter = KeyFilter(groups: number + number / 4)
+        for start in stride(from: 0, to: keys.count, by: size) {
+            let group = chunks.count
+            chunks.append(
+                Chunk(
+                    keys: Array(keys[start..<min(start + size, keys.count)]), group: group, noted: 0
+                )
+            )
+            note(chunks.count - 1)
         }
+        order()
+    }
+
+    /// Notes all keys of a chunk whose group is empty.
+    private mutating func note(_ chunk: Int) {
+        for key in chunks[chunk].keys { filter.add(key, to: chunks[chunk].group) }
+        chunks[chunk].noted = chunks[chunk].keys.count
+    }
+
+    private mutating func note(_ key: ObjectKey, in chunk: Int) {
+        // What has gone makes the filter pass more and more.
+        if chunks[chunk].noted >= 2 * Self.chunkLimit {
+            filter.clear(chunks[chunk].group)
+            note(chunk)
+        } else {
+            filter.add(key, to: chunks[chunk].group)
+            chunks[chunk].noted += 1
+        }
+    }
+
+    /// Counts the chunks anew, after one has come or gone.
+    private mutating func order() {
         counts = FenwickTree(chunks.map(\.keys.count))
+        places = [Int](repeating: 0, count: filter.capacity)
+        for (place, chunk) in chunks.enumerated() { places[chunk.group] = place }
     }
 
     /// The key at a position below `count`.
@@ -60,7 +73,7 @@ struct ListedKeys {
         set {
             let (chunk, offset) = counts.locate(position)
             chunks[chunk].keys[offset] = newValue
-            chunks[chunk].note(newValue)
+            note(newValue, in: chunk)
         }
     }
 
@@ -76,23 +89,41 @@ struct ListedKeys {
             (chunk, offset) = counts.locate(position)
         }
         chunks[chunk].keys.insert(key, at: offset)
-        chunks[chunk].note(key)
         if chunks[chunk].keys.count <= Self.chunkLimit {
+            note(key, in: chunk)
             counts.add(1, to: chunk)
         } else {
-            let keys = chunks[chunk].keys
-            chunks[chunk] = Chunk(Array(keys[..<(keys.count / 2)]))
-            chunks.insert(Chunk(Array(keys[(keys.count / 2)...])), at: chunk + 1)
-            counts = FenwickTree(chunks.map(\.keys.count))
+            split(chunk)
         }
+    }
+
+    private mutating func split(_ chunk: Int) {
+        guard
+            let group = freeGroups.popLast()
+                ?? (chunks.count < filter.capacity ? chunks.count : nil)
+        else {
+            // With room for a quarter more.
+            self = ListedKeys(keys())
+            return
+        }
+        let half = chunks[chunk].keys.count / 2
+        let upper = Array(chunks[chunk].keys[half...])
+        chunks[chunk].keys.removeSubrange(half...)
+        filter.clear(chunks[chunk].group)
+        note(chunk)
+        chunks.insert(Chunk(keys: upper, group: group, noted: 0), at: chunk + 1)
+        note(chunk + 1)
+        order()
     }
 
     mutating func remove(at position: Int) {
         let (chunk, offset) = counts.locate(position)
         chunks[chunk].keys.remove(at: offset)
         if chunks[chunk].keys.isEmpty {
+            filter.clear(chunks[chunk].group)
+            freeGroups.append(chunks[chunk].group)
             chunks.remove(at: chunk)
-            counts = FenwickTree(chunks.map(\.keys.count))
+            order()
         } else {
             counts.add(-1, to: chunk)
         }
@@ -124,19 +155,28 @@ struct ListedKeys {
     /// Where some keys stand, ascending, with the key of each place.
     func places(of wanted: KeySet) -> [(position: Int, key: ObjectKey)] {
         guard !wanted.isEmpty, count > 0 else { return [] }
-        // Looking for many keys costs more than looking at every key.
-        let searches = wanted.count <= 256 ? Array(wanted) : nil
         var found: [(position: Int, key: ObjectKey)] = []
-        var start = 0
-        for chunk in chunks {
-            if searches?.contains(where: chunk.mayContain) ?? true {
+        // Looking for many keys costs more than looking at every key.
+        if wanted.count > 256 {
+            var start = 0
+            for chunk in chunks {
                 for (offset, key) in chunk.keys.enumerated() where wanted.contains(key) {
                     found.append((start + offset, key))
                 }
+                start += chunk.keys.count
             }
-            start += chunk.keys.count
+            return found
         }
-        return found
+        for key in wanted {
+            for group in filter.groups(of: key) {
+                let place = places[group]
+                let keys = chunks[place].keys
+                for offset in keys.indices where keys[offset] == key {
+                    found.append((counts.sum(before: place) + offset, key))
+                }
+            }
+        }
+        return found.sorted { $0.position < $1.position }
     }
 
     /// All keys in order.
