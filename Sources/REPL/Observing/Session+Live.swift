@@ -83,7 +83,7 @@ extension Session {
         let fits = table.allSatisfy {
             TerminalText.width(TerminalText.plain($0)) < window.columns
         }
-        return fits ? table : folded(header, rows, at: [2, header.count - 2, header.count - 1])
+        return fits ? table : folded(header, rows, at: [2, 4, header.count - 2, header.count - 1])
     }
 
     /// A table whose texts at some places stand below their row.
@@ -93,12 +93,12 @@ extension Session {
         func narrow(_ row: [String]) -> [String] {
             row.indices.filter { !places.contains($0) }.map { row[$0] }
         }
-        let shown = lines(of: ([header] + rows).map(narrow), numeric: [0, 2, 3, 4, 5, 6, 7])
+        let shown = lines(of: ([header] + rows).map(narrow), numeric: [0, 2, 3, 4, 5, 6])
         var folded = [shown[0]]
         for (line, row) in zip(shown.dropFirst(), rows) {
             folded.append(line)
             var texts = ""
-            for place in places.sorted() where !row[place].isEmpty {
+            for place in places.sorted() where !["", "0"].contains(row[place]) {
                 let text = "\(header[place]) \(row[place])"
                 let longer = texts.isEmpty ? "   " + text : texts + " · " + text
                 if !texts.isEmpty, TerminalText.width(longer) >= window.columns {
