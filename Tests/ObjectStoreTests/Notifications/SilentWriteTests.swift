@@ -64,6 +64,8 @@ import Testing
 
     @Test func `8.08 an observer that writes silently for itself does not loop`() throws {
         var own: NotificationToken?
+        // Its handler holds it, and with it the store.
+        defer { own?.invalidate() }
         own = try store.observe(world.middle()) { change in
             told.hear(change)
             guard case .update = change.kind else { return }
