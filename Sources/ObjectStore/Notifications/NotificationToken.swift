@@ -55,51 +55,38 @@ public final class NotificationToken {
 
 /// Figures of one observer.
 public struct ObserverStatistics: Hashable, Sendable {
-    // Finding out what has changed is the store's part, a call the handler's.
-
-    /// How often the handler was called.
-    public internal(set) var calls = 0
+    /// The handler's part: what its calls took.
+    public internal(set) var handling = Durations()
+    /// The store's part: what it took to find out what commits had done to what is observed, whether a call followed or not.
+    public internal(set) var finding = Durations()
     /// How many commits were reported together with a later one instead of with a call of their own.
     public internal(set) var coalescedCommits = 0
-    /// How long the last call took, in microseconds.
-    public internal(set) var lastMicroseconds = 0.0
-    /// How long the longest call took, in microseconds.
-    public internal(set) var maximumMicroseconds = 0.0
-    /// How long all calls took together, in microseconds.
-    public internal(set) var totalMicroseconds = 0.0
-    /// How long a call took on average, in microseconds; 0 before the first.
-    public var meanMicroseconds: Double {
-        calls == 0 ? 0 : totalMicroseconds / Double(calls)
-    }
 
-    /// How often the store found out what commits had done to what is observed, whether a call followed or not.
-    public internal(set) var findings = 0
-    /// How long it took to find that out the last time, in microseconds.
-    public internal(set) var lastFindingMicroseconds = 0.0
-    /// How long it took at most, in microseconds.
-    public internal(set) var maximumFindingMicroseconds = 0.0
-    /// How long it took together, in microseconds.
-    public internal(set) var totalFindingMicroseconds = 0.0
-    /// How long it took on average, in microseconds; 0 before the first time.
-    public var meanFindingMicroseconds: Double {
-        findings == 0 ? 0 : totalFindingMicroseconds / Double(findings)
-    }
+    /// How often the handler was called.
+    public var calls: Int { handling.count }
 
     /// Figures of an observer that was not called yet.
     public init() {}
+}
 
-    mutating func add(findingMicroseconds microseconds: Double) {
-        findings += 1
-        lastFindingMicroseconds = microseconds
-        totalFindingMicroseconds += microseconds
-        maximumFindingMicroseconds = max(maximumFindingMicroseconds, microseconds)
-    }
+/// How long something took each time, in microseconds.
+public struct Durations: Hashable, Sendable {
+    /// How often it was done.
+    public private(set) var count = 0
+    /// How long it took the last time; 0 before the first.
+    public private(set) var last = 0.0
+    /// How long it took at most.
+    public private(set) var maximum = 0.0
+    /// How long it took together.
+    public private(set) var total = 0.0
+    /// How long it took on average; 0 before the first time.
+    public var mean: Double { count == 0 ? 0 : total / Double(count) }
 
-    mutating func add(microseconds: Double) {
-        calls += 1
-        lastMicroseconds = microseconds
-        totalMicroseconds += microseconds
-        maximumMicroseconds = max(maximumMicroseconds, microseconds)
+    mutating func add(_ microseconds: Double) {
+        count += 1
+        last = microseconds
+        maximum = max(maximum, microseconds)
+        total += microseconds
     }
 }
 

@@ -124,8 +124,8 @@ extension Session {
         let numbers = token.statistics
         return [
             ValueText.count(numbers.calls), ValueText.count(numbers.coalescedCommits),
-            time(numbers.lastMicroseconds), time(numbers.meanMicroseconds),
-            time(numbers.maximumMicroseconds), time(numbers.meanFindingMicroseconds),
+            time(numbers.handling.last), time(numbers.handling.mean),
+            time(numbers.handling.maximum), time(numbers.finding.mean),
             observers.sparkline(of: token),
         ]
     }

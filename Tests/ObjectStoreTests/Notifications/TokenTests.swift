@@ -173,13 +173,12 @@ import Testing
             world.stores.settle()
         }
         #expect(token.statistics.calls == 4)
-        #expect(token.statistics.maximumMicroseconds >= token.statistics.meanMicroseconds)
-        #expect(token.statistics.lastMicroseconds > 0)
+        #expect(token.statistics.handling.maximum >= token.statistics.handling.mean)
+        #expect(token.statistics.handling.last > 0)
         // The first call tells what is there, and nothing has to be found out for it.
-        #expect(token.statistics.findings == 3)
-        #expect(token.statistics.lastFindingMicroseconds > 0)
-        #expect(
-            token.statistics.maximumFindingMicroseconds >= token.statistics.meanFindingMicroseconds)
+        #expect(token.statistics.finding.count == 3)
+        #expect(token.statistics.finding.last > 0)
+        #expect(token.statistics.finding.maximum >= token.statistics.finding.mean)
     }
 
     @Test func `7.09 an observer added in a call hears nothing of the changes before it`() throws {

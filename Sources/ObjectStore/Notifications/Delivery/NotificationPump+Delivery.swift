@@ -64,7 +64,7 @@ extension NotificationPump {
         }
         let start = ContinuousClock.now
         let call = try observer.advance(along: step)
-        observer.statistics.add(findingMicroseconds: start.microsecondsSince)
+        observer.statistics.finding.add(start.microsecondsSince)
         move(observer)
         if step.changes.schemaChanged { file(observer) }
         if call != nil, target.version > base + 1 {
@@ -89,7 +89,7 @@ extension NotificationPump {
             }
             report(error, observer)
         }
-        observer.statistics.add(microseconds: start.microsecondsSince)
+        observer.statistics.handling.add(start.microsecondsSince)
         (current, callRound) = outer
     }
 
