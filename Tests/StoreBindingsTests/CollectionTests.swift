@@ -334,6 +334,44 @@ import Testing
             """)
     }
 
+    @Test func `values that were filtered or sorted are observed, frozen and explained`() throws {
+        let session = try session()
+        session.expect(
+            """
+            local calls = {}
+            local high = rex.list:where("SELF > 1"):sorted("desc")
+            local token = high:observe(function(change)
+                calls[#calls + 1] = change.type .. " " .. table.concat(change.deletions, ",") .. "|"
+                    .. table.concat(change.insertions, ",") .. "|" .. table.concat(change.modifications, ",")
+                    .. "|" .. table.concat(change:deleted(), ",") .. "|" .. table.concat(change:inserted(), ",")
+                    .. " " .. text(change.collection)
+            end, { name = "high" })
+            local function last() store:refresh() return calls[#calls] end
+            assert(last() == "initial |||| 3,3,2", last())
+            store:write(function() rex.list:append(9) end)
+            assert(last() == "update |1|||9 9,3,3,2", last())
+            store:write(function() rex.list[3] = 0 end)
+            assert(last() == "update 4|||2| 9,3,3", last())
+            store:write(function() rex.list[2] = -1 end)
+            assert(#calls == 3 and tostring(token):find("high", 1, true))
+            assert(token:why().properties[1] == "list")
+            local map = {}
+            local of_map = rex.scores:where("SELF > 2"):observe(function(change)
+                map[#map + 1] = #change.insertions > 0 and change.insertions[1] or 0
+            end)
+            store:refresh()
+            store:write(function() rex.scores.c = 7 end)
+            store:refresh()
+            assert(map[2] == 2)
+            local frozen = high:freeze()
+            store:write(function() rex.list:clear() end)
+            assert(frozen:is_frozen() and text(frozen) == "9,3,3" and text(frozen:thaw()) == "")
+            assert(frozen:freeze() == frozen and code(function() frozen:observe(print) end) == "frozen")
+            assert(code(function() high:observe(print, { keypaths = "x" }) end) == "invalid_query")
+            assert(high:explain():find("keeps what matches: SELF > 1", 1, true))
+            """)
+    }
+
     @Test func `where on plain values calls them SELF`() throws {
         let session = try session()
         session.expect(

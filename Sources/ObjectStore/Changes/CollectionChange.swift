@@ -29,7 +29,9 @@ public struct CollectionChange {
     private let lost: [ElementDetail]
     let table: TableID
     /// The collection of plain values that this is about; nil for objects.
-    let values: (owner: ObjectReference, column: ColumnID)?
+    let values: ChangedCollection?
+    /// What `insertions` and `modificationsNew` are, where they are no positions of the collection itself.
+    private let arranged: (inserted: [Value], modified: [Value])?
     let oldView: StoreView?
     let newView: StoreView?
     let changes: ChangeSet?
@@ -37,10 +39,11 @@ public struct CollectionChange {
     init(
         _ kind: Kind, isCollectionValid: Bool = true, positions: PositionChanges = .init(),
         lost: [ElementDetail] = [], table: TableID,
-        values: (owner: ObjectReference, column: ColumnID)? = nil,
-        step: VersionStep? = nil
+        values: ChangedCollection? = nil,
+        arranged: (inserted: [Value], modified: [Value])? = nil, step: VersionStep? = nil
     ) {
         self.values = values
+        self.arranged = arranged
         self.kind = kind
         self.isCollectionValid = isCollectionValid
         self.positions = positions
@@ -75,15 +78,21 @@ public struct CollectionChange {
     /// The plain values that entered or moved, as `insertions` lists them.
     ///
     /// Read them while the observer runs, as all that shows the version after the change.
-    public var insertedValues: [Value] { plainValues(newView, insertions) }
+    public var insertedValues: [Value] {
+        arranged?.inserted ?? plainValues(newView, insertions)
+    }
     /// The plain values that were replaced, as they are now; as `modifications` lists them.
-    public var modifiedValues: [Value] { plainValues(newView, modificationsNew) }
+    public var modifiedValues: [Value] {
+        arranged?.modified ?? plainValues(newView, modificationsNew)
+    }
 
     /// Whether the collection holds plain values, not objects.
     public var isOfValues: Bool { values != nil }
 
     /// Whether the collection is a map, whose entries are named by their keys.
-    public var isOfMap: Bool { valuesProperty(newView ?? oldView)?.collection == .map }
+    public var isOfMap: Bool {
+        values?.isArranged == false && valuesProperty(newView ?? oldView)?.collection == .map
+    }
 
     /// The keys that left a map, as `deletions` lists them; empty for other collections.
     public var deletedKeys: [String] {
@@ -118,7 +127,7 @@ public struct CollectionChange {
     }
 
     private func mapKeys(_ view: StoreView?, _ positions: [Int]) -> [String] {
-        guard let view, let values, valuesProperty(view)?.collection == .map,
+        guard let view, let values, isOfMap,
             let map = view.table(values.owner.table).map(values.column, values.owner.key)
         else { return [] }
         // because: as above; the key of an entry that cannot be read shows as empty.
@@ -169,13 +178,20 @@ public struct CollectionChange {
     /// The object of the i-th modified row; nil for a plain value.
     private func modifiedObject(_ index: Int, _ view: StoreView) -> ObjectReference? {
         if values == nil { return reference(positions.modifiedKeys[index]) }
-        guard case .object(let object)? = plainValues(view, [modificationsNew[index]]).first else {
-            return nil
-        }
+        let value = arranged?.modified[index] ?? plainValues(view, [modificationsNew[index]]).first
+        guard case .object(let object)? = value else { return nil }
         return object
     }
 
     private func reference(_ key: ObjectKey) -> ObjectReference {
         ObjectReference(table: table, key: key)
     }
+}
+
+/// The collection of plain values that a change is about.
+struct ChangedCollection {
+    let owner: ObjectReference
+    let column: ColumnID
+    /// Whether positions are those of values that were filtered, ordered or cut, not of the collection's elements.
+    let isArranged: Bool
 }

@@ -72,4 +72,20 @@ extension Store {
             LiveList($0.source, list.classSchema, list.property, list.owner)
         }
     }
+
+    /// The values as they are now, for ever; inside a write transaction as they were before.
+    ///
+    /// Throws as ``freeze(_:for:)-(LiveObject,_)``.
+    public func freeze(
+        _ values: CollectionValues, for holder: VersionHolder = VersionHolder()
+    ) throws -> CollectionValues {
+        values.moved(to: try freeze(values.owner, for: holder).source)
+    }
+
+    /// The live form of values; nil if the object that owns them does not exist in the store's version.
+    ///
+    /// Throws `closed`, `wrong_thread`.
+    public func thaw(_ values: CollectionValues) throws -> CollectionValues? {
+        try thaw(values.owner).map { values.moved(to: $0.source) }
+    }
 }

@@ -159,6 +159,10 @@ extension Store {
             return property(owner, column).map { .set(LiveSet(source, $0, $1, owner.key)) }
         case .map(let owner, let column):
             return property(owner, column).map { .map(LiveMap(source, $0, $1, owner.key)) }
+        case .values(let owner, let column, let steps):
+            return property(owner, column).map { classSchema, property in
+                .values(CollectionValues(source, classSchema, property, owner.key, steps))
+            }
         case .results(let query):
             // Of a collection whose owner is gone: nothing is left to be results of.
             let results = Results(source, query)
@@ -176,6 +180,9 @@ extension Store {
         case .list(let list): .list(owner(list), list.property.column)
         case .set(let set): .set(owner(set), set.property.column)
         case .map(let map): .map(owner(map), map.property.column)
+        case .values(let values):
+            .values(
+                owner(values.collection), values.collection.property.column, values.steps)
         case .results(let results): .results(results.query)
         }
     }
@@ -187,7 +194,9 @@ extension Store {
         switch content {
         case .store: return nil
         case .object(let object): return object
-        case .list(let owner, _), .set(let owner, _), .map(let owner, _): return owner
+        case .list(let owner, _), .set(let owner, _), .map(let owner, _),
+            .values(let owner, _, _):
+            return owner
         case .results(let query):
             switch query.base {
             case .table: return nil

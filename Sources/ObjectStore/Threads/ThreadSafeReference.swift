@@ -13,6 +13,8 @@ public enum ReferencedValue {
     case set(LiveSet)
     /// A map property of an object.
     case map(LiveMap)
+    /// Plain values of a collection, filtered, ordered, each once, or cut.
+    case values(CollectionValues)
     /// Results.
     case results(Results)
 
@@ -24,6 +26,7 @@ public enum ReferencedValue {
         case .list(let list): list.source
         case .set(let set): set.source
         case .map(let map): map.source
+        case .values(let values): values.collection.source
         case .results(let results): results.source
         }
     }
@@ -42,6 +45,7 @@ public final class ThreadSafeReference: Sendable {
         case list(ObjectReference, ColumnID)
         case set(ObjectReference, ColumnID)
         case map(ObjectReference, ColumnID)
+        case values(ObjectReference, ColumnID, [CollectionValues.Step])
         case results(Query)
     }
 

@@ -53,6 +53,22 @@ struct ElementOrder {
         return left < right ? -1 : left == right ? 0 : 1
     }
 
+    /// A number that orders like the element; equal for elements that only ``compare(_:_:)`` tells apart.
+    func code(of element: ListElement) -> UInt64 {
+        switch element {
+        case .null: 0
+        case .int(let value): SortCode.of(value)
+        case .float(let value): SortCode.of(Double(value))
+        case .double(let value): SortCode.of(value)
+        case .bytes(let bytes):
+            switch property.type {
+            // Their bytes have another order.
+            case .mixed, .decimal: 1
+            default: SortCode.of(bytes)
+            }
+        }
+    }
+
     /// The elements in order, each once.
     func normalized(_ elements: [ListElement]) -> [ListElement] {
         var result: [ListElement] = []

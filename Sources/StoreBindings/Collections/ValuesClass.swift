@@ -48,7 +48,28 @@ final class ValuesHandle {
             )
         })
 
+    /// What the values are, in words.
+    var subject: String {
+        let collection = values.collection
+        return "values of \(collection.classSchema.name).\(collection.property.name)"
+    }
+
     private static let own: [LuaMethod<ValuesHandle>] = [
+        CollectionMethods.observing { try ObserverBinding($0.handle, $1).observe($0) },
+        LuaMethod("explain") { values, call in call.answer(.text(try values.values.explain())) },
+        LuaMethod("freeze") { values, call in
+            if values.frozen != nil { return call.answerArgument(1) }
+            let space = try values.handle.frozenSpace()
+            let frozen = try values.handle.store.freeze(values.values)
+            return call.answer(ValuesHandle(frozen, values.handle, space), ValuesHandle.type)
+        },
+        LuaMethod("thaw") { values, call in
+            if values.frozen == nil, values.values.isValid { return call.answerArgument(1) }
+            guard let live = try values.handle.store.thaw(values.values) else {
+                return call.answer(.nil)
+            }
+            return call.answer(ValuesHandle(live, values.handle, nil), ValuesHandle.type)
+        },
         LuaMethod("to_table") { values, call in
             let all = try values.values.values().map(values.lua)
             return call.answer(.table(call.state.makeTable(all)))

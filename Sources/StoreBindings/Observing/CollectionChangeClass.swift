@@ -9,11 +9,13 @@ final class ChangeHandle {
     enum Collection {
         case results(ResultsHandle)
         case collection(any CollectionHandle)
+        case values(ValuesHandle)
 
         var handle: StoreHandle {
             switch self {
             case .results(let results): results.handle
             case .collection(let collection): collection.handle
+            case .values(let values): values.handle
             }
         }
     }
@@ -114,6 +116,7 @@ final class ChangeHandle {
                 case .collection(let set as SetHandle): result.set(set, SetHandle.type)
                 case .collection(let map as MapHandle): result.set(map, MapHandle.type)
                 case .collection: result.setNil()
+                case .values(let values): result.set(values, ValuesHandle.type)
                 }
             },
             LuaProperty("error") { change, result in

@@ -186,4 +186,18 @@ struct ObserverBinding {
                 }
             })
     }
+
+    /// `values:observe(fn)`.
+    func observe(_ observed: ValuesHandle) throws -> LuaValue {
+        let (handle, name, keyPaths, pace) = (handle, name, keyPaths, pace)
+        return try answer(
+            observed.subject,
+            { call in
+                try observed.values.observe(keyPaths: keyPaths, name: name, pace: pace) {
+                    [weak handle] change in
+                    guard let handle else { return }
+                    try ChangeHandle(change, .values(observed)).pass(to: call, handle.state)
+                }
+            })
+    }
 }

@@ -205,9 +205,6 @@ private struct ParcelPacker {
         if userdata.object(as: ChangeHandle.type) != nil {
             return ("a change", "send what you need of it")
         }
-        if userdata.object(as: ValuesHandle.type) != nil {
-            return ("a sorted or cut list of values", "send its to_table()")
-        }
         if userdata.object(as: SectionsHandle.type) != nil {
             return ("sections", "send their Results")
         }

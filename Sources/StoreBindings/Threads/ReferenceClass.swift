@@ -38,6 +38,9 @@ extension StoreModule {
         if let map = userdata.object(as: MapHandle.type) {
             return (.map(map.collection), map.handle)
         }
+        if let values = userdata.object(as: ValuesHandle.type) {
+            return (.values(values.values), values.handle)
+        }
         if let handle = userdata.object(as: StoreHandle.type) {
             return (.store(.store(handle.store)), handle)
         }
@@ -86,6 +89,8 @@ extension StoreHandle {
             return state.userdata(ListHandle(list, self, space), ListHandle.type)
         case .set(let set): return state.userdata(SetHandle(set, self, space), SetHandle.type)
         case .map(let map): return state.userdata(MapHandle(map, self, space), MapHandle.type)
+        case .values(let values):
+            return state.userdata(ValuesHandle(values, self, space), ValuesHandle.type)
         case .results(let results):
             return state.userdata(ResultsHandle(results, self, space), ResultsHandle.type)
         }

@@ -84,6 +84,28 @@ struct SortedKeys {
     /// All keys in order.
     func keys() -> [ObjectKey] { chunks.joined().map(\.key) }
 
+    /// How many keys stand before a place: those of which `precedesPlace` is true, which are the first ones.
+    func partitioningPosition(_ precedesPlace: (ObjectKey) -> Bool) -> Int {
+        var low = 0
+        var high = chunks.count
+        while low < high {
+            let middle = (low + high) / 2
+            if precedesPlace(chunks[middle][chunks[middle].count - 1].key) {
+                low = middle + 1
+            } else {
+                high = middle
+            }
+        }
+        guard low < chunks.count else { return count }
+        var first = 0
+        var last = chunks[low].count
+        while first < last {
+            let middle = (first + last) / 2
+            if precedesPlace(chunks[low][middle].key) { first = middle + 1 } else { last = middle }
+        }
+        return counts.sum(before: low) + first
+    }
+
     /// Where the first key is that does not stand before `key`.
     private func place(of key: CodedKey, by order: CodedOrder) -> (chunk: Int, offset: Int) {
         var low = 0

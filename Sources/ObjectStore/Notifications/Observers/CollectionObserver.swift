@@ -28,7 +28,7 @@ final class CollectionObserver: Observer {
         switch collection {
         case .objects, .elements(_, _, target: .some):
             filter = try KeyPathFilter(keyPaths, class: elements, schema: schema)
-        case .elements(_, let property, _):
+        case .elements(_, let property, _), .values(_, let property, _):
             guard keyPaths.isEmpty else {
                 throw StoreError(
                     .invalidQuery,
@@ -46,10 +46,11 @@ final class CollectionObserver: Observer {
     }
 
     override var subject: String {
-        if case .elements(_, let property, target: nil) = collection {
-            return "'\(className).\(property.name)'"
+        switch collection {
+        case .elements(_, let property, target: nil): "'\(className).\(property.name)'"
+        case .values(_, let property, _): "values of '\(className).\(property.name)'"
+        case .objects, .elements: "a collection of '\(className)'"
         }
-        return "a collection of '\(className)'"
     }
 
     override var interests: ObserverInterests {
@@ -100,11 +101,15 @@ final class CollectionObserver: Observer {
         var positions = rows.advance(
             along: step, modified: filter?.touchedRows(in: step) ?? KeySet())
         try Interruption.check()
-        var lost: [ElementDetail] = []
+        let arranged = rows as? ArrangedValues
+        var lost = (arranged?.lost ?? []).map { ElementDetail.value($0, mapKey: "") }
         if let loud = delay?.loudChanges { (positions, lost) = loud.told() }
         guard !positions.isEmpty, let handler else { return nil }
         let change = CollectionChange(
             .update, positions: positions, lost: lost, table: table, values: collection.values,
+            arranged: arranged.map {
+                ($0.values(at: positions.insertions), $0.values(at: positions.modificationsNew))
+            },
             step: step)
         explain(positions, step)
         return { try handler(change) }
@@ -137,6 +142,7 @@ final class CollectionObserver: Observer {
     private func lastCall(_ step: VersionStep) -> Call? {
         guard let handler else { return nil }
         var positions = PositionChanges()
+        var lost: [ElementDetail] = []
         switch collection {
         case .objects(let query):
             positions.deletedKeys = QueryEvaluator.keys(of: query, in: step.old).array
@@ -144,8 +150,14 @@ final class CollectionObserver: Observer {
         case .elements(let owner, let property, _):
             let count = step.old.table(owner.table).listCount(property.column, owner.key)
             positions.deletions = Array(0..<count)
+        case .values(let owner, let property, let steps):
+            let values = step.old.listValues(
+                property, of: owner.key, in: step.old.table(owner.table))
+            lost = CollectionValues.arranged(values, by: steps, of: property).map {
+                .value($0, mapKey: "")
+            }
+            positions.deletions = Array(lost.indices)
         }
-        var lost: [ElementDetail] = []
         if let loud = delay?.loudChanges { (positions, lost) = loud.told() }
         let change = CollectionChange(
             .update, isCollectionValid: false, positions: positions, lost: lost, table: table,
@@ -161,6 +173,8 @@ final class CollectionObserver: Observer {
             RowsFactory.rows(of: query, in: view)
         case .elements(let owner, let property, _):
             ElementRows(owner, property, in: view)
+        case .values(let owner, let property, let steps):
+            ArrangedValues(owner, property, steps, in: view)
         }
     }
 
@@ -173,7 +187,9 @@ final class CollectionObserver: Observer {
             texts.count > 1
             ? filter?.matchingPath(for: KeySet(unordered: positions.modifiedKeys), in: step)
             : positions.modifiedKeys.isEmpty ? nil : texts.first
-        if case .elements(let owner, let property, _) = collection {
+        switch collection {
+        case .objects: break
+        case .elements(let owner, let property, _), .values(let owner, let property, _):
             makeReason = {
                 DeliveryReason(
                     previousVersion: from, version: to, objects: [owner],

@@ -6,21 +6,26 @@ enum ObservedCollection {
     case objects(Query)
     /// The elements of a collection that no query describes: plain values, and what a map holds.
     case elements(owner: ObjectReference, Property, target: TableID?)
+    /// The plain values of a collection, filtered, ordered, each once, or cut.
+    case values(owner: ObjectReference, Property, [CollectionValues.Step])
 
     /// The table of the objects; of plain values, that of their owner.
     var table: TableID {
         switch self {
         case .objects(let query): query.table
         case .elements(let owner, _, let target): target ?? owner.table
+        case .values(let owner, _, _): owner.table
         }
     }
 
     /// Where the elements are; nil for objects.
-    var values: (owner: ObjectReference, column: ColumnID)? {
-        if case .elements(let owner, let property, _) = self {
-            (owner, property.column)
-        } else {
-            nil
+    var values: ChangedCollection? {
+        switch self {
+        case .objects: nil
+        case .elements(let owner, let property, _):
+            ChangedCollection(owner: owner, column: property.column, isArranged: false)
+        case .values(let owner, let property, _):
+            ChangedCollection(owner: owner, column: property.column, isArranged: true)
         }
     }
 
@@ -28,7 +33,7 @@ enum ObservedCollection {
     func owner(in schema: Schema) -> ObjectReference? {
         switch self {
         case .objects(let query): query.owner(in: schema)
-        case .elements(let owner, _, _): owner
+        case .elements(let owner, _, _), .values(let owner, _, _): owner
         }
     }
 }

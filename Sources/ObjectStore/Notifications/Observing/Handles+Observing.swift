@@ -39,6 +39,19 @@ extension LiveCollection {
     }
 }
 
+extension CollectionValues {
+    /// Calls a handler with the values as they are at the next delivery, and whenever they change.
+    ///
+    /// Errors: as for ``LiveCollection/observe(keyPaths:name:pace:_:)``.
+    public func observe(
+        keyPaths: [String] = [], name: String = "", pace: ObserverPace? = nil,
+        _ handler: @escaping (CollectionChange) throws -> Void
+    ) throws -> NotificationToken {
+        try collection.source.observableStore().observe(
+            self, keyPaths: keyPaths, name: name, pace: pace, handler)
+    }
+}
+
 extension ObjectSource {
     fileprivate func observableStore() throws -> Store {
         guard case .store(let store) = self else {

@@ -40,6 +40,25 @@ extension Store {
         return try observe(collection, keyPaths: keyPaths, name: name, pace: pace, handler)
     }
 
+    /// Calls a handler with the plain values of a collection as they are at the next delivery, and then whenever
+    /// they change.
+    ///
+    /// An element that is set stays a row, and is modified where it keeps its place among the others. A commit costs
+    /// the elements that it has touched, times a logarithm. Errors: as for
+    /// ``observe(_:keyPaths:name:pace:_:)-(LiveCollection,_,_,_,_)``.
+    public func observe(
+        _ values: CollectionValues, keyPaths: [String] = [], name: String = "",
+        pace: ObserverPace? = nil, _ handler: @escaping (CollectionChange) throws -> Void
+    ) throws -> NotificationToken {
+        try check()
+        let list = values.collection
+        guard list.isValid else { throw StoreView.deleted(list.classSchema, list.owner) }
+        let owner = ObjectReference(table: list.classSchema.table, key: list.owner)
+        return try observe(
+            .values(owner: owner, list.property, values.steps), keyPaths: keyPaths, name: name,
+            pace: pace, handler)
+    }
+
     func observe(
         _ collection: ObservedCollection, keyPaths: [String], name: String, pace: ObserverPace?,
         _ handler: @escaping (CollectionChange) throws -> Void

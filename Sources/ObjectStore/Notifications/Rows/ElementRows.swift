@@ -17,13 +17,18 @@ struct ElementRows: ObservedRows {
         column = property.column
         isMap = property.collection == .map
         count = view.table(owner.table).listCount(column, owner.key)
-        if property.type == .object { objects = ListedKeys(linked(view)) }
+        let edits = Self.cost(of: property)
+        let isOfObjects = property.type == .object
+        cost = isOfObjects ? edits + ", and the objects that a commit touches" : edits
+        if isOfObjects { objects = ListedKeys(linked(view)) }
     }
 
-    var cost: String {
-        let edits = isMap ? "follows the edits of the map" : "follows the edits of the collection"
-        return objects == nil ? edits : edits + ", and the objects that a commit touches"
+    /// What a commit that touches plain values costs, in words.
+    static func cost(of property: Property) -> String {
+        property.collection == .map
+            ? "follows the edits of the map" : "follows the edits of the collection"
     }
+    let cost: String
 
     mutating func advance(along step: VersionStep, modified: KeySet) -> PositionChanges {
         guard step.isChanged(owner.table, column, owner.key) else {

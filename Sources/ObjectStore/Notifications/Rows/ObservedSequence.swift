@@ -3,9 +3,7 @@ import ColumnStorage
 /// The elements of an observed list, set or map, of backlinks through lists, or of other observed rows, in their order.
 ///
 /// An object may stand there several times, so each element has a number of its own, by which rows
-/// are kept. The number stays while its object is an element, also when that moves; where an element
-/// stands is told by its label, which leaves room for others between any two. Numbers are written as
-/// object keys, because that is what the ordered structures hold.
+/// are kept. The number stays while its object is an element, also when that moves.
 ///
 /// Takes some fifty bytes for each element. A step costs what it has done to the sequence, times a
 /// logarithm.
@@ -30,33 +28,28 @@ final class ObservedSequence {
 
     let source: Source
     private var objects: [ObjectKey] = []
-    private var labels: [Int64] = []
+    /// Where all elements are; of backlinks, which need no positions, only their labels.
+    private var places = ElementPlaces()
     private var unused: [Int] = []
     /// The elements of each object: the first one, and behind each the next; -1 at the end.
     private var first: [ObjectKey: Int32] = [:]
     private var next: [Int32] = []
-    /// All elements; backlinks need no positions.
-    private var order = SortedKeys()
-    private var lastLabel: Int64?
 
     /// The object of an entry of a map whose value is nil: it has a place, and is no row.
     static let noObject = ObjectKey(rawValue: -1)
-
-    private static let room: Int64 = 1 << 32
-    private static let step: Int64 = 1 << 8
 
     init(_ source: Source, _ keys: some Sequence<ObjectKey>) {
         self.source = source
         var numbers: [ObjectKey] = []
         for key in keys {
-            let label = Int64(numbers.count) * Self.room
+            let label = ElementPlaces.firstLabel(at: numbers.count)
             switch source {
             case .list, .rows: numbers.append(add(key, label: label))
             case .backlinks: numbers.append(add(key, label: Int64(self.numbers(of: key).count)))
             }
         }
         if case .backlinks = source { return }
-        order = SortedKeys(inOrder: numbers.map(self.order().coded))
+        places.place(numbers)
     }
 
     /// Reads the elements of a source in a view, those of a map with its nulls.
@@ -82,7 +75,7 @@ final class ObservedSequence {
     func object(_ number: ObjectKey) -> ObjectKey { objects[Int(number.rawValue)] }
 
     /// All elements of a sequence with positions, in its order.
-    func numbers() -> [ObjectKey] { order.keys() }
+    func numbers() -> [ObjectKey] { places.numbers() }
 
     /// Whether an element is an object at all.
     func isObject(_ number: ObjectKey) -> Bool { object(number) != Self.noObject }
@@ -119,17 +112,13 @@ final class ObservedSequence {
 
     /// Whether one element stands before another; `labelsBefore` are those of an earlier version.
     func order(labelsBefore: [ObjectKey: Int64] = [:]) -> CodedOrder {
+        guard case .backlinks = source else { return places.order(labelsBefore: labelsBefore) }
         func label(_ number: ObjectKey) -> Int64 {
-            if !labelsBefore.isEmpty, let label = labelsBefore[number] { return label }
-            return self.labels[Int(number.rawValue)]
+            labelsBefore[number] ?? places.label(of: number)
         }
-        if case .backlinks = source {
-            return CodedOrder(code: { SortCode.of(self.object($0).rawValue) }) {
-                label($0) < label($1)
-            }
+        return CodedOrder(code: { SortCode.of(self.object($0).rawValue) }) {
+            label($0) < label($1)
         }
-        // No two elements of a sequence with positions have the same label.
-        return CodedOrder(code: { SortCode.of(label($0)) }, precedesAmongEqual: { _, _ in false })
     }
 
     /// Moves along a step; nil if the elements have to be read anew.
@@ -184,27 +173,24 @@ extension ObservedSequence {
 
     private func move(_ goes: [Int], _ comes: [(position: Int, key: ObjectKey)]) -> Step? {
         // Very many are done sooner all at once.
-        guard goes.count + comes.count <= 64 + order.count / 8 else { return nil }
+        guard goes.count + comes.count <= 64 + places.count / 8 else { return nil }
         var gone: [ObjectKey: [ObjectKey]] = [:]
         for position in goes.reversed() {
-            let number = order.key(at: position)
-            order.remove(at: position)
+            let number = places.remove(at: position)
             gone[object(number), default: []].append(number)
         }
         var result = Step()
         for (position, key) in comes {
-            guard let label = label(at: position) else { return nil }
+            guard let label = places.label(at: position) else { return nil }
             let number: ObjectKey
             if let known = gone[key]?.popLast() {
                 number = known
-                result.labelsBefore[known] = labels[Int(known.rawValue)]
-                labels[Int(known.rawValue)] = label
+                result.labelsBefore[known] = places.label(of: known)
             } else {
                 number = add(key, label: label)
                 result.added.append(number)
             }
-            order.insert(number, by: order())
-            lastLabel = label
+            places.insert(number, label: label)
         }
         for number in gone.values.joined() {
             unlink(number)
@@ -221,7 +207,7 @@ extension ObservedSequence {
         let rows = step.new.table(table)
         let count = rows.listCount(column, owner)
         if let edits = step.edits(table, column, owner),
-            let sequence = EditedSequence(count: order.count, edits), sequence.count == count
+            let sequence = EditedSequence(count: places.count, edits), sequence.count == count
         {
             return sequence.changes()
         }
@@ -231,32 +217,7 @@ extension ObservedSequence {
             : rows.linkedKeys(column, owner)
         guard after.count == count else { return nil }
         return SequenceDifference.changes(
-            from: order.keys().map(object), to: after, isTouched: { _ in false })
-    }
-
-    /// A label for an element that comes to a position; nil if there is no room for one.
-    private func label(at position: Int) -> Int64? {
-        func label(_ position: Int) -> Int64? {
-            position >= 0 && position < order.count
-                ? labels[Int(order.key(at: position).rawValue)] : nil
-        }
-        let (before, after) = (label(position - 1), label(position))
-        let found: Int64
-        switch (before, after) {
-        case (nil, nil): found = 0
-        case (let before?, nil): found = before + Self.room
-        case (nil, let after?): found = after - Self.room
-        case (let before?, let after?):
-            guard after - before > 1 else { return nil }
-            // Elements that come one by one to the same place would halve the room each time.
-            let isWide = after - before > 2 * Self.step
-            found =
-                isWide && before == lastLabel
-                ? before + Self.step
-                : isWide && after == lastLabel
-                    ? after - Self.step : before + (after - before) / 2
-        }
-        return abs(found) < 1 << 61 ? found : nil
+            from: places.numbers().map(object), to: after, isTouched: { _ in false })
     }
 }
 
@@ -273,7 +234,7 @@ extension ObservedSequence {
             for label in numbers.count..<max(numbers.count, wanted) {
                 result.added.append(add(row, label: Int64(label)))
             }
-            for number in numbers where labels[Int(number.rawValue)] >= Int64(wanted) {
+            for number in numbers where places.label(of: number) >= Int64(wanted) {
                 unlink(number)
                 result.removed.append(number)
             }
@@ -299,13 +260,12 @@ extension ObservedSequence {
         if let known = unused.popLast() {
             number = known
             objects[number] = object
-            labels[number] = label
         } else {
             number = objects.count
             objects.append(object)
-            labels.append(label)
             next.append(-1)
         }
+        places.set(label, of: ObjectKey(rawValue: Int64(number)))
         next[number] = -1
         // Nobody asks where the nulls of a map are.
         if object != Self.noObject {

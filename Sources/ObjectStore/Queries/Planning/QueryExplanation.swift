@@ -87,6 +87,26 @@ extension Results {
     }
 }
 
+extension CollectionValues {
+    /// How the values are found and what an observer of them costs, in words; one sentence per line.
+    public func explain() throws -> String {
+        let count = try collection.count()
+        let property = "'\(collection.classSchema.name).\(collection.property.name)'"
+        let values = count == 1 ? "1 value" : "\(count.grouped) values"
+        let lines = steps.map { step in
+            switch step {
+            case .filter(let predicate): "keeps what matches: \(predicate.text)"
+            case .sort(let ascending): "sorts by value" + (ascending ? "" : ", descending")
+            case .distinct: "keeps the first of each value"
+            case .limit(let count): "stops after \(count)"
+            }
+        }
+        let cost = ArrangedValues.cost(of: collection.property)
+        return (["reads \(values) of \(property)"] + lines + ["an observer \(cost)"])
+            .joined(separator: "\n")
+    }
+}
+
 extension Double {
     /// A share of 1 as whole per cent, or with a digit where it is small.
     fileprivate var percentage: String {

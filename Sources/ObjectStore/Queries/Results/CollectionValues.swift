@@ -46,6 +46,20 @@ public final class CollectionValues {
         self.steps = steps
     }
 
+    /// The values of a collection property of an object.
+    convenience init(
+        _ source: ObjectSource, _ classSchema: ClassSchema, _ property: Property,
+        _ owner: ObjectKey, _ steps: [Step]
+    ) {
+        let collection: any LiveCollection =
+            switch property.collection {
+            case .set: LiveSet(source, classSchema, property, owner)
+            case .map: LiveMap(source, classSchema, property, owner)
+            default: LiveList(source, classSchema, property, owner)
+            }
+        self.init(collection, steps)
+    }
+
     /// Whether the collection's owner exists.
     public var isValid: Bool { collection.isValid }
 
@@ -56,23 +70,25 @@ public final class CollectionValues {
         if let kept, kept.version == view.version, kept.generation == view.generation {
             return kept.values
         }
-        var values = view.listValues(collection.property, of: collection.owner, in: rows)
-        for step in steps { apply(step, &values) }
+        let values = Self.arranged(
+            view.listValues(collection.property, of: collection.owner, in: rows), by: steps,
+            of: collection.property)
         kept = (view.version, view.generation, values)
         return values
     }
 
-    private func apply(_ step: Step, _ values: inout [Value]) {
-        switch step {
-        case .sort(let ascending):
-            let elements = values.map { $0.listElement(of: collection.property) }
-            values = ElementOrder(collection.property)
-                .sortedPositions(elements, ascending: ascending).map { values[$0] }
-        case .distinct:
-            values = ElementOrder(collection.property)
-                .distinctPositions(values).sorted().map { values[$0] }
-        case .limit(let count): values = Array(values.prefix(count))
-        case .filter(let predicate): values = values.filter(predicate.matches)
+    /// What steps make of the values of a property.
+    static func arranged(_ values: [Value], by steps: [Step], of property: Property) -> [Value] {
+        let order = ElementOrder(property)
+        return steps.reduce(values) { values, step in
+            switch step {
+            case .sort(let ascending):
+                let elements = values.map { $0.listElement(of: property) }
+                return order.sortedPositions(elements, ascending: ascending).map { values[$0] }
+            case .distinct: return order.distinctPositions(values).sorted().map { values[$0] }
+            case .limit(let count): return Array(values.prefix(count))
+            case .filter(let predicate): return values.filter(predicate.matches)
+            }
         }
     }
 
@@ -98,9 +114,15 @@ public final class CollectionValues {
         CollectionValues(collection, steps + [step])
     }
 
-    /// The same values of a collection of another version, such as a frozen one.
-    public func moved(to other: any LiveCollection) -> CollectionValues {
-        CollectionValues(other, steps)
+    /// The object that has the collection.
+    var owner: LiveObject {
+        LiveObject(collection.source, collection.classSchema, collection.owner)
+    }
+
+    /// The same values in another version, such as a frozen one.
+    func moved(to source: ObjectSource) -> CollectionValues {
+        CollectionValues(
+            source, collection.classSchema, collection.property, collection.owner, steps)
     }
 }
 

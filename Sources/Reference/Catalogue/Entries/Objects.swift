@@ -34,7 +34,7 @@ extension Catalogue {
                 print(rex:is_frozen(), rex:freeze():is_frozen())  --> false true
                 """),
         .method(
-            "freeze", of: [object, results, list, set, map, sectionsType], ["(): self"],
+            "freeze", of: [object, results, list, set, map, valuesType, sectionsType], ["(): self"],
             "Gives it as it is now, for ever.", errors: [.invalidObject, .alreadyInWrite, .closed],
             example: """
                 local before = rex:freeze()
@@ -42,7 +42,7 @@ extension Catalogue {
                 print(before.age, rex.age)  --> 7 8
                 """),
         .method(
-            "thaw", of: [object, results, list, set, map], ["(): self?"],
+            "thaw", of: [object, results, list, set, map, valuesType], ["(): self?"],
             "Gives the live form of something frozen; nil if it is gone.", errors: [.closed],
             example: """
                 print(rex:freeze():thaw() == rex)  --> true

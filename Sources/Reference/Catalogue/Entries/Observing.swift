@@ -2,7 +2,7 @@ extension Catalogue {
     /// Observers, their options and their tokens.
     static let observing: [CatalogueEntry] = [
         .method(
-            "observe", of: [results, list, set, map],
+            "observe", of: [results, list, set, map, valuesType],
             ["(body: fun(change: Change<T>), options?: ObserveOptions): Token"],
             "Calls a function with the collection, and then whenever it changes.",
             errors: [.alreadyInWrite, .frozen, .invalidQuery, .invalidArgument],

@@ -161,7 +161,7 @@ extension Catalogue {
                 print(#bars, bars[1].count)  --> 2 1
                 """),
         .method(
-            "explain", of: [results], ["(): string"],
+            "explain", of: [results, valuesType], ["(): string"],
             "Tells how the query is run, and what observing it costs.",
             example: """
                 print(dogs:where("breed == 'boxer'"):explain():match("index") ~= nil)  --> true

@@ -1,0 +1,96 @@
+import ColumnStorage
+
+/// The plain values of an observed list, set or map, filtered, ordered, each once, or cut.
+struct ArrangedValues: ObservedRows {
+    private var elements: ElementRows
+    private let owner: ObjectReference
+    private let sequence: ValueSequence
+    private let rules: [ValueRules]
+    private var stages: [ValueStage]
+    /// The values that the last step took away or moved, as its deletions list them.
+    private(set) var lost: [Value] = []
+
+    init(
+        _ owner: ObjectReference, _ property: Property, _ steps: [CollectionValues.Step],
+        in view: StoreView
+    ) {
+        self.owner = owner
+        elements = ElementRows(owner, property, in: view)
+        sequence = ValueSequence(
+            view.table(owner.table).listElements(property.column, owner.key), of: property)
+        rules = ValueRules.stages(of: steps)
+        stages = Self.stages(rules, sequence)
+    }
+
+    private static func stages(_ rules: [ValueRules], _ sequence: ValueSequence) -> [ValueStage] {
+        let reader = ValueReader(sequence)
+        var stages: [ValueStage] = []
+        for rules in rules {
+            stages.append(
+                ValueStage(rules, stages.last?.numbers() ?? sequence.numbers(), reader))
+        }
+        return stages
+    }
+
+    // There is always a stage.
+    private var shown: ValueStage { stages[stages.count - 1] }
+
+    var count: Int { shown.count }
+
+    /// What a commit that touches the collection costs, in words.
+    static func cost(of property: Property) -> String {
+        "\(ElementRows.cost(of: property)), and searches for the places of values that a commit touches"
+    }
+    var cost: String { Self.cost(of: sequence.property) }
+
+    /// The values at some positions.
+    func values(at positions: [Int]) -> [Value] {
+        let reader = ValueReader(sequence)
+        return positions.map { reader.value(shown.number(at: $0)) }
+    }
+
+    mutating func advance(along step: VersionStep, modified: KeySet) -> PositionChanges {
+        lost = []
+        let moved = elements.advance(along: step, modified: KeySet())
+        if moved.isEmpty { return PositionChanges() }
+        let list = step.new.table(owner.table).list(sequence.property.column, owner.key)
+        let change = sequence.advance(by: moved) { position in
+            // because: what cannot be read shows as nil, as everywhere.
+            ((try? list?.element(at: position)) ?? nil) ?? .null
+        }
+        let before = ValueReader(sequence, before: change)
+        var changes = change.isAnew ? beginAnew(change) : follow(change, before)
+        lost = changes.deletedKeys.map(before.value)
+        sequence.forget(change.removed)
+        // The numbers of elements are no keys of objects.
+        changes.deletedKeys = []
+        changes.insertedKeys = []
+        changes.modifiedKeys = []
+        return changes
+    }
+
+    private mutating func follow(
+        _ change: ValueSequence.Step, _ before: ValueReader
+    ) -> PositionChanges {
+        let after = ValueReader(sequence)
+        let set = KeySet(unordered: Array(change.elementsBefore.keys))
+        let touched = set.union(KeySet(unordered: Array(change.labelsBefore.keys)))
+        var delta = RowDelta(left: change.removed, entered: change.added, stayed: Array(touched))
+        var changes = PositionChanges()
+        for index in stages.indices {
+            // The next stage has to know of all that may stand elsewhere.
+            let told = index == stages.count - 1 ? set : touched
+            changes = stages[index].advance(delta, told: told, before: before, after: after)
+            delta = RowDelta(changes)
+        }
+        return changes
+    }
+
+    private mutating func beginAnew(_ change: ValueSequence.Step) -> PositionChanges {
+        let before = shown.numbers()
+        stages = Self.stages(rules, sequence)
+        return SequenceDifference.changes(
+            from: before, to: shown.numbers(),
+            isTouched: { change.elementsBefore[$0] != nil })
+    }
+}

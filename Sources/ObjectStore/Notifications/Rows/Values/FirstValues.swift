@@ -1,0 +1,58 @@
+import ColumnStorage
+
+/// Which elements are the first of their value, followed element by element.
+///
+/// All elements are kept ordered by value, so that the next one is known when the first goes.
+struct FirstValues {
+    private var ordered: SortedKeys
+
+    /// Takes all elements.
+    init(_ numbers: [ObjectKey], _ reader: ValueReader) {
+        ordered = SortedKeys(inOrder: reader.order(ascending: true).sorted(numbers))
+    }
+
+    /// The elements that are the first of their values, by value.
+    func numbers(_ reader: ValueReader) -> [ObjectKey] {
+        var firsts: [ObjectKey] = []
+        for number in ordered.keys()
+        where firsts.last.map({ reader.compare(reader.element($0), number) != 0 }) ?? true {
+            firsts.append(number)
+        }
+        return firsts
+    }
+
+    /// What a change of the elements is for those that are the first.
+    mutating func advance(
+        _ delta: RowDelta, before: ValueReader, after: ValueReader
+    ) -> RowDelta {
+        let olds = (delta.left + delta.stayed).map(before.element)
+        let news = (delta.stayed + delta.entered).map(after.element)
+        let oldFirsts = firsts(of: olds + news, before)
+        let (orderBefore, orderAfter) = (
+            before.order(ascending: true), after.order(ascending: true)
+        )
+        for number in delta.left + delta.stayed {
+            // Every element is here; a missing one would be an order that contradicts itself.
+            guard let position = ordered.position(of: number, by: orderBefore) else { continue }
+            ordered.remove(at: position)
+        }
+        for number in delta.stayed + delta.entered { ordered.insert(number, by: orderAfter) }
+        let newFirsts = firsts(of: olds + news, after)
+        return RowDelta(
+            left: oldFirsts.subtracting(newFirsts).sorted(),
+            entered: newFirsts.subtracting(oldFirsts).sorted(),
+            stayed: delta.stayed.filter { oldFirsts.contains($0) && newFirsts.contains($0) })
+    }
+
+    /// The first elements of some values, of those that are there.
+    private func firsts(of values: [ListElement], _ reader: ValueReader) -> Set<ObjectKey> {
+        var found: Set<ObjectKey> = []
+        for value in values {
+            let position = ordered.partitioningPosition { reader.compare(value, $0) > 0 }
+            guard position < ordered.count else { continue }
+            let number = ordered.key(at: position)
+            if reader.compare(value, number) == 0 { found.insert(number) }
+        }
+        return found
+    }
+}

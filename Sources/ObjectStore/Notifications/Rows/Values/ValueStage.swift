@@ -1,0 +1,76 @@
+import ColumnStorage
+
+/// Values as one stage of ``ValueRules`` shows them, followed element by element.
+struct ValueStage {
+    private let rules: ValueRules
+    private var firsts: FirstValues?
+    private var ordered: OrderedKeys
+
+    /// Takes elements in the order in which the stage before shows them.
+    init(_ rules: ValueRules, _ numbers: [ObjectKey], _ reader: ValueReader) {
+        self.rules = rules
+        var numbers = numbers
+        if !rules.conditions.isEmpty { numbers.removeAll { !rules.admits(reader.value($0)) } }
+        if rules.isDistinct {
+            let firsts = FirstValues(numbers, reader)
+            numbers = firsts.numbers(reader)
+            self.firsts = firsts
+        }
+        ordered = OrderedKeys(inOrder: reader.order(ascending: rules.ascending).sorted(numbers))
+    }
+
+    var count: Int { min(rules.limit ?? .max, ordered.keys.count) }
+
+    /// The element at a position below `count`.
+    func number(at position: Int) -> ObjectKey { ordered.keys.key(at: position) }
+
+    /// All elements, in order.
+    func numbers() -> [ObjectKey] { Array(ordered.keys.keys().prefix(count)) }
+
+    /// Moves along a step that did `delta` to the elements; `told` are modified where they stay.
+    mutating func advance(
+        _ delta: RowDelta, told: KeySet, before: ValueReader, after: ValueReader
+    ) -> PositionChanges {
+        var delta = admitted(delta, before, after)
+        if let changed = firsts?.advance(delta, before: before, after: after) { delta = changed }
+        if delta.isEmpty { return PositionChanges() }
+        let oldCount = ordered.keys.count
+        let changes = ordered.change(
+            delta, modified: told.intersection(KeySet(unordered: delta.stayed)),
+            before: before.order(ascending: rules.ascending),
+            after: after.order(ascending: rules.ascending))
+        guard let limit = rules.limit else { return changes }
+        return changes.limited(
+            to: limit, oldCount: oldCount, newCount: ordered.keys.count,
+            keyAtNew: ordered.keys.key)
+    }
+
+    /// What a change of all elements is for those that satisfy the condition.
+    private func admitted(
+        _ delta: RowDelta, _ before: ValueReader, _ after: ValueReader
+    ) -> RowDelta {
+        if rules.conditions.isEmpty { return delta }
+        var result = RowDelta()
+        result.left = delta.left.filter { rules.admits(before.value($0)) }
+        result.entered = delta.entered.filter { rules.admits(after.value($0)) }
+        for number in delta.stayed {
+            result.add(
+                number, was: rules.admits(before.value(number)),
+                is: rules.admits(after.value(number))
+            )
+        }
+        return result
+    }
+}
+
+extension RowDelta {
+    /// What changes of rows are for who follows the rows, if all that stay and were touched are told as modified.
+    init(_ changes: PositionChanges) {
+        let gone = Set(changes.deletedKeys)
+        let come = Set(changes.insertedKeys)
+        self.init(
+            left: changes.deletedKeys.filter { !come.contains($0) },
+            entered: changes.insertedKeys.filter { !gone.contains($0) },
+            stayed: changes.insertedKeys.filter(gone.contains) + changes.modifiedKeys)
+    }
+}

@@ -1,0 +1,382 @@
+import ColumnStorage
+import Testing
+
+@testable import ObjectStore
+
+/// Observed plain values of collections, filtered, ordered, each once, or cut.
+@Suite struct ArrangedValuesTests {
+    private let world: ObservedWorld
+    private let told = Told()
+    private let list: LiveList
+    private var store: Store { world.store }
+
+    init() throws {
+        world = try ObservedWorld()
+        // The values 0 to 9.
+        list = try world.holder().list("ints")
+        world.stores.settle()
+    }
+
+    private func observe(_ values: CollectionValues) throws -> NotificationToken {
+        let token = try values.observe(told.hear)
+        world.stores.settle()
+        #expect(told.news() == ["initial"])
+        return token
+    }
+
+    private func news(_ body: () throws -> Void) throws -> [String] {
+        try world.told(told) { _ in try body() }
+    }
+
+    @Test func `values that satisfy a condition enter, leave and are modified`() throws {
+        let values = try CollectionValues(list).filtered("SELF > 3")
+        let token = try observe(values)
+        #expect(try news { try list.append([.int(2)]) } == [])
+        #expect(try news { try list.append([.int(20)]) } == ["ins[6]"])
+        #expect(try news { try list.set(.int(1), at: 4) } == ["del[0]"])
+        #expect(try news { try list.set(.int(50), at: 5) } == ["mod[0]"])
+        #expect(try news { try list.set(.int(50), at: 5) } == ["mod[0]"])
+        #expect(try news { try list.set(.int(8), at: 0) } == ["ins[0]"])
+        #expect(try news { try list.move(from: 0, to: 11) } == ["del[0] ins[6]"])
+        #expect(try news { try list.move(from: 0, to: 2) } == [])
+        #expect(try news { try list.removeAll() } == ["del[0, 1, 2, 3, 4, 5, 6]"])
+        token.invalidate()
+        #expect(try news { try list.append([.int(9)]) } == [])
+    }
+
+    @Test
+    func `4.29 in a sorted view a value that keeps its place is modified, others leave and enter`()
+        throws
+    {
+        let token = try observe(CollectionValues(list).sorted(ascending: false))
+        // Shown are 9, 8, 7 … 0.
+        #expect(try news { try list.set(.int(-7), at: 0) } == ["mod[9]"])
+        #expect(try news { try list.set(.int(100), at: 0) } == ["del[9] ins[0]"])
+        #expect(try news { try list.insert(.int(5), at: 0) } == ["ins[5]"])
+        #expect(try news { try list.move(from: 6, to: 0) } == ["del[6] ins[5]"])
+        #expect(try news { try list.move(from: 3, to: 9) } == [])
+        token.invalidate()
+    }
+
+    @Test func `4.29 each value once`() throws {
+        let token = try observe(CollectionValues(list).distinct())
+        #expect(try news { try list.append([.int(3), .int(4)]) } == [])
+        #expect(try news { try list.remove(at: 3) } == ["del[3] ins[9]"])
+        #expect(try news { try list.set(.int(5), at: 0) } == ["del[4] mod[0]"])
+        token.invalidate()
+    }
+
+    @Test func `limits, and what stands behind them`() throws {
+        let values = try CollectionValues(list).sorted(ascending: false).limited(to: 4)
+            .filtered("SELF != 7").sorted().limited(to: 2)
+        let token = try observe(values)
+        // The best are 9, 8, 7 and 6, which leaves 6 and 8.
+        #expect(try news { try list.append([.int(20)]) } == ["del[0] ins[1]"])
+        #expect(try news { try list.append([.int(1)]) } == [])
+        #expect(try news { try list.set(.int(2), at: 8) } == ["del[0] ins[0]"])
+        #expect(try values.values() == [.int(6), .int(9)])
+        token.invalidate()
+    }
+
+    @Test func `the values that came, went and changed`() throws {
+        let values = try CollectionValues(list).filtered("SELF < 3").sorted(ascending: false)
+        var heard: [[Value]] = []
+        let token = try values.observe { change in
+            heard += [change.deletedValues, change.insertedValues, change.modifiedValues]
+            #expect(change.isOfValues && !change.isOfMap)
+            for index in change.modifications.indices {
+                let properties = try change.properties(ofModification: index)
+                #expect(properties.isEmpty)
+            }
+        }
+        world.stores.settle()
+        heard = []
+        try store.write {
+            try list.set(.int(-5), at: 0)
+            try list.set(.int(7), at: 1)
+            try list.append([.int(-1)])
+        }
+        world.stores.settle()
+        #expect(heard == [[.int(1)], [.int(-1)], [.int(-5)]])
+        token.invalidate()
+    }
+
+    @Test func `a map is followed by position, and its last call lists all that was shown`() throws
+    {
+        let bag = try store.write {
+            try store.create(
+                "Bag",
+                .dictionary(["names": .dictionary(["a": .int(1), "b": .int(5), "c": .int(9)])]))
+        }
+        let map = try bag.map("names")
+        let token = try observe(try CollectionValues(map).filtered("SELF > 3"))
+        #expect(try news { try map.set(.int(8), forKey: "a") } == ["ins[0]"])
+        #expect(try news { try map.set(.int(6), forKey: "b") } == ["mod[1]"])
+        #expect(try news { try map.removeValue(forKey: "b") } == ["del[1]"])
+        var last: [Value] = []
+        let other = try CollectionValues(map).sorted(ascending: false).observe {
+            last = $0.deletedValues
+            #expect($0.deletedKeys == [])
+        }
+        world.stores.settle()
+        #expect(try news { try store.delete(bag) } == ["del[0, 1] gone"])
+        #expect(last == [.int(9), .int(8)])
+        #expect(!token.isValid && !other.isValid)
+    }
+
+    @Test func `silent writes are not told, and their positions count as done before`() throws {
+        let values = try CollectionValues(list).filtered("SELF > 3")
+        var gone: [Value] = []
+        let token = try values.observe(pace: .debounce(.seconds(10))) { change in
+            told.hear(change)
+            gone += change.deletedValues
+        }
+        func write(silently isSilent: Bool = false, _ body: () throws -> Void) throws {
+            try store.write(withoutNotifying: isSilent ? [token] : [], body)
+            world.stores.settle()
+        }
+        world.stores.settle()
+        try write { try list.append([.int(10)]) }
+        try write(silently: true) { try list.remove(at: 4) }
+        try write { try list.remove(at: 4) }
+        world.stores.scheduler.pass(.seconds(11))
+        #expect(told.news() == ["initial", "del[0] ins[4]"])
+        #expect(gone == [.int(5)])
+        token.invalidate()
+    }
+
+    @Test func `key paths name nothing of plain values, and frozen ones are not observed`() throws {
+        let values = try CollectionValues(list).sorted()
+        let error = storeError(.invalidQuery) {
+            _ = try values.observe(keyPaths: ["value"]) { _ in }
+        }
+        #expect(error?.message.contains("'Holder.ints' holds plain values") == true)
+        let frozen = try store.freeze(values)
+        try store.write { try list.removeAll() }
+        #expect(try frozen.values().count == 10)
+        #expect(try values.values().isEmpty)
+        _ = storeError(.frozen) { _ = try frozen.observe { _ in } }
+        #expect(try store.thaw(frozen)?.values() == [])
+    }
+
+    @Test func `explain tells the steps, and what an observer costs`() throws {
+        let values = try CollectionValues(list).filtered("SELF > 3").sorted(ascending: false)
+            .distinct().limited(to: 2)
+        #expect(
+            try values.explain() == """
+                reads 10 values of 'Holder.ints'
+                keeps what matches: SELF > 3
+                sorts by value, descending
+                keeps the first of each value
+                stops after 2
+                an observer follows the edits of the collection, and searches for the places of values that a commit touches
+                """)
+        let token = try observe(values)
+        #expect(try values.explain().hasSuffix("an observer \(token.cost)"))
+        #expect(token.dependencies == ["a Holder"])
+        token.invalidate()
+    }
+}
+
+/// Observed values against what is read anew.
+@Suite struct ArrangedValuesEquivalenceTests {
+    private static let classes = [
+        ClassSchema(
+            "Row",
+            [
+                Property("ints", .int, isOptional: true, collection: .list),
+                Property("reals", .double, collection: .list),
+                Property("words", .string, collection: .list),
+                Property("prices", .decimal, collection: .list),
+                Property("any", .mixed, collection: .list),
+                Property("ages", .int, collection: .set),
+                Property("marks", .int, collection: .map),
+            ])
+    ]
+
+    private typealias Step = (CollectionValues) throws -> CollectionValues
+
+    /// Some steps in any order.
+    private static func steps(_ condition: String, _ random: inout SplitMix) -> [Step] {
+        (0..<Int.random(in: 1...4, using: &random)).map { _ in
+            switch Int.random(in: 0..<5, using: &random) {
+            case 0: { try $0.filtered(condition) }
+            case 1: { $0.sorted() }
+            case 2: { $0.sorted(ascending: false) }
+            case 3: { $0.distinct() }
+            default:
+                { [count = Int.random(in: 0..<8, using: &random)] in try $0.limited(to: count) }
+            }
+        }
+    }
+
+    private static func value(_ name: String, _ random: inout SplitMix) throws -> Value {
+        let number = Int64.random(in: -3...6, using: &random)
+        switch name {
+        case "ints": return number == 0 ? .null : .int(number)
+        case "reals":
+            return .double(
+                [.nan, -0.0, 0.0, .infinity].randomElement(using: &random)!
+                    + (number > 2 ? Double(number) : 0))
+        case "words":
+            return .string(
+                ["", "a", "ä", "longer than a code", "longer than b"]
+                    .randomElement(using: &random)!)
+        case "prices":
+            return .decimal(
+                try #require(
+                    DecimalValue(
+                        ["1", "1.0", "1.00", "-2.5", "7"]
+                            .randomElement(using: &random)!)))
+        case "any":
+            return [.int(number), .double(Double(number)), .null, .string("x"), .bool(true)]
+                .randomElement(using: &random)!
+        default: return .int(number)
+        }
+    }
+
+    /// One change of a list, set or map.
+    private static func change(_ row: LiveObject, _ name: String, _ random: inout SplitMix) throws {
+        func value() throws -> Value { try Self.value(name, &random) }
+        switch name {
+        case "ages":
+            let set = try row.set(name)
+            if Bool.random(using: &random) {
+                try set.insert(value())
+            } else {
+                try set.remove(value())
+            }
+        case "marks":
+            let map = try row.map(name)
+            let key = "k\(Int.random(in: 0..<12, using: &random))"
+            if Int.random(in: 0..<3, using: &random) > 0 {
+                try map.set(value(), forKey: key)
+            } else {
+                try map.removeValue(forKey: key)
+            }
+        default:
+            let list = try row.list(name)
+            let count = try list.count()
+            func place(_ end: Int) -> Int { Int.random(in: 0..<end, using: &random) }
+            switch place(12) {
+            case 0 where place(6) == 0: try list.removeAll()
+            case 0...3: try list.insert(value(), at: place(count + 1))
+            case 4...5 where count > 0: try list.remove(at: place(count))
+            case 6...8 where count > 0: try list.set(value(), at: place(count))
+            case 9...10 where count > 0: try list.move(from: place(count), to: place(count))
+            case 11 where place(8) == 0:
+                try row.set(name, .list((0..<200).map { _ in try value() }))
+            default: try list.append([value()])
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("ints", "SELF > 1"), ("reals", "SELF >= 0"), ("words", "SELF contains 'o'"),
+        ("prices", "SELF >= 1"), ("any", "SELF > 0"), ("ages", "SELF > 1"), ("marks", "SELF > 1"),
+    ]) func `what is told leads from each version to the next`(name: String, condition: String)
+        throws
+    {
+        var random = SplitMix(seed: UInt64(name.utf8.reduce(7) { $0 &* 31 &+ Int($1) }))
+        let pair = try StorePair(Self.classes)
+        let store = pair.store
+        let row = try store.write {
+            try store.create("Row", .dictionary([:]))
+        }
+        var tokens: [NotificationToken] = []
+        for _ in 0..<12 {
+            let all: any LiveCollection =
+                switch name {
+                case "ages": try row.set(name)
+                case "marks": try row.map(name)
+                default: try row.list(name)
+                }
+            var values = try Self.values(of: all)
+            for step in Self.steps(condition, &random) { values = try step(values) }
+            var shadow: [Value] = []
+            tokens.append(
+                try values.observe { [values] change in
+                    let now = try values.values()
+                    if case .initial = change.kind { return shadow = now }
+                    try Self.check(change, from: shadow, to: now, "\(values.steps)")
+                    shadow = now
+                })
+        }
+        pair.settle()
+        for _ in 0..<120 {
+            // Several commits may be told of together.
+            for _ in 0..<Int.random(in: 1...2, using: &random) {
+                try store.write {
+                    for _ in 0..<Int.random(in: 1...4, using: &random) {
+                        try Self.change(row, name, &random)
+                    }
+                }
+            }
+            pair.settle()
+        }
+        #expect(tokens.allSatisfy { $0.isValid })
+        #expect(tokens.map(\.statistics.calls).reduce(0, +) > 400)
+    }
+
+    private static func values(of collection: any LiveCollection) throws -> CollectionValues {
+        func open(_ collection: some LiveCollection) throws -> CollectionValues {
+            try CollectionValues(collection)
+        }
+        return try open(collection)
+    }
+
+    /// Applies the change to what was there; values are compared by their text, so that NaN is itself.
+    private static func check(
+        _ change: CollectionChange, from old: [Value], to new: [Value], _ steps: String
+    ) throws {
+        func text(_ values: [Value]) -> [String] { values.map { "\($0)" } }
+        #expect(text(change.deletedValues) == text(change.deletions.map { old[$0] }), "\(steps)")
+        #expect(text(change.insertedValues) == text(change.insertions.map { new[$0] }), "\(steps)")
+        #expect(
+            text(change.modifiedValues) == text(change.modificationsNew.map { new[$0] }), "\(steps)"
+        )
+        let modified = Set(change.modifications)
+        let gone = Set(change.deletions)
+        let come = Set(change.insertions)
+        let modifiedNew = Set(change.modificationsNew)
+        let kept = old.indices.filter { !gone.contains($0) }
+        let keptNew = new.indices.filter { !come.contains($0) }
+        #expect(kept.count == keptNew.count, "\(steps)")
+        for (before, after) in zip(kept, keptNew) {
+            #expect(modified.contains(before) == modifiedNew.contains(after), "\(steps)")
+            if !modified.contains(before) {
+                #expect("\(old[before])" == "\(new[after])", "\(steps)")
+            }
+        }
+    }
+
+    @Test func `room between elements is found again where it is used up`() throws {
+        let pair = try StorePair(Self.classes)
+        let store = pair.store
+        let row = try store.write {
+            try store.create("Row", .dictionary(["ints": .list((0..<20).map(Value.int))]))
+        }
+        let list = try row.list("ints")
+        let values = try CollectionValues(list).filtered("SELF > 3")
+        var shadow: [Value] = []
+        let token = try values.observe { change in
+            let now = try values.values()
+            if case .update = change.kind {
+                #expect(change.insertions.count == 1 && change.deletions.isEmpty)
+                try Self.check(change, from: shadow, to: now, "")
+            }
+            shadow = now
+        }
+        pair.settle()
+        // Always in the middle of the two that came last: half of the room is left each time.
+        var place = 10
+        for round in 0..<80 {
+            place += round % 2
+            try store.write { try list.insert(.int(Int64(100 + round)), at: place) }
+            pair.settle()
+        }
+        #expect(try values.values() == shadow)
+        #expect(shadow.count == 96)
+        token.invalidate()
+    }
+}
