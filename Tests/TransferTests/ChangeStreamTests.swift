@@ -45,6 +45,11 @@ import Testing
         return try world.text(of: "a.jsonl")
     }
 
+    /// The same in any order: what is linked to before it comes is older than it was.
+    private func objects(_ store: Store) throws -> [Substring] {
+        try content(store).split(separator: "\n").sorted()
+    }
+
     @Test func `every line bears version, class and primary key, and the values before and after`()
         throws
     {
@@ -195,6 +200,98 @@ import Testing
         try ChangeReplay(into: copy).run(world.path("b.jsonl"))
         #expect(try other.value("label") == .string("new"))
         #expect(try content(copy) == content(store))
+    }
+
+    /// Links in mixed values, alone and inside lists and maps: to both kinds of classes, to themselves, to what comes later.
+    private func linkInMixed(_ store: Store) throws {
+        try store.write {
+            let first = try store.create(
+                "Dog", .dictionary(["id": .int(1), "name": .string("Rex"), "age": .null]))
+            let toy = try store.create("Toy", .dictionary(["label": .string("ball")]))
+            try store.create(
+                "Dog",
+                .dictionary([
+                    "id": .int(2), "name": .string("Max"), "age": .null,
+                    "any": .list([
+                        .object(first.reference),
+                        .dictionary(["toy": .object(toy.reference), "none": .null]),
+                    ]),
+                ]))
+            let last = try store.create(
+                "Dog", .dictionary(["id": .int(3), "name": .string("Cleo"), "age": .null]))
+            try first.set("any", .object(last.reference))
+            try last.set("any", .object(last.reference))
+        }
+    }
+
+    @Test func `links in mixed values are recorded and replayed`() throws {
+        let world = try TransferWorld()
+        let store = try makeStore()
+        let recording = try ChangeRecording(of: store, to: world.path("m.jsonl"))
+        try linkInMixed(store)
+        try store.write {
+            let dog = try #require(try store.object("Dog", primaryKey: .int(2)))
+            try dog.set("any", .object(dog.reference))
+        }
+        recording.stop()
+        let copy = try makeStore()
+        try ChangeReplay(into: copy).run(world.path("m.jsonl"))
+        #expect(try objects(copy) == objects(store))
+    }
+
+    @Test(arguments: ["m.jsonl", "m.json", "m.lua", "m.sqlite"])
+    func `links in mixed values are exported and imported`(name: String) throws {
+        let world = try TransferWorld()
+        let store = try makeStore()
+        try linkInMixed(store)
+        let format = try TransferFormat(path: name)
+        _ = try Exporter(.store(store), as: format).write(to: world.path(name))
+        let copy = try makeStore(nil)
+        _ = try Importer(into: copy).read(world.path(name), as: format)
+        #expect(try objects(copy) == objects(store))
+    }
+
+    @Test(arguments: [
+        (#"["Nope",1]"#, "there is no class 'Nope'"),
+        (#"["Dog"]"#, "is an array of a class and a key"),
+        (#"["Dog","x"]"#, "'Dog.id' expects int"), (#"["Dog",77]"#, "links to Dog 77"),
+        (#"["Toy",77]"#, "\"$link\" leads to Toy, which has no primary key"),
+        (#"["Place",{"$key":0}]"#, "whose objects are embedded"),
+    ]) func `a link in a mixed value that leads nowhere is an error`(link: String, message: String)
+        throws
+    {
+        let world = try TransferWorld()
+        let row = #"{"$class":"Dog","id":9,"name":"a","age":null,"any":{"$link":"# + link + "}}\n"
+        let path = try world.write(row, to: "l.jsonl")
+        let error = #expect(throws: FormatError.self) {
+            try Importer(into: makeStore()).read(path, as: .jsonLines)
+        }
+        #expect(
+            error?.line == 1 && error?.reason.contains(message) == true, "\(error?.reason ?? "")")
+    }
+
+    @Test func `a schema that lost something, or was migrated, is replayed`() throws {
+        let world = try TransferWorld()
+        func classes(_ properties: [Property]) -> [ClassSchema] {
+            [ClassSchema("Dog", [Property("id", .int, isPrimary: true)] + properties)]
+        }
+        let store = try makeStore(classes([Property("age", .int), Property("gone", .int)]))
+        let recording = try ChangeRecording(of: store, to: world.path("s.jsonl"))
+        try store.write {
+            try store.create(
+                "Dog", .dictionary(["id": .int(1), "age": .int(3), "gone": .int(4)]))
+        }
+        try store.redefine(classes([Property("age", .int)]))
+        try store.redefine(classes([Property("age", .string)])) { migration in
+            try migration.each("Dog") { old, new in
+                try new.set("age", .string("\(try old.value("age").summary) years"))
+            }
+        }
+        recording.stop()
+        let copy = try makeStore(nil)
+        try ChangeReplay(into: copy).run(world.path("s.jsonl"))
+        #expect(try content(copy) == content(store))
+        #expect(try copy.object("Dog", primaryKey: .int(1))?.value("age") == .string("3 years"))
     }
 
     @Test func `lines that do not fit are named, and their step is rolled back`() throws {

@@ -86,7 +86,7 @@ public final class ChangeReplay {
                         + "\(ChangeLines.format)")
             }
             hasHeader = true
-            return try define(members["schema"])
+            return try define(members["schema"], adding: true)
         }
         guard hasHeader else {
             throw FormatError(
@@ -96,7 +96,7 @@ public final class ChangeReplay {
         switch change {
         case "schema":
             guard !isInStep else { throw FormatError("the schema changes inside a step") }
-            return try define(members["schema"])
+            return try define(members["schema"], adding: false)
         case "commit":
             if isInStep { try commit() }
             return
@@ -179,9 +179,11 @@ public final class ChangeReplay {
         steps += 1
     }
 
-    private func define(_ schema: JSONNode?) throws {
+    /// Takes over a schema: what the recording begins with is only added, a change that was recorded later is made.
+    private func define(_ schema: JSONNode?, adding isAdding: Bool) throws {
         guard let schema else { return }
-        try store.define(try SchemaJSON.read(schema.tape, schema.index))
+        let classes = try SchemaJSON.read(schema.tape, schema.index)
+        if isAdding { try store.define(classes) } else { try store.redefine(classes) }
     }
 
     private static func members(_ node: JSONNode) throws -> [String: JSONNode] {

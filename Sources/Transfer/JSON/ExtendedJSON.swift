@@ -63,9 +63,12 @@ enum ExtendedJSON {
 }
 
 /// Values of mixed properties in JSON.
-enum MixedJSON {
+struct MixedJSON {
+    /// Finds the object of a link: by its class, and by what else the link holds.
+    let link: (_ className: String, _ key: JSONNode) throws -> Value
+
     /// The value that a node stands for, by itself.
-    static func value(_ node: JSONNode) throws -> Value {
+    func value(_ node: JSONNode) throws -> Value {
         switch node.kind {
         case .null, .end: return .null
         case .truth: return .bool(true)
@@ -81,9 +84,10 @@ enum MixedJSON {
         }
     }
 
-    private static func object(_ node: JSONNode) throws -> Value {
+    private func object(_ node: JSONNode) throws -> Value {
         if let tag = ExtendedJSON.tag(of: node) {
             if tag == "$map", let inner = node.only(tag) { return try members(inner) }
+            if tag == "$link", let inner = node.only(tag) { return try linked(inner) }
             if let type = ExtendedJSON.type(of: tag),
                 let value = ExtendedJSON.value(node, as: type)
             {
@@ -94,7 +98,17 @@ enum MixedJSON {
         return try members(node)
     }
 
-    private static func members(_ node: JSONNode) throws -> Value {
+    /// `["Dog",7]`.
+    private func linked(_ node: JSONNode) throws -> Value {
+        var parts: [JSONNode] = []
+        if node.kind == .array { node.forEachElement { parts.append($0) } }
+        guard parts.count == 2, parts[0].kind == .string else {
+            throw FormatError("\"$link\" is an array of a class and a key, got \(node.description)")
+        }
+        return try link(parts[0].text, parts[1])
+    }
+
+    private func members(_ node: JSONNode) throws -> Value {
         var members: [String: Value] = [:]
         try node.forEachMember { members[$0] = try value($1) }
         return .dictionary(members)

@@ -163,7 +163,7 @@ struct JSONRowDecoder {
         case (.bool, .falsehood): return .bool(false)
         case (.decimal, .int): return .decimal(DecimalValue(node.tape.int(node.index)))
         case (.object, _): return try link(node, property, classSchema)
-        case (.mixed, _): return try MixedJSON.value(node)
+        case (.mixed, _): return try MixedJSON(link: mixedLink).value(node)
         case (.string, _): break
         case (_, .string), (.decimal, .real), (.int, .real):
             if let value = ValueText.value(node.text, as: property.type) { return value }
@@ -186,6 +186,23 @@ struct JSONRowDecoder {
         _ node: JSONNode, _ property: Property, _ classSchema: ClassSchema
     ) throws -> Value {
         guard let target = importer.store.view.schema.target(of: property) else { return .null }
+        return try link(node, to: target, "'\(classSchema.name).\(property.name)' leads to")
+    }
+
+    /// A link in a mixed value, which names the class of its object.
+    private func mixedLink(_ className: String, _ key: JSONNode) throws -> Value {
+        let target = try importer.store.view.schema.require(className)
+        guard !target.isEmbedded else {
+            throw StoreError(
+                .typeMismatch,
+                "a mixed value holds no link to '\(className)', whose objects are embedded")
+        }
+        return key.kind == .null ? .null : try link(key, to: target, "\"$link\" leads to")
+    }
+
+    private func link(
+        _ node: JSONNode, to target: ClassSchema, _ subject: @autoclosure () -> String
+    ) throws -> Value {
         if node.kind == .object {
             if let number = node.only("$key"), number.kind == .int {
                 return try importer.link(
@@ -198,8 +215,8 @@ struct JSONRowDecoder {
         guard let key = target.primaryKey, !target.isEmbedded else {
             throw StoreError(
                 .typeMismatch,
-                "'\(classSchema.name).\(property.name)' leads to \(target.name), which has no "
-                    + "primary key to link by; got \(node.description)")
+                "\(subject()) \(target.name), which has no primary key to link by; got "
+                    + node.description)
         }
         return try importer.link(to: single(node, key, target), of: target, place)
     }
