@@ -28,6 +28,8 @@ public struct CollectionChange {
     /// What `deletions` were, where ``versionBefore`` does not know all of it.
     private let lost: [ElementDetail]
     let table: TableID
+    /// What the observer wants to hear of; nil for plain values.
+    private let filter: KeyPathFilter?
     /// The collection of plain values that this is about; nil for objects.
     let values: ChangedCollection?
     /// What `insertions` and `modificationsNew` are, where they are no positions of the collection itself.
@@ -38,7 +40,7 @@ public struct CollectionChange {
 
     init(
         _ kind: Kind, isCollectionValid: Bool = true, positions: PositionChanges = .init(),
-        lost: [ElementDetail] = [], table: TableID,
+        lost: [ElementDetail] = [], table: TableID, filter: KeyPathFilter? = nil,
         values: ChangedCollection? = nil,
         arranged: (inserted: [Value], modified: [Value])? = nil, step: VersionStep? = nil
     ) {
@@ -49,6 +51,7 @@ public struct CollectionChange {
         self.positions = positions
         self.lost = lost
         self.table = table
+        self.filter = filter
         oldView = step?.old
         newView = step?.new
         changes = step?.changes
@@ -166,12 +169,14 @@ public struct CollectionChange {
         }
         guard own.isEmpty else { return own.map(entry) }
         let step = VersionStep(from: oldView, to: newView, changes: changes)
+        let paths = filter?.paths ?? []
         return classSchema.properties.filter { property in
-            guard property.leadsToObjects, let target = newView.schema.target(of: property)
-            else { return false }
-            let graph = WatchGraph(
-                through: property, of: classSchema, to: target, schema: newView.schema)
-            return graph.touchedRows(in: step).contains(object.key)
+            // Without key paths, links are followed forwards only.
+            let graphs =
+                paths.isEmpty
+                ? [WatchGraph(through: property, of: classSchema, schema: newView.schema)]
+                : paths.flatMap(\.first).filter { $0.property.name == property.name }.map(\.graph)
+            return graphs.contains { $0.touchedRows(in: step).contains(object.key) }
         }.map(entry)
     }
 

@@ -98,20 +98,19 @@ struct WatchGraph: Sendable {
         self.init([Node(table: table, columns: nil)], [table: 0], hops, schema)
     }
 
-    /// Watches what lies behind one property of a class, as far as an observer without key paths
+    /// Watches what lies behind the links of one property of a class, as far as an observer without key paths
     /// looks.
-    init(through property: Property, of source: ClassSchema, to target: ClassSchema, schema: Schema)
-    {
-        let edge: Edge
-        if let origin = property.origin, let link = target.property(named: origin.property) {
-            edge = .backlink(link.column)
-        } else {
-            edge = .link(property.column)
+    init(through property: Property, of source: ClassSchema, schema: Schema) {
+        var nodes = [Node(table: source.table)]
+        var level: [TableID: Int] = [:]
+        for target in Self.targets(of: property, schema) {
+            let edge: Edge =
+                property.type == .mixed ? .mixed(property.column) : .link(property.column)
+            level[target] = nodes.count
+            nodes.append(
+                Node(table: target, columns: nil, parents: [Parent(node: 0, edge: edge)]))
         }
-        let root = Node(table: source.table)
-        let first = Node(
-            table: target.table, columns: nil, parents: [Parent(node: 0, edge: edge)])
-        self.init([root, first], [target.table: 1], 2, schema)
+        self.init(nodes, level, 2, schema)
     }
 
     private init(_ start: [Node], _ last: [TableID: Int], _ hops: Int, _ schema: Schema) {

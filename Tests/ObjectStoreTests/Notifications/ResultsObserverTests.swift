@@ -356,6 +356,58 @@ import Testing
         #expect(reason.objects.map(\.key.rawValue) == [2, 3, 4])
         #expect(reason.properties == ["value"])
     }
+
+    @Test
+    func
+        `3.74 3.78 a row modified behind links names those that lead there, and backlinks only if asked to`()
+        throws
+    {
+        let scheduler = ManualScheduler()
+        let store = try Store.temporary(
+            [
+                ClassSchema(
+                    "Row",
+                    [
+                        Property("value", .int, isOptional: true),
+                        Property("link", .object, target: "Row"),
+                        Property("any", .mixed), Property("all", .mixed, collection: .map),
+                        Property(
+                            "linkers", .backlinks,
+                            origin: .init(className: "Row", property: "link")),
+                    ])
+            ], scheduler: scheduler)
+        let rows = try store.write {
+            try (0..<4).map { _ in try store.create("Row", .dictionary([:])) }
+        }
+        try store.write {
+            // 0 → 1 by a link, 0 → 3 by a mixed value, 2 → 3 by a map in a mixed map.
+            try rows[0].set("link", .object(rows[1].reference))
+            try rows[0].set("any", .object(rows[3].reference))
+            try rows[2].set(
+                "all", .dictionary(["a": .dictionary(["b": .object(rows[3].reference)])]))
+        }
+        var heard: [String: [String]] = [:]
+        func observe(_ paths: [String]) throws -> NotificationToken {
+            try store.objects("Row").observe(keyPaths: paths) { change in
+                for (index, position) in change.modifications.enumerated() {
+                    let names = try change.properties(ofModification: index).map(\.name)
+                    heard[paths.first ?? "", default: []].append("\(position) \(names)")
+                }
+            }
+        }
+        let tokens = [try observe([]), try observe(["linkers.value", "any.value"])]
+        scheduler.settle()
+        try store.write { try rows[3].set("value", .int(1)) }
+        scheduler.settle()
+        #expect(heard[""] == [#"0 ["any"]"#, #"2 ["all"]"#, #"3 ["value"]"#])
+        #expect(heard["linkers.value"] == [#"0 ["any"]"#])
+        heard = [:]
+        try store.write { try rows[0].set("value", .int(1)) }
+        scheduler.settle()
+        #expect(heard[""] == [#"0 ["value"]"#])
+        #expect(heard["linkers.value"] == [#"1 ["linkers"]"#])
+        tokens.forEach { $0.invalidate() }
+    }
 }
 
 extension Schema {

@@ -106,7 +106,8 @@ final class CollectionObserver: Observer {
         if let loud = delay?.loudChanges { (positions, lost) = loud.told() }
         guard !positions.isEmpty, let handler else { return nil }
         let change = CollectionChange(
-            .update, positions: positions, lost: lost, table: table, values: collection.values,
+            .update, positions: positions, lost: lost, table: table, filter: filter,
+            values: collection.values,
             arranged: arranged.map {
                 ($0.values(at: positions.insertions), $0.values(at: positions.modificationsNew))
             },
