@@ -97,6 +97,13 @@ public final class Script: Sendable {
         post { $0.exit(status: status) }
     }
 
+    /// Ends the script when what is running has ended, and what was posted before.
+    ///
+    /// Any thread.
+    func finishGently() {
+        post { $0.exitGently() }
+    }
+
     /// Whether the script has done everything: nothing of it runs any more.
     public var hasEnded: Bool { shared.status != nil }
 
@@ -108,17 +115,20 @@ public final class Script: Sendable {
         _ = shared.requestInterrupt(.certain)
     }
 
-    /// Waits for the end of a script that is to be killed; its exit code.
+    /// Waits for the end of a script that is to be killed; its exit code, or nil if it did not end in that time, being
+    /// inside a native function.
     ///
     /// Not on its own thread.
-    func killAndWait() -> Int32 {
+    func killAndWait(atMost patience: Duration) -> Int32? {
         let ended = ThreadLatch()
         whenEnded { _ in ended.open() }
+        let deadline = ContinuousClock.now + patience
         repeat {
             // Again and again, because a stop that comes before the code has begun to run is lost.
             kill()
-        } while !ended.wait(atMost: .milliseconds(20))
-        return wait()
+            if ended.wait(atMost: .milliseconds(20)) { return wait() }
+        } while ContinuousClock.now < deadline
+        return nil
     }
 
     /// Calls the handler, on the script's thread, when it has ended; at once when it has ended already.

@@ -31,6 +31,11 @@ public final class ScriptContext {
     let stores: StoreConnection
     /// What `os.exit` asked for, or what an interrupt made of it; nil while the script goes on.
     private(set) var exitStatus: Int32?
+    /// Whether the script ends with the code that is running.
+    private(set) var isEnding = false
+    /// How often this code has waited since then.
+    private var waitsWhileEnding = 0
+    private static let mostWaitsWhileEnding = 100
     /// Whether an observer or a timer has raised an error that `moonpool.on_error` did not take.
     private(set) var hasFailed = false
     private var isShuttingDown = false
@@ -122,7 +127,7 @@ public final class ScriptContext {
             loop.run()
             collector?.stop()
             collector = nil
-            if exitStatus == nil { hintAtUnreadMessages() }
+            if exitStatus == nil, !isEnding { hintAtUnreadMessages() }
         }
         return exitStatus ?? (status == 0 && hasFailed ? 1 : status)
     }
@@ -161,6 +166,22 @@ public final class ScriptContext {
         storeModule.endObservers()
         loop.stop()
         if state.isRunning { _ = signals.requestInterrupt(.certain) }
+    }
+
+    /// Ends the script when the running code has ended, and the messages that have come were handled.
+    ///
+    /// Until then nothing waits any more, and the loop calls nothing.
+    func exitGently() {
+        guard state.isRunning, !isExiting else { return exit(status: 0) }
+        isEnding = true
+        loop.stop()
+    }
+
+    /// To be called before waiting: code that is to come to its end, and goes on waiting, is stopped after all.
+    func noteWait() {
+        guard isEnding else { return }
+        waitsWhileEnding += 1
+        if waitsWhileEnding > Self.mostWaitsWhileEnding { exit(status: 0) }
     }
 
     /// Whether the script is on its way out.
@@ -236,6 +257,7 @@ public final class ScriptContext {
     /// Errors end up in `failed`.
     func callback(_ source: String, _ function: LuaFunction, _ arguments: [LuaValue] = []) {
         if isExiting { return }
+        waitsWhileEnding = 0
         do {
             try entry { () throws in
                 guard let aroundCallbacks else { return _ = try function.call(arguments) }

@@ -43,6 +43,7 @@ extension ScriptContext {
         add("every") { context, call in try context.makeTimer(call, repeats: true) }
         add("sleep") { context, call in
             let duration = try call.duration(1)
+            context.noteWait()
             _ = context.loop.wait(for: duration, recheck: context.stopCheck) { context.mustNotWait }
             try context.takeStop()
             return .none
@@ -52,6 +53,7 @@ extension ScriptContext {
             let timeout = call.isNil(2) ? nil : try call.duration(2)
             // Looked at now and then as well, because a condition may depend on what wakes no loop: a file, the clock.
             var isTrue = false
+            context.noteWait()
             _ = try context.loop.wait(for: timeout, recheck: .milliseconds(20)) { () throws in
                 if context.mustNotWait { return true }
                 isTrue = try condition.call([]).first?.isTruthy ?? false
@@ -86,8 +88,8 @@ extension ScriptContext {
         if !isExiting { try state.takeStop() }
     }
 
-    /// Whether a function that waits has to return at once: the code that called it is to be stopped.
-    var mustNotWait: Bool { isExiting || state.isStopping }
+    /// Whether a function that waits has to return at once: the code that called it is to end, or is to be stopped.
+    var mustNotWait: Bool { isExiting || isEnding || state.isStopping }
 
     private func makeTimer(_ call: borrowing LuaCall, repeats: Bool) throws -> LuaAnswer {
         let delay = try call.duration(1)

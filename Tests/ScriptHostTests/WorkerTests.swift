@@ -69,6 +69,67 @@ import Testing
         #expect(script.log == ["1", "2", "3", "4", "5", "true", "false"])
     }
 
+    @Test func `lets handlers that sleep come to their end before it is stopped`() throws {
+        let script = try ScriptFixture(
+            """
+            local ready = 0
+            moonpool.on_message(function(n) if n == "ready" then ready = ready + 1 else log(n) end end)
+            local function stop(name, code)
+                local w = moonpool.worker(name, code)
+                for i = 1, 3 do w:post(i) end
+                moonpool.wait_until(function() return ready > 0 end)
+                ready = 0
+                w:stop()
+                log(name .. " " .. tostring(w:join()))
+            end
+            stop("sleep", function()
+                moonpool.on_message(function(n)
+                    if n == 1 then moonpool.post_to_parent("ready") end
+                    moonpool.sleep(3600)
+                    moonpool.post_to_parent(n)
+                end)
+            end)
+            stop("wait", function()
+                moonpool.on_message(function(n)
+                    if n == 1 then moonpool.post_to_parent("ready") end
+                    local met = moonpool.wait_until(function() return false end)
+                    moonpool.post_to_parent(n .. tostring(met))
+                end)
+            end)
+            stop("main", function()
+                local t <close> = setmetatable({}, { __close = function() moonpool.post_to_parent("closed") end })
+                moonpool.post_to_parent("ready")
+                moonpool.sleep(3600)
+                moonpool.post_to_parent("after")
+            end)
+            """)
+        #expect(script.finish() == 0)
+        #expect(
+            script.log == [
+                "1", "2", "3", "sleep true", "1false", "2false", "3false", "wait true", "after",
+                "closed", "main true",
+            ])
+        #expect(script.reports.isEmpty)
+    }
+
+    @Test func `stops what goes on sleeping when it is to end`() throws {
+        let script = try ScriptFixture(
+            """
+            local w = moonpool.worker("poll", function()
+                moonpool.post_to_parent("ready")
+                while true do moonpool.sleep(3600) pcall(moonpool.sleep, 3600) end
+            end)
+            local ready = false
+            w:on_message(function() ready = true end)
+            moonpool.wait_until(function() return ready end)
+            w:stop()
+            log(w:join())
+            """)
+        #expect(script.finish() == 0)
+        #expect(script.log == ["true"])
+        #expect(script.reports.isEmpty)
+    }
+
     @Test func `keeps messages until there is a handler, which a later one replaces`() throws {
         let script = try ScriptFixture(
             """

@@ -53,6 +53,25 @@ import Testing
         #expect(other.exitCode == 7)
     }
 
+    @Test(arguments: [("os.exit(3)", 3), ("error 'x'", 1)])
+    func `a worker inside native code keeps nobody from ending`(end: String, code: Int32) throws {
+        let outcome = try Tool.run(
+            script: """
+                local w = moonpool.worker("stuck", function()
+                    moonpool.post_to_parent("ready")
+                    string.find(("a"):rep(40), ("a-"):rep(40) .. "b")
+                end)
+                local isReady
+                w:on_message(function() isReady = true end)
+                moonpool.wait_until(function() return isReady end)
+                \(end)
+                """)
+        #expect(outcome.exitCode == code)
+        #expect(
+            outcome.error.contains("worker 'stuck' is still inside native code and was left behind")
+        )
+    }
+
     @Test func `each script knows its own name, and a missing one is told of`() throws {
         let outcome = try run([
             ("a", "print(arg[0]:match '[^/]*$', #arg, ...)"), ("b", "print(#arg)"),

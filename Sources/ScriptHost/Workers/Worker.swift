@@ -63,7 +63,7 @@ final class Worker {
     /// Lets what is running and what was posted before end, then ends the worker; what still runs after `grace` is interrupted.
     private func stop(grace: Duration?) {
         guard status == nil else { return }
-        script.finish()
+        script.finishGently()
         guard let grace, let starter else { return }
         if grace == .zero { script.kill() }
         var timer: LoopTimer?
@@ -88,6 +88,7 @@ final class Worker {
                 "join inside the write transaction of '\(store.path ?? "a store in memory")' would wait for "
                     + "ever for a worker that writes; commit or cancel it first")
         }
+        context.noteWait()
         _ = context.loop.wait(for: timeout, recheck: context.stopCheck) {
             status != nil || context.mustNotWait
         }

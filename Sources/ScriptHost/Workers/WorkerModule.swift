@@ -132,12 +132,25 @@ extension ScriptContext {
         worker.didEnd(status: status)
     }
 
+    /// How long the end of a script waits for workers that are inside native functions, all together.
+    private static let patience = Duration.seconds(2)
+
     /// Stops all workers, whatever they do, and waits for their ends.
+    ///
+    /// What nothing can stop is left behind: it ends with the process at the latest.
     func endWorkers() {
         for worker in workers.values { worker.script.kill() }
+        let deadline = ContinuousClock.now + Self.patience
         for worker in workers.values {
-            let status = worker.script.killAndWait()
-            worker.didEnd(status: status)
+            let status = worker.script.killAndWait(atMost: deadline - .now)
+            worker.didEnd(status: status ?? 1)
+            if status == nil {
+                configuration.report(
+                    ScriptReport(
+                        hint:
+                            "worker '\(worker.title)' is still inside native code and was left behind",
+                        program: configuration.programName))
+            }
         }
         workers = [:]
     }
