@@ -81,8 +81,11 @@ extension LineEditor {
         defer { DrawingTurn.give() }
         let bytes = output.takePending()
         let wasResized = noticeWindowSize()
-        guard !bytes.isEmpty || wasResized else { return false }
-        interject(bytes)
+        let newPrompt = currentPrompt?()
+        let hasNewPrompt = newPrompt != nil && newPrompt != prompt
+        guard !bytes.isEmpty || wasResized || hasNewPrompt else { return false }
+        if !bytes.isEmpty || wasResized { interjections += 1 }
+        interject(bytes, newPrompt: hasNewPrompt ? newPrompt : nil)
         return true
     }
 

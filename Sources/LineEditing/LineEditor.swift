@@ -51,7 +51,7 @@ public final class LineEditor {
     var canTakeBack = false
     var initial = (before: "", after: "")
     /// How often something was printed above the typed line.
-    public private(set) var interjections = 0
+    public internal(set) var interjections = 0
 
     /// The entries that can be recalled.
     public let history: EditHistory
@@ -60,6 +60,9 @@ public final class LineEditor {
 
     /// Asked for the colours of the typed text, whenever it is drawn; nil for none.
     public var painter: ((_ text: String) -> [ColoredRun])?
+
+    /// Asked whenever the output's pipe is woken: the prompt as it is now; nil leaves it.
+    public var currentPrompt: (() -> String?)?
 
     /// Asked whenever the output's pipe is woken: true ends the reading as the end of the input does.
     public var mustStop: (() -> Bool)?
@@ -226,10 +229,10 @@ public final class LineEditor {
         )
     }
 
-    /// Erases prompt and line, prints, and lets libedit draw both again.
-    func interject(_ bytes: [UInt8]) {
-        interjections += 1
+    /// Erases prompt and line, prints, and lets libedit draw both again, perhaps with another prompt.
+    func interject(_ bytes: [UInt8], newPrompt: String? = nil) {
         eraseLine()
+        if let newPrompt { setPrompt(newPrompt) }
         // Raw mode leaves output processing on, so a line feed still returns the carriage.
         bytes.withUnsafeBytes { Descriptor.write(descriptor, $0) }
         shim_refresh(editor)

@@ -9,6 +9,8 @@ struct ErrorText {
     var hint: (_ message: String) -> String? = { _ in nil }
     /// The name of the entry that was just typed: it is on the screen, so one line of it is not shown again.
     var current = ""
+    /// How many calls were going on before the entry, which came while a handler slept: they are none of its business.
+    var framesBelow = 0
     /// Prints the value of `error(value)` that is no text.
     var print: (LuaValue) -> String
 
@@ -19,7 +21,7 @@ struct ErrorText {
         if error is LuaInterrupted { return style.paint("interrupted", .error) }
         guard let error = error as? LuaError else { return style.paint("\(error)", .error) }
         if error.kind == .interrupted, error.limit == nil {
-            return style.paint("interrupted", .error) + way(error)
+            return style.paint("interrupted", .error) + way(error.traceback)
         }
         var message = error.message
         if case .table = error.value, message.hasPrefix("(error object") {
@@ -28,7 +30,7 @@ struct ErrorText {
         var lines = [style.paint(message, .error)]
         if let hint = hint(message) { lines.append(hint) }
         if let excerpt = excerpt(message) { lines.append(excerpt) }
-        return lines.joined(separator: "\n") + way(error)
+        return lines.joined(separator: "\n") + way(error.traceback)
     }
 
     /// The lines around the place that a message begins with, where it is an entry of several lines or an earlier one; of
@@ -57,19 +59,22 @@ struct ErrorText {
         }.joined(separator: "\n")
     }
 
-    /// The calls that led there, when there is more than the entry itself.
-    private func way(_ error: LuaError) -> String {
-        guard let traceback = error.traceback else { return "" }
+    /// The calls that led there, when there are more than those that are shown already, from the bottom: the entry itself.
+    func way(_ traceback: String?, besides known: Int = 1) -> String {
+        guard let traceback else { return "" }
         var calls = traceback.split(separator: "\n").dropFirst().map { line in
             String(line.drop { $0 == "\t" || $0 == " " })
+        }
+        var others = framesBelow
+        while others > 0, let last = calls.popLast() {
+            if !last.hasPrefix("(...tail") { others -= 1 }
         }
         while let last = calls.last, last == "[C]: in ?" || last.hasPrefix("(...tail") {
             calls.removeLast()
         }
         // What raised it is in the message.
         if calls.first?.hasPrefix("[C]: ") == true { calls.removeFirst() }
-        // The last one is the entry, which the message or the prompt above shows already.
-        guard calls.count > 1 else { return "" }
+        guard calls.count > known else { return "" }
         if calls.count > Self.longestTraceback {
             let dropped = calls.count - Self.longestTraceback
             calls.replaceSubrange(

@@ -66,6 +66,16 @@ final class Mailbox: Sendable {
         pipe.wake()
     }
 
+    /// The prompt has become another one, while nothing runs.
+    func refresh(prompt: String) {
+        let isShown = state.withLock { state in
+            guard state.isIdle else { return false }
+            state.prompt = prompt
+            return true
+        }
+        if isShown { pipe.wake() }
+    }
+
     /// The script has ended.
     func ended(status: Int32) {
         state.withLock { state in

@@ -35,6 +35,8 @@ final class PromptLoop {
     /// Reads and runs entries until the session ends; its exit code.
     func run() -> Int32 {
         editor?.mustStop = { [mailbox] in mailbox.status != nil }
+        // The lines of an unfinished entry stand below each other, as wide as the prompt was.
+        editor?.currentPrompt = { [unowned self] in unfinished.isEmpty ? mailbox.prompt : nil }
         editor?.completer = { [unowned self] before, _ in complete(before) }
         if style.isColored {
             let colors = EntryColors(style: style)

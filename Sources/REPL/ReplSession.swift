@@ -58,7 +58,10 @@ public enum ReplSession {
         let shown = sessionOutput
         var configuration = ScriptConfiguration(
             name: "repl", usesEnvironment: options.usesEnvironment, isInteractive: true,
-            report: { report in write(mailbox.session?.value.text(of: report) ?? report.text) })
+            report: { report in
+                guard let session = mailbox.session?.value else { return write(report.text) }
+                session.observers.unlabelled { write(session.text(of: report)) }
+            })
         configuration.prepare = {
             InspectFunction.install(in: $0) { TerminalEnvironment.window?.columns ?? 80 }
         }
@@ -73,6 +76,7 @@ public enum ReplSession {
                 defer { mailbox.idle(prompt: session.prompt, wantsToEnd: session.wantsToEnd) }
                 session.start(options)
                 _ = try main(context)
+                session.refreshPrompt { mailbox.refresh(prompt: $0) }
                 return 0
             }
             script.whenEnded { mailbox.ended(status: $0) }

@@ -62,7 +62,9 @@ extension Session {
         if let excerpt = report.excerpt ?? errorText.excerpt(report.message) {
             lines.append(excerpt)
         }
-        return lines.joined(separator: "\n") + "\n"
+        // A message that names no place, such as that of a handler which was stopped, leaves the place to the calls.
+        let way = errorText.way(report.traceback, besides: report.message == "interrupted" ? 0 : 1)
+        return lines.joined(separator: "\n") + way + "\n"
     }
 
     static func text(of duration: Duration) -> String {

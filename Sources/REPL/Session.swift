@@ -45,6 +45,9 @@ public final class Session {
     private(set) var hasFailed = false
     /// Whether an entry is running.
     private(set) var isRunning = false
+    private var promptRefresh: PromptRefresh?
+    /// How many calls of handlers that sleep were going on when the entry came.
+    private var framesBelow = 0
     /// The tutorial, while it is taken.
     var tutorial: Tutorial?
     /// The newest entry that is no command, for `.edit`.
@@ -80,12 +83,24 @@ public final class Session {
 
     // MARK: - Entries
 
+    /// Tells from here on when the prompt has become another one while nothing is entered.
+    func refreshPrompt(_ show: @escaping (String) -> Void) {
+        promptRefresh = PromptRefresh(self, show: show)
+    }
+
     /// Runs one whole entry: a command or Lua.
     public func run(_ entry: String) {
+        // An entry that comes while a handler sleeps is nobody's but the user's.
+        observers.unlabelled { runUnlabelled(entry) }
+    }
+
+    private func runUnlabelled(_ entry: String) {
         if entry.allSatisfy(\.isWhitespace) { return }
         if !entry.hasPrefix(".transcript") { transcript?.typed(entry) }
         isRunning = true
         hasFailed = false
+        framesBelow = 0
+        while context.state.frame(level: framesBelow) != nil { framesBelow += 1 }
         defer { isRunning = false }
         let clock = ContinuousClock()
         let begin = clock.now
@@ -159,6 +174,7 @@ public final class Session {
         screen.finishLine()
         var text = errorText
         text.current = evaluator.newestName
+        text.framesBelow = framesBelow
         screen.writeToScreen(text.text(of: error) + "\n")
     }
 

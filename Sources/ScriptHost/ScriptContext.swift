@@ -27,6 +27,8 @@ public final class ScriptContext {
     ///
     /// For hosts that tell apart what they print. It has to make the call, and to pass on what it throws.
     public var aroundCallbacks: ((_ source: String, _ call: () throws -> Void) throws -> Void)?
+    /// Called at the end of each turn of the loop.
+    public var onTurn: (() -> Void)?
     let signals: ScriptSignals
     let stores: StoreConnection
     /// What `os.exit` asked for, or what an interrupt made of it; nil while the script goes on.
@@ -245,6 +247,7 @@ public final class ScriptContext {
     private func didTurn() {
         noteStandingWrites()
         collector?.noteTurn()
+        onTurn?()
     }
 
     /// Remembers which writes are open between entries: those of an earlier entry outlive an interrupted observer.

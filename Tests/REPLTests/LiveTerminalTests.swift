@@ -36,6 +36,67 @@ private typealias Key = PseudoTerminal.Key
         #expect(try session.end() == 0)
     }
 
+    @Test func `what is entered while a handler sleeps is nobody's but the user's`() throws {
+        let session = try TerminalSession(columns: 90)
+        defer { session.remove() }
+        try session.run(Self.kennel)
+        try session.run(
+            "token = store:objects('Dog'):observe(function() moonpool.wait_until(function() return awake end) "
+                + "print('slept') end, { name = 'sleeper' })")
+        try session.run("print('mine')")
+        try session.run("function broken() nope() end")
+        #expect(try session.run("broken()").contains { $0.contains("attempt to call a nil value") })
+        let lines = session.terminal.screen.lines
+        #expect(lines.contains("mine"), "\(lines)")
+        #expect(!lines.contains { $0.contains("wait_until'") || $0.contains("[sleeper]") }, "\(lines)")
+        try session.run("awake = true")
+        try session.terminal.wait(for: "the end of the handler") {
+            $0.lines.contains("[sleeper] slept")
+        }
+        #expect(try session.end() == 0)
+    }
+
+    @Test func `an error in a handler shows the calls that led there, also when it was stopped`() throws {
+        let session = try TerminalSession(columns: 90)
+        defer { session.remove() }
+        try session.run(Self.kennel)
+        try session.run("function inner() return nope.x end")
+        try session.run("function outer() local r = inner() return r end")
+        try session.run(
+            "one = store:objects('Dog'):observe(function() local r = outer() return r end, { name = 'deep' })")
+        try session.terminal.wait(for: "the calls") { screen in
+            screen.text.contains("error in 'deep': entry 2:1: attempt to index a nil value")
+                && screen.lines.contains("  entry 3:1: in function 'outer'")
+        }
+        try session.run("one:invalidate()")
+        session.terminal.type(
+            "two = store:objects('Dog'):observe(function() while true do end end, { name = 'loop' })\r")
+        try session.prompt()
+        session.terminal.type("half a line")
+        try session.terminal.wait(forText: "half a line")
+        session.terminal.type(Key.interrupt)
+        try session.terminal.wait(for: "the place") { screen in
+            screen.lines.contains("error in 'loop': interrupted")
+                && screen.lines.contains { $0.hasPrefix("  entry ") && $0.contains("in function <entry ") }
+        }
+        #expect(try session.end() == 0)
+    }
+
+    @Test func `the prompt follows what handlers and timers write, also below a half typed line`() throws {
+        let session = try TerminalSession(columns: 90)
+        defer { session.remove() }
+        try session.run(Self.kennel)
+        try session.run("moonpool.after(0.05, function() add(1) add(2) end)")
+        session.terminal.type("half a line")
+        try session.terminal.wait(for: "the new version") { screen in
+            screen.lines.last?.hasPrefix("store v5") == true
+                && screen.lines.last?.hasSuffix("> half a line") == true
+        }
+        session.terminal.type(Key.interrupt)
+        #expect(try session.run("store.version").suffix(2).first == "5")
+        #expect(try session.end() == 0)
+    }
+
     @Test func `an error in a timer is shown above the typed line`() throws {
         let session = try TerminalSession(columns: 90)
         defer { session.remove() }
@@ -91,6 +152,16 @@ private typealias Key = PseudoTerminal.Key
         for text in ["old dogs", "Dog where age > 3 and name beginswith 'R'", "entry", "Dog.*"] {
             #expect(lines.contains { $0.contains(text) }, "\(lines)")
         }
+    }
+
+    @Test func `a long name of an observer is shortened in a narrow window`() throws {
+        let session = try TestSession(columns: 72)
+        _ = try session.run("store:define { Dog = { name = 'string' } }")
+        _ = try session.run(
+            "token = store:objects 'Dog':observe(print, { name = 'a name that goes on and on and on and on and on' })")
+        let lines = try session.run(".observers").split(separator: "\n")
+        #expect(lines.allSatisfy { $0.count < 72 }, "\(lines)")
+        #expect(lines.contains { $0.contains("a name") && $0.contains("…") }, "\(lines)")
     }
 
     @Test func `a long answer goes to the pager, a short one does not`() throws {

@@ -38,7 +38,10 @@ extension Store {
         guard !isInWrite else {
             throw StoreError(
                 .alreadyInWrite,
-                "a write transaction is open already; commit or cancel it first")
+                notifications.isDelivering
+                    ? "a write transaction is open already: this handler is called at the beginning of a write; "
+                        + "change objects in it without a write of your own, or write later, with write_async"
+                    : "a write transaction is open already; commit or cancel it first")
         }
         try notifications.checkRounds()
         try openWrite()

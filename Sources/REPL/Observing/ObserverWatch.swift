@@ -43,6 +43,15 @@ final class ObserverWatch {
         try call()
     }
 
+    /// Lets what is printed meanwhile bear no label.
+    func unlabelled(_ body: () -> Void) {
+        guard !label.isEmpty else { return body() }
+        let outer = label
+        set("")
+        defer { set(outer) }
+        body()
+    }
+
     private func set(_ label: String) {
         self.label = label
         output.label(label)

@@ -93,7 +93,23 @@ extension Session {
         func narrow(_ row: [String]) -> [String] {
             row.indices.filter { !places.contains($0) }.map { row[$0] }
         }
-        let shown = lines(of: ([header] + rows).map(narrow), numeric: [0, 2, 3, 4, 5, 6])
+        func table(nameWidth: Int) -> [String] {
+            let rows = rows.map { row in
+                var row = narrow(row)
+                row[1] = TerminalText.truncate(row[1], to: nameWidth)
+                return row
+            }
+            return lines(of: [narrow(header)] + rows, numeric: [0, 2, 3, 4, 5, 6])
+        }
+        func excess(_ lines: [String]) -> Int {
+            let widest = lines.map { TerminalText.width(TerminalText.plain($0)) }.max() ?? 0
+            return widest + 1 - window.columns
+        }
+        var shown = table(nameWidth: .max)
+        if excess(shown) > 0 {
+            let longest = rows.map { TerminalText.width($0[1]) }.max() ?? 0
+            shown = table(nameWidth: max(8, longest - excess(shown)))
+        }
         var folded = [shown[0]]
         for (line, row) in zip(shown.dropFirst(), rows) {
             folded.append(line)

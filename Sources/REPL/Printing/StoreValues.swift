@@ -37,7 +37,10 @@ struct StoreValues {
     // MARK: - Objects
 
     private func record(_ object: LiveObject, _ limits: PrintLimits) throws -> Described {
-        guard object.isValid else { return .text("\(object.classSchema.name) (deleted)") }
+        guard object.isValid else {
+            let state = object.source.isOpen ? "deleted" : "of a closed store"
+            return .text("\(object.classSchema.name) (\(state))")
+        }
         let fields = try object.classSchema.properties.map { property in
             let cell = try cell(of: property, object, limits)
             let text =

@@ -32,7 +32,7 @@ struct ObserverBinding {
         let options = try call.options(first + 1, known)
         remote = try Self.remote(options, call, first, handle)
         pace = try Self.pace(options, call, first + 1)
-        name = options?["name"].text ?? ""
+        name = try Self.name(options, call, first + 1)
         switch options?["keypaths"] ?? .nil {
         case .nil: keyPaths = []
         case .string(let path): keyPaths = [path.description]
@@ -60,6 +60,18 @@ struct ObserverBinding {
         return Remote(
             script: script, method: call.name, arguments: before + [.table(others)],
             place: first - 1)
+    }
+
+    /// What reports call the observer: it stands in lines of theirs.
+    private static func name(
+        _ options: LuaTable?, _ call: borrowing LuaCall, _ index: Int
+    ) throws -> String {
+        let value = options?["name"] ?? .nil
+        if value.isNil { return "" }
+        guard let name = value.text, name.utf8.count <= 200,
+            name.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
+        else { throw call.argumentError(index, "'name' is a short line of text") }
+        return name
     }
 
     private static func pace(

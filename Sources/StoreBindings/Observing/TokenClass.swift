@@ -121,7 +121,7 @@ public final class TokenHandle {
                 table["find_mean_us"] = .number(statistics.finding.mean)
                 table["find_max_us"] = .number(statistics.finding.maximum)
                 table["where"] = .text(token.place)
-                table["name"] = .text(token.name)
+                table["name"] = token.name.isEmpty ? .nil : .text(token.name)
                 table["depends_on"] = .table(
                     call.state.makeTable(token.dependencies.map(LuaValue.text)))
                 table["cost"] = .text(token.cost)
@@ -130,7 +130,9 @@ public final class TokenHandle {
         ],
         properties: [
             LuaProperty("is_valid") { $1.set($0.isValid) },
-            LuaProperty("name") { $1.set($0.name) },
+            LuaProperty("name") { token, result in
+                if token.name.isEmpty { result.setNil() } else { result.set(token.name) }
+            },
         ],
         metamethods: [
             LuaMethod("__close") { token, _ in

@@ -88,6 +88,6 @@ extension Catalogue {
                 print(token:stats().findings)  --> 1
                 """),
         .field("is_valid", of: [token], "boolean", "Whether the function may still be called."),
-        .field("name", of: [token], "string", "The name that was given for reports."),
+        .field("name", of: [token], "string?", "The name that was given for reports."),
     ]
 }
