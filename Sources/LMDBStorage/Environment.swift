@@ -101,6 +101,8 @@ public final class Environment: Sendable {
     let writerThread = Atomic<UInt>(0)
     /// Nil where no other process can write, or this one cannot.
     private let lockRegion: LockRegion?
+    /// Nil for what has no name, or cannot be written.
+    let place: FilePlace?
     let line = WriteLine()
     let readers = Mutex(ReaderBook())
     /// What the open write changes, for the log.
@@ -122,6 +124,12 @@ public final class Environment: Sendable {
         pointer = try Self.openEnvironment(path, options, names.count)
         do throws(StorageError) {
             tables = try Self.openTables(pointer, names, path, options.readOnly)
+        } catch {
+            mdb_env_close(pointer)
+            throw error
+        }
+        do throws(StorageError) {
+            place = isPrivate || options.readOnly ? nil : try FilePlace(pointer, path)
         } catch {
             mdb_env_close(pointer)
             throw error

@@ -47,6 +47,8 @@ public struct StorageError: Error, Equatable, Sendable {
         public static let exists = Code(rawValue: "exists")
         /// Somebody else has the file open.
         public static let inUse = Code(rawValue: "in_use")
+        /// The file at the path is another one than processes have open under that name, or none is there any more.
+        public static let replaced = Code(rawValue: "replaced")
         /// The file is not whole without its log, and may not be written.
         public static let needsRecovery = Code(rawValue: "needs_recovery")
         /// Anything else the system reports.
@@ -96,6 +98,7 @@ public struct StorageError: Error, Equatable, Sendable {
         case .closed: "'\(file)' is closed"
         case .exists: "'\(file)' exists already"
         case .inUse: "'\(file)' is open in \(call)"
+        case .replaced: "'\(file)' was deleted, or another file put in its place, while it was open"
         case .needsRecovery:
             "'\(file)' was being written when the machine stopped, and is not whole until '\(call)' is applied"
         default: "\(call) failed for '\(file)': \(String(cString: mdb_strerror(rawCode)))"

@@ -40,6 +40,7 @@ package final class WriteTransaction {
         guard environment.writerThread.load(ordering: .relaxed) != this else {
             throw StorageError(.writeInProgress, call: "begin write", file: environment.path)
         }
+        try environment.place?.verify(environment.path)
         var begun = turn?.take()
         self.turn = begun == nil ? nil : turn
         if begun == nil {

@@ -48,7 +48,8 @@ private typealias Key = PseudoTerminal.Key
         #expect(try session.run("broken()").contains { $0.contains("attempt to call a nil value") })
         let lines = session.terminal.screen.lines
         #expect(lines.contains("mine"), "\(lines)")
-        #expect(!lines.contains { $0.contains("wait_until'") || $0.contains("[sleeper]") }, "\(lines)")
+        #expect(
+            !lines.contains { $0.contains("wait_until'") || $0.contains("[sleeper]") }, "\(lines)")
         try session.run("awake = true")
         try session.terminal.wait(for: "the end of the handler") {
             $0.lines.contains("[sleeper] slept")
@@ -56,33 +57,41 @@ private typealias Key = PseudoTerminal.Key
         #expect(try session.end() == 0)
     }
 
-    @Test func `an error in a handler shows the calls that led there, also when it was stopped`() throws {
+    @Test func `an error in a handler shows the calls that led there, also when it was stopped`()
+        throws
+    {
         let session = try TerminalSession(columns: 90)
         defer { session.remove() }
         try session.run(Self.kennel)
         try session.run("function inner() return nope.x end")
         try session.run("function outer() local r = inner() return r end")
         try session.run(
-            "one = store:objects('Dog'):observe(function() local r = outer() return r end, { name = 'deep' })")
+            "one = store:objects('Dog'):observe(function() local r = outer() return r end, { name = 'deep' })"
+        )
         try session.terminal.wait(for: "the calls") { screen in
             screen.text.contains("error in 'deep': entry 2:1: attempt to index a nil value")
                 && screen.lines.contains("  entry 3:1: in function 'outer'")
         }
         try session.run("one:invalidate()")
         session.terminal.type(
-            "two = store:objects('Dog'):observe(function() while true do end end, { name = 'loop' })\r")
+            "two = store:objects('Dog'):observe(function() while true do end end, { name = 'loop' })\r"
+        )
         try session.prompt()
         session.terminal.type("half a line")
         try session.terminal.wait(forText: "half a line")
         session.terminal.type(Key.interrupt)
         try session.terminal.wait(for: "the place") { screen in
             screen.lines.contains("error in 'loop': interrupted")
-                && screen.lines.contains { $0.hasPrefix("  entry ") && $0.contains("in function <entry ") }
+                && screen.lines.contains {
+                    $0.hasPrefix("  entry ") && $0.contains("in function <entry ")
+                }
         }
         #expect(try session.end() == 0)
     }
 
-    @Test func `the prompt follows what handlers and timers write, also below a half typed line`() throws {
+    @Test func `the prompt follows what handlers and timers write, also below a half typed line`()
+        throws
+    {
         let session = try TerminalSession(columns: 90)
         defer { session.remove() }
         try session.run(Self.kennel)
@@ -158,7 +167,8 @@ private typealias Key = PseudoTerminal.Key
         let session = try TestSession(columns: 72)
         _ = try session.run("store:define { Dog = { name = 'string' } }")
         _ = try session.run(
-            "token = store:objects 'Dog':observe(print, { name = 'a name that goes on and on and on and on and on' })")
+            "token = store:objects 'Dog':observe(print, { name = 'a name that goes on and on and on and on and on' })"
+        )
         let lines = try session.run(".observers").split(separator: "\n")
         #expect(lines.allSatisfy { $0.count < 72 }, "\(lines)")
         #expect(lines.contains { $0.contains("a name") && $0.contains("…") }, "\(lines)")

@@ -144,6 +144,11 @@ import Testing
         session.expect(
             """
             local dogs = store:objects "Dog"
+            for _, name in ipairs { {}, 5, "two\\nlines", "\\27[31m", ("long"):rep(60) } do
+                assert(message(dogs.observe, dogs, print, { name = name }):find("'name' is a short line of text", 1, true))
+            end
+            local nameless <close> = dogs:observe(print)
+            assert(nameless.name == nil and nameless:stats().name == nil)
             assert(message(dogs.observe, dogs, print, { debounce = -1 }):find("number of seconds"))
             assert(message(dogs.observe, dogs, print, { debounce = 0 / 0 }):find("number of seconds"))
             assert(message(dogs.observe, dogs, print, { throttle = "soon" }):find("number of seconds"))

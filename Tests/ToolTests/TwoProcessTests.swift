@@ -41,6 +41,48 @@ import Testing
         #expect(outcome.lines == ["ready", "seen 50"])
     }
 
+    @Test(arguments: ["os.rename(arg[1], arg[2])", "os.remove(arg[2])"])
+    func `who has a file open that was replaced or deleted loses nothing in silence`(
+        change: String
+    ) throws {
+        let folder = try TemporaryFolder()
+        let (new, old) = (folder.path + "/new.moonpool", folder.path + "/old.moonpool")
+        let fill = try folder.write(
+            Self.schema + """
+                for id = 1, tonumber(arg[2]) do
+                  store:write(function() store:create("Entry", { id = id, writer = "a" }) end)
+                end
+                store:close()
+                """, to: "fill.lua")
+        #expect(try Tool.run([fill, new, "3"]).exitCode == 0)
+        #expect(try Tool.run([fill, old, "1"]).exitCode == 0)
+        let user = try folder.write(
+            Self.schema + """
+                print("ready") io.flush()
+                moonpool.wait_until(function() return io.open(arg[1] .. ".go") end, 60)
+                local ok, err = pcall(store.begin_write, store)
+                print(ok, err.code, err.message)
+                """, to: "user.lua")
+        let using = try Subprocess(Tool.path, [user, old])
+        try using.wait { using.output.contains("ready") }
+        let newcomer = try folder.write(
+            "assert(\(change)) print(pcall(moonpool.open, arg[2]))", to: "newcomer.lua")
+        let outcome = try Tool.run([newcomer, new, old])
+        if change.contains("rename") {
+            #expect(outcome.output.contains("false"), "\(outcome.output)")
+            #expect(outcome.output.contains("another file put in its place"))
+        }
+        _ = try folder.write("", to: "old.moonpool.go")
+        let ended = try using.finish()
+        #expect(ended.output.contains("false\tclosed"), "\(ended.output)\(ended.error)")
+        #expect(ended.output.contains("'\(old)' was deleted, or another file put in its place"))
+        guard change.contains("rename") else { return }
+        // When nobody has the old one open any more, the new one is what it was.
+        let count = try folder.write(
+            "print(#moonpool.open(arg[1]):objects 'Entry')", to: "count.lua")
+        #expect(try Tool.run([count, old]).output == "3\n")
+    }
+
     @Test func `12.72 a file that another process has migrated goes on, but for what was removed`()
         throws
     {

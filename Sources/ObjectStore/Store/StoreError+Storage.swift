@@ -43,6 +43,10 @@ extension StoreError {
         case .inUse:
             code = .invalidArgument
             advice = "; close it there first"
+        case .replaced:
+            code = .closed
+            advice =
+                "; what is written there would be lost: close it everywhere, then open it again"
         default: code = .invalidArgument
         }
         self.init(code, error.message + advice)
