@@ -163,6 +163,39 @@ private typealias Key = PseudoTerminal.Key
         }
     }
 
+    @Test func `what a live table has no room for is counted`() throws {
+        let session = try TerminalSession(columns: 70)
+        defer { session.remove() }
+        try session.run(Self.kennel)
+        try session.run(
+            "tokens = {} for i = 1, 60 do tokens[i] = store:objects('Dog'):observe(function() end) end"
+        )
+        session.terminal.type(".observers live\r")
+        try session.terminal.wait(for: "the last line") {
+            $0.lines.last?.hasSuffix("more lines than the window has rows") == true
+        }
+        session.terminal.type(Key.interrupt)
+        try session.prompt()
+        #expect(try session.end() == 0)
+    }
+
+    @Test func `why shows the objects that an observer was called for`() throws {
+        let session = try TestSession()
+        _ = try session.run(Self.kennel)
+        _ = try session.run("token = store:objects('Dog'):observe(function() end)")
+        _ = try session.run("store:refresh() add(1) store:refresh()")
+        #expect(try session.run(".why 1").contains("objects: 1\n  Dog { id = 1, name = \"d1\" }\n"))
+        _ = try session.run(
+            "store:write(function() store:delete(store:object('Dog', 1)) end) store:refresh()")
+        #expect(try session.run(".why 1").contains("objects: 1\n  1 deleted\n"))
+        _ = try session.run(
+            "store:write(function() for i = 2, 9 do store:create('Dog', { id = i, name = 'x' }) end end)"
+        )
+        _ = try session.run("store:refresh()")
+        #expect(try session.run(".why 1").contains("objects: 8\n  Dog { id = 2, name = \"x\" }\n"))
+        #expect(try session.run(".why 1").contains("\n  … 3 more\n"))
+    }
+
     @Test func `a long name of an observer is shortened in a narrow window`() throws {
         let session = try TestSession(columns: 72)
         _ = try session.run("store:define { Dog = { name = 'string' } }")

@@ -210,6 +210,22 @@ import Testing
         #expect(script.reports.map(\.source) == ["worker 'w', 'bad'"])
     }
 
+    @Test func `is told of by the line that registered it, where it has no name`() throws {
+        let script = try run(
+            """
+            local token = rex:observe(function() error "broken" end, { on = w })
+            store:write(function() rex.age = 5 end)
+            moonpool.wait_until(function() return token:stats().calls == 1 end, 10)
+            w:post() expect(1)
+            log(tostring(token):match "observer of [^:]*")
+            token:invalidate()
+            w:stop()
+            """, status: 1)
+        let source = try #require(script.reports.first?.source)
+        #expect(source.hasPrefix("worker 'w', the observer of script:"), "\(source)")
+        #expect(script.log == ["pong", "observer of script"])
+    }
+
     @Test func `cannot be left out of a write of another thread`() throws {
         let script = try run(
             """

@@ -29,6 +29,16 @@ import Testing
         try expectFailure(command, store: "zoo.moonpool", "zoo.moonpool")
     }
 
+    @Test(
+        arguments: commands.prefix(3) + [
+            ["check", "STORE"], ["stats", "STORE"], ["schema", "STORE"],
+        ])
+    func `an empty file is named, and left as it is`(command: [String]) throws {
+        let empty = try folder.write("", to: "empty.moonpool")
+        try expectFailure(command, store: "empty.moonpool", "'empty.moonpool' is empty")
+        #expect(try contents(of: empty) == "")
+    }
+
     @Test(arguments: commands)
     func `a file that is no store is named`(command: [String]) throws {
         let text = String(repeating: "this is a letter\n", count: 600)

@@ -155,6 +155,9 @@ public final class Store {
         if case .file(let path) = configuration.location { path } else { nil }
     }
 
+    /// What messages call the store: its path in quotes.
+    public var title: String { path.map { "'\($0)'" } ?? "a store in memory" }
+
     /// The file to watch for commits of other processes; nil in memory.
     ///
     /// Another process reads from it after every commit, and closes it when it ends, however it ends; the host calls

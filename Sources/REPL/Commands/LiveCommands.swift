@@ -1,3 +1,4 @@
+import ObjectStore
 import StoreBindings
 
 extension MetaCommand {
@@ -37,6 +38,24 @@ extension MetaCommand {
 }
 
 extension Session {
+    /// How many objects of a reason are shown.
+    private static let shownObjects = 5
+
+    /// The objects that an observer was called for, as they are; an observer elsewhere tells their number only.
+    private func objects(_ token: TokenHandle, _ reason: DeliveryReason) -> [String] {
+        let shown = token.reasonObjects(atMost: Self.shownObjects)
+        var lines = ["objects: \(ValueText.count(reason.objects.count))"]
+        for object in shown {
+            guard let text = try? context.state.describe(object) else { continue }
+            lines.append("  \(text)")
+        }
+        let gone = min(reason.objects.count, Self.shownObjects) - shown.count
+        if gone > 0 { lines.append("  \(ValueText.count(gone)) deleted") }
+        let more = reason.objects.count - Self.shownObjects
+        if more > 0 { lines.append("  … \(ValueText.count(more)) more") }
+        return lines
+    }
+
     fileprivate func writeReason(_ text: String) throws {
         let tokens = context.storeModule.activeTokens
         guard !tokens.isEmpty else { throw CommandError("there are no observers") }
@@ -56,7 +75,7 @@ extension Session {
             lines.append("properties: \(reason.properties.joined(separator: ", "))")
         }
         if let path = reason.keyPath { lines.append("key path: \(path)") }
-        lines.append("objects: \(ValueText.count(reason.objects.count))")
+        lines += objects(token, reason)
         if !token.cost.isEmpty { lines.append("cost: it \(token.cost)") }
         write(lines.joined(separator: "\n") + "\n")
     }

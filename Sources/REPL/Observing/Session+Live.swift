@@ -19,7 +19,7 @@ extension Session {
                 var shown: [String] = []
                 while !context.isExiting, !context.state.isStopping {
                     if let size = output.window() { window = size }
-                    let next = try lines().prefix(max(1, window.rows - 1)).map(fitting)
+                    let next = fitting(try lines())
                     if next != shown { footer(next) }
                     shown = next
                     _ = context.loop.wait(for: interval) { [context] in
@@ -30,6 +30,15 @@ extension Session {
         } catch let error as LuaError where error.kind == .interrupted {
             // That is how it ends.
         }
+    }
+
+    /// As many lines as the window has rows, with a word on those that it has none for.
+    private func fitting(_ lines: [String]) -> [String] {
+        let rows = max(1, window.rows - 1)
+        guard lines.count > rows else { return lines.map(fitting) }
+        let more =
+            "… \(ValueText.count(lines.count - rows + 1)) more lines than the window has rows"
+        return lines.prefix(rows - 1).map(fitting) + [style.paint(fitting(more), .dim)]
     }
 
     /// A line that takes one row of the window.

@@ -85,7 +85,7 @@ final class Worker {
         if let store = context.openStores.first(where: \.isInWrite) {
             throw StoreError(
                 .alreadyInWrite,
-                "join inside the write transaction of '\(store.path ?? "a store in memory")' would wait for "
+                "join inside the write transaction of \(store.title) would wait for "
                     + "ever for a worker that writes; commit or cancel it first")
         }
         context.noteWait()

@@ -78,6 +78,12 @@ public final class TokenHandle {
     /// How many of the objects of a reason a script is shown.
     private static let shownObjects = 100
 
+    /// The first objects that the last call was for, without those that are gone.
+    public func reasonObjects(atMost count: Int) -> [LuaValue] {
+        guard let store, !store.store.isClosed, let reason = token.reason else { return [] }
+        return reason.objects.prefix(count).filter(store.store.view.isPresent).map(store.userdata)
+    }
+
     /// The reason as a script sees it; nil before the first call that reported a change.
     fileprivate func reasonTable(_ state: LuaState) -> LuaTable? {
         guard let reason = token.reason else { return nil }
@@ -87,12 +93,7 @@ public final class TokenHandle {
         // A version is made by one transaction and numbered like it.
         table["transaction"] = .integer(Int64(clamping: reason.version))
         table["count"] = .integer(Int64(reason.objects.count))
-        let shown = reason.objects.prefix(Self.shownObjects)
-        let present = store.map { store in
-            shown.filter { !store.store.isClosed && store.store.view.isPresent($0) }
-                .map(store.userdata)
-        }
-        table["objects"] = .table(state.makeTable(present ?? []))
+        table["objects"] = .table(state.makeTable(reasonObjects(atMost: Self.shownObjects)))
         table["properties"] = .table(state.makeTable(reason.properties.map(LuaValue.text)))
         table["keypath"] = reason.keyPath.map(LuaValue.text) ?? .nil
         return table

@@ -94,6 +94,8 @@ public final class StoreModule {
     private var lastToken = 0
     private var hasHinted = false
     private var isClosing = false
+    /// The line of another script whose call is being carried out here; mostly empty.
+    var senderPlace = ""
     /// Surrounds each call of an observer, for hosts that tell apart what observers print; nil costs nothing.
     ///
     /// It has to make the call, and to pass on what it throws.
@@ -292,8 +294,9 @@ extension StoreModule {
         VersionHolder(script: host?.scriptName ?? "", place: callPlace)
     }
 
-    /// The line of the script that is calling, for reports.
-    private var callPlace: String {
+    /// The line of the script that is calling, for reports; that of another script where it calls here.
+    var callPlace: String {
+        if !senderPlace.isEmpty { return senderPlace }
         for level in 0..<8 {
             guard let frame = state.frame(level: level) else { break }
             if frame.isLua { return "\(frame.source):\(frame.line)" }

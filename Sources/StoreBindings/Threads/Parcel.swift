@@ -116,9 +116,10 @@ private struct ParcelPacker {
             throw refusal(path, "a table with a metatable", "send a plain copy of its fields")
         }
         guard depth < Self.deepest else {
+            let start = path.split(separator: ",").prefix(3).joined(separator: ",")
             throw StoreError(
                 .invalidArgument,
-                "\(path): tables are nested more than \(Self.deepest) deep")
+                "\(start), …: tables are nested more than \(Self.deepest) deep")
         }
         unfinished.insert(table)
         let index = tables.count
@@ -168,7 +169,8 @@ private struct ParcelPacker {
         if let (value, handle) = module.referenced(userdata) {
             return try stored(value, handle, path)
         }
-        let (what, advice) = Self.description(of: userdata)
+        let (what, advice) =
+            module.host?.inspect(userdata).map { ($0.text, nil) } ?? Self.description(of: userdata)
         throw refusal(path, what, advice)
     }
 

@@ -95,7 +95,7 @@ extension StoreModule {
         if let writing = openStores.first(where: \.isInWrite) {
             throw StoreError(
                 .alreadyInWrite,
-                "an observer on a worker cannot be registered while '\(writing.path ?? "a store in memory")' is "
+                "an observer on a worker cannot be registered while \(writing.title) is "
                     + "being written; commit or cancel the write first")
         }
         let code = try SentFunction(function, of: self, role: "the observer's function")
@@ -104,7 +104,10 @@ extension StoreModule {
         }
         let state = RemoteObserverState()
         let number = nextTokenNumber()
+        let registeredAt = callPlace
         try host.run(on: script) { module in
+            module.senderPlace = registeredAt
+            defer { module.senderPlace = "" }
             module.register(method, parcel, code, at: place, state, for: own, number)
         }
         if let failure = state.current.failure { throw failure }

@@ -14,10 +14,14 @@ enum CommandStore {
             StoreConfiguration(.file(path), isReadOnly: isReadOnly), scheduler: UnwokenThread())
     }
 
-    /// Throws `invalid_argument` for a file that does not exist, or cannot be read.
+    /// Throws `invalid_argument` for a file that does not exist, cannot be read, or is empty.
     static func requireFile(_ path: String) throws {
-        guard ProcessServices.read(path, limit: 1) != nil else {
+        guard let beginning = ProcessServices.read(path, limit: 1) else {
             throw StoreError(.invalidArgument, "there is no store '\(path)'")
+        }
+        // Opening it would make it a store, which is not for those who only look.
+        guard !beginning.isEmpty else {
+            throw StoreError(.invalidArgument, "'\(path)' is empty: nothing was stored there yet")
         }
     }
 

@@ -31,13 +31,9 @@ struct WatchCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        guard ProcessServices.read(store, limit: 1) != nil else {
-            return try CommandFailure.shown {
-                throw StoreError(.invalidArgument, "there is no store '\(store)'")
-            }
-        }
         let status = try CommandFailure.shown {
-            try WatchSession(store, query, isJSON: json).run()
+            try CommandStore.requireFile(store)
+            return try WatchSession(store, query, isJSON: json).run()
         }
         ProcessServices.exit(status)
     }
@@ -145,6 +141,8 @@ private final class WatchSession {
     }
 
     private func fail(_ error: any Error) {
+        // What ends the first handler may end the others as well.
+        guard status == 0 else { return }
         ProcessServices.writeError(
             "moonpool: \((error as? StoreError)?.message ?? "\(error)")\n")
         status = 1
