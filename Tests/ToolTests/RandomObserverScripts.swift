@@ -222,6 +222,100 @@ enum RandomObserverScripts {
               shadows[#shadows + 1] = shadow
             end
 
+            -- The entries of a map, by their keys.
+            local function entries(name, map)
+              local shadow = { name = name, rows = {} }
+              local function read()
+                local rows = {}
+                for key, value in pairs(map) do rows[key] = value end
+                return rows
+              end
+              shadow.token = map:observe(function(change)
+                calls = calls + 1
+                if not change.collection:is_valid() then shadow.over = true return end
+                if change.type == "initial" then shadow.rows = read() return end
+                nap()
+                local rows, now, told = shadow.rows, read(), {}
+                for _, key in ipairs(change.deletions) do
+                  if rows[key] == nil then problem(name, "deletion of %s, which was not there", key) end
+                  rows[key] = nil
+                end
+                for _, key in ipairs(change.insertions) do
+                  if rows[key] ~= nil then problem(name, "insertion of %s, which was there", key) end
+                  rows[key] = now[key]
+                end
+                for _, key in ipairs(change.modifications) do told[key] = true end
+                for key, value in pairs(now) do
+                  if rows[key] ~= value and not (told[key] and rows[key] ~= nil) then
+                    problem(name, "%s became %d unheard", key, value)
+                  end
+                end
+                for key in pairs(rows) do
+                  if now[key] == nil then problem(name, "%s went unheard", key) end
+                end
+                shadow.rows = now
+                nap()
+              end)
+              function shadow.difference()
+                if shadow.over or not map:is_valid() then return end
+                local now = read()
+                for key, value in pairs(now) do if shadow.rows[key] ~= value then return key .. " is another one" end end
+                for key in pairs(shadow.rows) do if now[key] == nil then return key .. " is gone" end end
+              end
+              shadows[#shadows + 1] = shadow
+            end
+
+            -- Sections of objects: which there are, and which objects they have, in order.
+            local function sections(name, observed)
+              local shadow = { name = name, rows = {} }
+              local function read()
+                local rows = {}
+                for i = 1, #observed do
+                  local section, ids = observed[i], {}
+                  for k, obj in ipairs(section.objects) do ids[k] = obj.id end
+                  rows[i] = { key = section.key, ids = ids }
+                end
+                return rows
+              end
+              local function text(row) return tostring(row.key) .. ": " .. table.concat(row.ids, ",") end
+              shadow.token = observed:observe(function(change)
+                calls = calls + 1
+                if change.type == "initial" then shadow.rows = read() return end
+                nap()
+                local rows, now = shadow.rows, read()
+                for i = #change.section_deletions, 1, -1 do table.remove(rows, change.section_deletions[i]) end
+                for _, i in ipairs(change.section_insertions) do
+                  table.insert(rows, i, { key = now[i] and now[i].key, ids = now[i] and now[i].ids or {}, isNew = true })
+                end
+                for _, section in ipairs(change.sections) do
+                  local row = rows[section.section]
+                  if not row or not now[section.section] then
+                    problem(name, "a change of section %d of %d", section.section, #rows)
+                  elseif not row.isNew then
+                    for i = #section.deletions, 1, -1 do table.remove(row.ids, section.deletions[i]) end
+                    for _, i in ipairs(section.insertions) do table.insert(row.ids, i, now[section.section].ids[i]) end
+                  end
+                end
+                for i = 1, math.max(#rows, #now) do
+                  if not rows[i] or not now[i] or text(rows[i]) ~= text(now[i]) then
+                    problem(name, "section %d is %s, not %s", i, now[i] and text(now[i]) or "nothing", rows[i] and text(rows[i]) or "nothing")
+                    break
+                  end
+                end
+                shadow.rows = now
+                nap()
+              end)
+              function shadow.difference()
+                local now = read()
+                for i = 1, math.max(#now, #shadow.rows) do
+                  if not now[i] or not shadow.rows[i] or text(now[i]) ~= text(shadow.rows[i]) then
+                    return ("section %d is another one"):format(i)
+                  end
+                end
+              end
+              shadows[#shadows + 1] = shadow
+            end
+
             local function key(obj) return obj.id end
             local all, targets = store:objects "Obj", store:objects "Target"
             sequence("all", all, own, key)
@@ -234,6 +328,8 @@ enum RandomObserverScripts {
             sequence("distinct", all:sorted("id"):distinct "text", value, key, { keypaths = "value" })
             sequence("backlinks filter", targets:where "linked.@count > 1", target, key, { keypaths = "value" })
             sequence("targets", targets, target, key)
+            sections("sections", all:group_by "text")
+            sections("sections of a query", all:where("value > 5"):sorted("id"):group_by "value")
             sequence("debounced", all:where "value > 3", value, key, { keypaths = "value", debounce = 0.001 })
 
             -- Objects and their collections, as they come.
@@ -278,6 +374,11 @@ enum RandomObserverScripts {
               if id <= 4 then
                 sequence("ints of " .. id, obj.ints, plain, place)
                 sequence("marks of " .. id, obj.marks, plain, place)
+                sequence("high ints of " .. id, obj.ints:where "SELF > 4", plain, place)
+                sequence("sorted ints of " .. id, obj.ints:sorted "desc", plain, place)
+                sequence("first ints of " .. id, obj.ints:distinct():sorted():limit(3), plain, place)
+                sequence("high notes of " .. id, obj.notes:where "SELF > 4", plain, place)
+                entries("notes of " .. id, obj.notes)
                 sequence("targets of " .. id, obj.targets, target, key)
               end
             end
