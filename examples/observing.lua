@@ -12,6 +12,7 @@
 --     list: Max came at 1, Cleo came at 2
 --     list: Cleo moved from 2 to 1
 --     marks: 5 came at 2, 1 at 1 became 3
+--     high marks: 4 came at 2
 --     owners of Max: 1
 --     age: 10 -> 11
 --     the store did change
@@ -114,6 +115,17 @@ do
     max.marks[1] = 3
     max.marks:append(5)
   end)
+  store:refresh()
+end
+
+-- So do the values that satisfy a condition, in an order of their own; positions are those in it.
+do
+  local high_token <close> = max.marks:where("SELF > 2"):sorted("desc"):observe(function(change)
+    if change.type == "initial" then return end
+    print(("high marks: %d came at %d"):format(change:inserted()[1], change.insertions[1]))
+  end)
+  store:refresh()
+  store:write(function() max.marks:append(1, 4) end)
   store:refresh()
 end
 
