@@ -21,12 +21,17 @@ struct FilePlace: Sendable {
         var descriptor: Int32 = -1
         try check(mdb_env_get_fd(environment, &descriptor), "mdb_env_get_fd", path)
         self.descriptor = descriptor
-        // A commit of another process may stand in the file already and not in the lock file.
+        // A commit of another process may stand in the file already and not in the lock file yet.
         for attempt in 0..<200 {
             if try Self.agree(environment, path) { return }
             if attempt > 10 { usleep(1_000) }
         }
-        throw StorageError(.replaced, call: "mdb_txn_begin", file: path)
+        // It never will if that process was killed in between: LMDB makes up for that when the next one locks.
+        var begun: OpaquePointer?
+        if mdb_txn_begin(environment, nil, 0, &begun) == 0 { mdb_txn_abort(begun) }
+        guard try Self.agree(environment, path) else {
+            throw StorageError(.replaced, call: "mdb_txn_begin", file: path)
+        }
     }
 
     /// Throws `replaced` if no name leads to the file any more.
