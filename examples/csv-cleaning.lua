@@ -47,7 +47,7 @@ print(("%d rows with the columns %s"):format(#rows, table.concat(names, ", ")))
 -- 2. Try it as it stands. Nothing is taken: an import is all or nothing.
 local map = { ["Customer No"] = "id", Name = "name", ["E-mail"] = "email", Balance = "balance", Since = "since" }
 local ok, err = pcall(store.import, store, raw, { format = "csv", class = "Customer", map = map })
-print("as it stands: " .. err.message)
+print("as it stands: " .. err.message:match("line .*"))
 
 -- 3. Clean it, row by row, into another file. Dates become ISO 8601, numbers lose their decoration.
 local cleaners = {

@@ -52,12 +52,15 @@ struct FileCopy {
         if !isReplacing && access(destination, F_OK) == 0 {
             throw StorageError(.exists, call: "copy", file: destination)
         }
-        let temporary = "\(destination).copy-\(getpid())"
+        AbandonedCopies.remove(of: destination)
+        let temporary = AbandonedCopies.temporaryPath(of: destination)
         Self.unfinished.withLock { _ = $0.insert(temporary) }
         defer { Self.unfinished.withLock { _ = $0.remove(temporary) } }
         let descriptor = Platform.openDescriptor(
             temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw failure("open") }
+        // Where files cannot be locked, an unfinished copy looks like one that was abandoned.
+        _ = Platform.lockFile(descriptor, LOCK_EX | LOCK_NB)
         do throws(StorageError) {
             defer { close(descriptor) }
             try write(environment, descriptor, temporary)

@@ -75,6 +75,20 @@ enum Platform {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
+    /// The names of what is in a folder; none when it cannot be read.
+    static func names(in folder: String) -> [String] {
+        guard let stream = opendir(folder) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            names.append(
+                withUnsafePointer(to: &entry.pointee.d_name) {
+                    $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+                })
+        }
+        return names
+    }
+
     /// Lets the process have more open files, as far as it may; false if it has them already.
     ///
     /// The usual limit is low for the sake of programs that use `select`.

@@ -87,7 +87,8 @@ extension LuaState {
         return object(at: index, of: LuaErrorBox.declaration, on: L)
     }
 
-    /// As `lua.c` words it: strings and numbers as they are, else `__tostring`, else the type.
+    /// As `lua.c` words it: strings and numbers as they are, else `__tostring`, else the type; but of a table that has a
+    /// `message` that is a string, that.
     private func popMessage(on L: OpaquePointer) -> String {
         let type = shim_type(L, -1)
         let name = String(cString: shim_type_name(L, -1))
@@ -99,6 +100,19 @@ extension LuaState {
             }
             convertible = shim_type(L, -1) != SHIM_TNIL
             shim_settop(L, shim_top(L) - 2)
+        }
+        if !convertible, type == SHIM_TTABLE {
+            "message".utf8CString.withUnsafeBufferPointer { text in
+                shim_push_bytes(L, text.baseAddress, text.count - 1)
+                shim_rawget(L, -2)
+            }
+            guard shim_type(L, -1) == SHIM_TSTRING else {
+                shim_settop(L, shim_top(L) - 2)
+                return "(error object is a \(name) value)"
+            }
+            let message = pop(L).string?.description ?? ""
+            shim_settop(L, shim_top(L) - 1)
+            return message
         }
         if convertible, shim_tostring(L) == SHIM_OK {
             return pop(L).string?.description ?? ""

@@ -283,9 +283,16 @@ public final class ScriptContext {
             if error.limit != nil { tell(error, in: source) }
             return exit(status: exitStatus(ofStopped: error))
         }
-        guard let handler = module["on_error"].function else {
+        let policy = module["on_error"]
+        guard let handler = policy.function else {
             hasFailed = true
-            return tell(error, in: source)
+            tell(error, in: source)
+            guard policy != .nil else { return }
+            return tell(
+                StoreError(
+                    .typeMismatch,
+                    "a function(err, token) or nil is expected, got a \(policy.typeName)"),
+                in: "moonpool.on_error")
         }
         do {
             _ = try entry { () throws in try handler.call([state.value(of: error), token]) }

@@ -25,6 +25,13 @@ public enum Inspection {
     case text(String)
 }
 
+extension StoreHandle {
+    /// Results of this store as a value for scripts.
+    public func value(of results: Results) -> LuaValue {
+        state.userdata(ResultsHandle(results, self, nil), ResultsHandle.type)
+    }
+}
+
 extension StoreModule {
     /// What a value is, or nil if it is none of ours.
     public func inspect(_ value: LuaValue) -> Inspection? {

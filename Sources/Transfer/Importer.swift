@@ -37,7 +37,7 @@ public final class Importer {
 
     /// Imports a file; `-` is standard input.
     ///
-    /// Throws `FormatError` with the line of a bad row, and what writing to the store or `progress` throws; nothing has
+    /// Throws `FormatError` with file and line of a bad row, and what writing to the store or `progress` throws; nothing has
     /// been imported then, but for batches that were committed before.
     public func read(_ path: String, as format: TransferFormat) throws -> ImportReport {
         if let batch = options.batch, batch < 1 {
@@ -62,7 +62,7 @@ public final class Importer {
             try rejects?.finish()
         } catch {
             if !isNested, store.isInWrite { try store.cancelWrite() }
-            throw error
+            throw (error as? FormatError)?.inFile(path) ?? error
         }
         try progress?(rows, 1)
         return report

@@ -81,6 +81,11 @@ struct Broken: ScriptError, Equatable {
             error("error(setmetatable({}, {__tostring = function() error('x') end}))")?.message
                 == "(error object is a table value)")
         #expect(error("error('text', 0)")?.message == "text")
+        #expect(error("error({ code = 'x', message = 'own' })")?.message == "own")
+        #expect(error("error({ message = 5 })")?.message == "(error object is a table value)")
+        #expect(
+            error("error(setmetatable({}, { __index = function() error('x') end }))")?.message
+                == "(error object is a table value)")
     }
 
     @Test func `syntax errors say whether more text could help`() {

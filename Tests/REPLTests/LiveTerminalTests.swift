@@ -179,6 +179,27 @@ private typealias Key = PseudoTerminal.Key
         #expect(try session.end() == 0)
     }
 
+    @Test func `an observer without a name is found by its place, and shown while it runs`() throws
+    {
+        let session = try TestSession(columns: 200)
+        _ = try session.run(Self.kennel)
+        _ = try session.run(
+            "token = store:objects('Dog'):observe(function(c) if c.type == 'update' then error('x', 0) end end)"
+        )
+        _ = try session.run("store:refresh() add(1) store:refresh()")
+        let known = try session.run(".why nobody")
+        let place = try #require(known.firstMatch(of: /: 1 (entry [0-9]+:[0-9]+)/)?.1)
+        #expect(try session.run(".why \(place)").contains("objects: 1\n"))
+        _ = try session.run("token:invalidate()")
+        _ = try session.run(
+            "token = store:objects('Dog'):observe(function() seen = true moonpool.wait_until(function() return go end) end)"
+        )
+        _ = try session.run("moonpool.after(0, function() store:refresh() end)")
+        _ = try session.run("moonpool.wait_until(function() return seen end)")
+        #expect(try session.run(".observers").contains("running"))
+        _ = try session.run("go = true")
+    }
+
     @Test func `why shows the objects that an observer was called for`() throws {
         let session = try TestSession()
         _ = try session.run(Self.kennel)

@@ -229,6 +229,15 @@ import Testing
         #expect(try session.run(".why") == "there are no observers")
         let plan = try session.run(".explain store:objects('Dog'):where 'id = 3'")
         #expect(plan.contains("id"))
+        #expect(try session.run(".explain Dog where id = 3") == plan)
+        #expect(try session.run(".explain Dog id = 3") == plan)
+        #expect(try session.run(".explain Dog").contains("Dog"))
+        #expect(
+            try session.run(".explain Dog where").contains("a predicate is missing after 'where'"))
+        #expect(try session.run(".explain Dgo where id = 3").contains("did you mean 'Dog'?"))
+        _ = try session.run("Dog = store:objects('Dog'):where 'id = 3'")
+        #expect(try session.run(".explain Dog") == plan)
+        _ = try session.run("Dog = nil")
         #expect(try session.run(".explain 1") == "that is no query but a number")
         #expect(try session.run(".commit").contains("no write transaction"))
         #expect(try session.run(".help").contains(".observers"))
@@ -285,6 +294,16 @@ import Testing
         #expect(
             try session.complete("store:objects(\"Dog\"):observe(f, { keypaths = { \"owner.na")
                 == ["name"])
+        #expect(
+            try session.complete(
+                "store:objects(\"Dog\"):observe(function(c) print(c[1]) end, { keypaths = { \"ag")
+                == ["age"])
+        #expect(
+            try session.complete("store:objects(\"Dog\"):observe(f, { keypaths = { \"Per").isEmpty)
+        #expect(try session.complete("store:object(\"Dog\", 1):observe_value(\"ow") == ["owner"])
+        #expect(try session.complete(".explain Do") == ["Dog"])
+        #expect(try session.complete(".watch Dog wh") == ["where"])
+        #expect(try session.complete(".watch Dog where age > 1 and own") == ["owner"])
         #expect(try session.complete(".cl") == [".classes"])
         #expect(try session.complete(".mode j") == ["json", "jsonl"])
         #expect(try session.complete(".schema --m") == ["--mermaid"])

@@ -83,6 +83,7 @@ import Testing
             local path = os.tmpname()
             moonpool.csv.write(path, { { name = "rope", price = 2 } })
             local report = store:import(path, { class = "Toy", format = "csv" })
+            os.remove(path)
             local recording = store:record(path)
             recording:stop()
             os.remove(path)

@@ -151,7 +151,7 @@ import Testing
                 local dogs = moonpool.open { in_memory = name }:objects "Dog"
                 moonpool.wait_until(function() return #dogs == 0 end, 60)
                 moonpool.on_message(function(dog, toys, results)
-                    moonpool.post_to_parent(tostring(dog) .. tostring(toys) .. tostring(results))
+                    moonpool.post_to_parent(("%s %s %d %s"):format(dog, toys, #results, results:is_valid()))
                 end)
             end, name)
             w:post(rex, rex.toys, rex.toys:where("label != nil"))
@@ -163,7 +163,8 @@ import Testing
             """)
         #expect(
             script.log == [
-                "invalid_object: argument 1: this 'Dog' was deleted", "nilnilnil",
+                "invalid_object: argument 1: this 'Dog' was deleted",
+                "nil nil 0 false",
             ])
     }
 

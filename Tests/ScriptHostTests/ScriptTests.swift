@@ -132,6 +132,21 @@ import Testing
         #expect(script.reports.isEmpty)
     }
 
+    @Test func `reports a moonpool.on_error that is no function, and the error`() throws {
+        let script = try ScriptFixture(
+            """
+            moonpool.on_error = 5
+            moonpool.after(0, function() error('broken', 0) end)
+            """)
+        #expect(script.finish() == 1)
+        #expect(
+            script.reports.map(\.message) == [
+                "broken",
+                "a function(err, token) or nil is expected, got a number (type_mismatch)",
+            ])
+        #expect(script.reports.last?.source == "moonpool.on_error")
+    }
+
     @Test func `reports both errors when moonpool.on_error fails itself`() throws {
         let script = try ScriptFixture(
             """

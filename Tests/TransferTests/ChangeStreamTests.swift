@@ -294,6 +294,23 @@ import Testing
         #expect(try copy.object("Dog", primaryKey: .int(1))?.value("age") == .string("3 years"))
     }
 
+    @Test func `a recording takes the place of a recording, and of no other file`() throws {
+        let store = try makeStore()
+        let world = try TransferWorld()
+        let path = try world.write("{\"name\":\"my only copy\"}\n", to: "a.jsonl")
+        let said = message { _ = try ChangeRecording(of: store, to: path) }
+        #expect(said.contains("cannot write \(path): the file exists and holds something else"))
+        #expect(try world.text(of: "a.jsonl") == "{\"name\":\"my only copy\"}\n")
+        let fresh = try world.write("", to: "b.jsonl")
+        for _ in 1...2 {
+            let recording = try ChangeRecording(of: store, to: fresh)
+            try store.write { _ = try store.create("Toy", .dictionary(["label": .string("x")])) }
+            try store.refresh()
+            recording.stop()
+            #expect(try world.text(of: "b.jsonl").split(separator: "\n").count == 3)
+        }
+    }
+
     @Test func `lines that do not fit are named, and their step is rolled back`() throws {
         let world = try TransferWorld()
         let header =
@@ -310,7 +327,13 @@ import Testing
             "{\"version\":2,\"change\":\"inserted\",\"class\":\"A\",\"key\":1,\"values\":{\"id\":1}}\n"
         let end = "{\"version\":2,\"change\":\"commit\",\"since\":1,\"count\":1}\n"
         #expect(try error(header + one + end) == "nothing was wrong")
-        #expect(try error("{\"id\":1}\n").contains("line 1: this is no recording"))
+        #expect(try error("{\"id\":1}\n").contains("b.jsonl, line 1: this is no recording"))
+        #expect(
+            try error(header + one + end.replacing("\"count\":1", with: "\"count\":2"))
+                .contains("b.jsonl, line 3: the step has 2 changes by its last line, but 1 lines"))
+        #expect(
+            try error(header + one + end.replacing(",\"count\":1", with: "")) == "nothing was wrong"
+        )
         #expect(try error("{\"$changes\":2}\n").contains("format 2"))
         #expect(try error(header + "nonsense\n").contains("line 2"))
         #expect(try error(header + "[]\n").contains("line 2: a line is an object"))

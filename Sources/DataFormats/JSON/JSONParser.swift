@@ -6,23 +6,6 @@ import CYAJL
     import Darwin
 #endif
 
-/// What is wrong with a text, and where.
-public struct FormatError: Error, Equatable, CustomStringConvertible, Sendable {
-    /// The line, from 1 on; nil where a text has no lines.
-    public var line: Int?
-    /// What is wrong.
-    public var reason: String
-
-    /// An error at a line.
-    public init(line: Int? = nil, _ reason: String) {
-        self.line = line
-        self.reason = reason
-    }
-
-    /// The line and the reason.
-    public var description: String { line.map { "line \($0): \(reason)" } ?? reason }
-}
-
 /// Reads JSON as it arrives, in pieces of any size, and hands over one row after the other.
 ///
 /// Confined to one thread. Memory grows with the largest row, not with the text.

@@ -11,16 +11,29 @@ public final class LineLog {
     private var descriptor: Int32
     private let path: String
 
-    /// Opens a file, which loses what was in it.
+    /// Opens a file, which loses what was in it: lines of an earlier log, which begin with `mark`.
     ///
-    /// Throws a `FormatError` that names the file and what the system says.
-    public init(_ path: String) throws {
+    /// Throws a `FormatError` that names the file and what the system says, or that it holds something else.
+    public init(_ path: String, replacing mark: String) throws {
         self.path = path
+        guard try Self.isEmpty(path, orBeginsWith: Array(mark.utf8)) else {
+            throw FormatError(
+                "cannot write \(path): the file exists and holds something else; remove it first, or take another name"
+            )
+        }
         descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw FormatError("cannot write \(path): \(systemMessage())") }
     }
 
     deinit { close() }
+
+    /// Whether there is nothing in a file, or what begins so; what is no file of bytes holds nothing.
+    private static func isEmpty(_ path: String, orBeginsWith mark: [UInt8]) throws -> Bool {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0
+        else { return true }
+        return try FileReader(path).read().starts(with: mark)
+    }
 
     /// Adds whole lines.
     ///

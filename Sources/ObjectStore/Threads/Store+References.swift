@@ -164,9 +164,9 @@ extension Store {
                 .values(CollectionValues(source, classSchema, property, owner.key, steps))
             }
         case .results(let query):
-            // Of a collection whose owner is gone: nothing is left to be results of.
+            // Those of a collection whose owner is gone are empty, as they are where they were made.
             let results = Results(source, query)
-            return results.isValid ? .results(results) : nil
+            return (try? results.classSchema()).map { _ in .results(results) }
         }
     }
 

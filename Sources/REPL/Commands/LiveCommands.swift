@@ -5,11 +5,12 @@ extension MetaCommand {
     static let live: [MetaCommand] = [
         MetaCommand(
             "watch", "QUERY", "Shows a query, drawn again after each change, until Ctrl-C.",
-            argument: .expression
+            argument: .query
         ) { session, text in
             guard !text.isEmpty else {
                 throw CommandError(
-                    ".watch takes an expression, such as store:objects \"Dog\":sorted \"age\"")
+                    ".watch takes a query, such as Dog where age > 3, or an expression, such as "
+                        + "store:objects \"Dog\":sorted \"age\"")
             }
             try session.watch(text)
         },
@@ -17,7 +18,7 @@ extension MetaCommand {
             "observers", "[live]",
             """
             The observers, what they cost and where they are from; live until Ctrl-C. Last, mean and longest are what the \
-            function took, finding what the store took on average to find out what to tell.
+            function took (running: it has not returned), finding what the store took on average to find out what to tell.
             """,
             argument: .words(["live"])
         ) { session, argument in
@@ -31,7 +32,8 @@ extension MetaCommand {
             }
         },
         MetaCommand(
-            "why", "N", "What the last call of an observer was for, by its number or name.",
+            "why", "N",
+            "What the last call of an observer was for, by its number, its name or its place.",
             argument: .number, isPaged: true
         ) { session, text in try session.writeReason(text) },
     ]
@@ -59,10 +61,14 @@ extension Session {
     fileprivate func writeReason(_ text: String) throws {
         let tokens = context.storeModule.activeTokens
         guard !tokens.isEmpty else { throw CommandError("there are no observers") }
-        guard let token = tokens.first(where: { "\($0.number)" == text || $0.name == text }) else {
-            let known = tokens.map { $0.name.isEmpty ? "\($0.number)" : "\($0.number) \($0.name)" }
+        guard
+            let token = tokens.first(where: {
+                "\($0.number)" == text || $0.name == text || $0.place == text
+            })
+        else {
+            let known = tokens.map { "\($0.number) \($0.name.isEmpty ? $0.place : $0.name)" }
             throw CommandError(
-                ".why takes the number or the name of an observer: "
+                ".why takes the number, the name or the place of an observer: "
                     + known.prefix(12).joined(separator: ", "))
         }
         guard let reason = token.reason else {

@@ -35,13 +35,14 @@ extension MetaCommand {
         },
         MetaCommand(
             "explain", "QUERY", "How a query is run, and what observing it costs.",
-            argument: .expression
+            argument: .query
         ) { session, text in
             guard !text.isEmpty else {
                 throw CommandError(
-                    ".explain takes an expression, such as store:objects \"Dog\":where \"age > 3\"")
+                    ".explain takes a query, such as Dog where age > 3, or an expression, such as "
+                        + "store:objects \"Dog\":sorted \"age\"")
             }
-            let values = try session.evaluator.evaluate("= " + text) { try $0() }
+            let values = try session.prepareQuery(text)()
             switch values.first.flatMap(session.context.storeModule.inspect) {
             case .results(let results): session.write(try results.explain() + "\n")
             case .list(let list): session.write(try Results(list).explain() + "\n")

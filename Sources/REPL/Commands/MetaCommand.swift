@@ -2,7 +2,7 @@
 struct MetaCommand: Sendable {
     /// What may be completed after it.
     enum Argument: Sendable {
-        case none, className, help, file, onOff, expression, number
+        case none, className, help, file, onOff, expression, query, number
         case words([String])
         case module, schema
     }

@@ -55,6 +55,7 @@ struct Completer {
         case .onOff: return make(argument, ["on", "off"])
         case .file: return file(argument)
         case .expression: return complete(argument)
+        case .query: return query(argument)
         case .help:
             return make(argument, MetaCommand.all.map(\.name) + HelpText.names + classNames)
         case .words(let words): return make(argument, words)
@@ -65,6 +66,19 @@ struct Completer {
         case .number: return make(argument, observerNames)
         case .some(.none), nil: return nil
         }
+    }
+
+    /// `Dog`, `Dog where age > 3`, or an expression.
+    private func query(_ text: String) -> Completion? {
+        guard let blank = text.firstIndex(where: \.isWhitespace) else {
+            return make(text, classNames) ?? complete(text)
+        }
+        guard let classSchema = schema?.find(String(text[..<blank])) else { return complete(text) }
+        let words = text.split(separator: " ", omittingEmptySubsequences: false)
+        return words.count == 2
+            ? make(String(words[1]), ["where"], suffix: " ")
+                ?? path(Self.lastWord(of: text), in: classSchema)
+            : path(Self.lastWord(of: text), in: classSchema)
     }
 
     private func file(_ path: String) -> Completion? {
@@ -84,10 +98,8 @@ struct Completer {
     /// In a string: classes where a class is expected, files where one is, else key paths.
     private func string(_ text: String, after tokens: [LuaToken]) -> Completion? {
         let content = Self.content(of: text)
-        var before = tokens
-        if before.last?.isSymbol("(") == true { before.removeLast() }
-        let function = before.last?.kind == .name ? before.last?.text ?? "" : ""
-        switch function {
+        let call = CallContext(tokens)
+        switch call?.isFirstArgument == true ? call?.function : nil {
         case "objects", "object", "create", "schema", "delete_all", "new":
             return make(content, classNames)
         case "open", "dofile", "loadfile": return file(content)
@@ -98,11 +110,10 @@ struct Completer {
         default: break
         }
         // The receiver of `dogs:where "…"` says which class's properties are meant.
-        var chain = before
-        if !chain.isEmpty { chain.removeLast() }
-        let subject = ChainResolver(session).subject(of: Array(chain), requiresAccess: true)
-        let word = Self.lastWord(of: content)
-        return path(word, in: subject?.classSchema)
+        let subject = call.flatMap {
+            ChainResolver(session).subject(of: $0.receiver, requiresAccess: true)
+        }
+        return path(Self.lastWord(of: content), in: subject?.classSchema)
     }
 
     /// A key path: `owner.na`.

@@ -10,6 +10,8 @@ final class ObserverWatch {
     private let style: Style
     private var label = ""
     private var traces: [Int: ObserverTrace] = [:]
+    /// The numbers of those whose call has not returned: it sleeps, or waits for what others do.
+    private var running: [Int] = []
 
     private static let mostTraces = 4_096
 
@@ -60,7 +62,9 @@ final class ObserverWatch {
     private func measured(_ token: TokenHandle, _ call: () throws -> Void) rethrows {
         let clock = ContinuousClock()
         let begin = clock.now
+        running.append(token.number)
         defer {
+            running.removeLast()
             let (seconds, attoseconds) = (clock.now - begin).components
             if traces.count >= Self.mostTraces { traces = [:] }
             traces[token.number, default: ObserverTrace()].add(
@@ -68,6 +72,9 @@ final class ObserverWatch {
         }
         try call()
     }
+
+    /// Whether a call of the observer has not returned yet.
+    func isRunning(_ token: TokenHandle) -> Bool { running.contains(token.number) }
 
     /// The last calls of an observer, the newest at the right.
     func sparkline(of token: TokenHandle) -> String { traces[token.number]?.sparkline ?? "" }

@@ -48,9 +48,9 @@ extension Session {
             ? line : TerminalText.truncate(plain, to: window.columns - 1)
     }
 
-    /// Evaluates an expression again whenever a store has a new version, and shows what it gives.
+    /// Evaluates a query again whenever a store has a new version, and shows what it gives.
     func watch(_ text: String) throws {
-        let evaluate = try evaluator.prepare("= " + text)
+        let evaluate = try prepareQuery(text)
         var versions: [UInt64] = []
         var size = (columns: 0, rows: 0)
         var lines: [String] = []
@@ -149,7 +149,8 @@ extension Session {
         let numbers = token.statistics
         return [
             ValueText.count(numbers.calls), ValueText.count(numbers.coalescedCommits),
-            time(numbers.handling.last), time(numbers.handling.mean),
+            observers.isRunning(token) ? "running" : time(numbers.handling.last),
+            time(numbers.handling.mean),
             time(numbers.handling.maximum), time(numbers.finding.mean),
             observers.sparkline(of: token),
         ]

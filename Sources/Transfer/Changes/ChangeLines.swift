@@ -19,6 +19,9 @@ public struct ChangeLines {
     /// The number of the format, which the first line bears.
     public static let format: Int64 = 1
 
+    /// What a file of such lines begins with.
+    static let mark = "{\"$changes\":"
+
     private var json = JSONWriter()
     private let time: () -> Timestamp
 

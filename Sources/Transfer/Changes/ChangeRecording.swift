@@ -14,13 +14,13 @@ public final class ChangeRecording {
     private var lines = ChangeLines()
     private var token: NotificationToken?
 
-    /// Begins a recording in a file, which loses what was in it.
+    /// Begins a recording in a file; an earlier recording in it is lost.
     ///
-    /// Throws a `FormatError` for what the system refuses, and what ``Store/observeChanges(name:_:)`` throws.
+    /// Throws a `FormatError` for what the system refuses and for a file that holds something else, and what ``Store/observeChanges(name:_:)`` throws.
     public init(of store: Store, to path: String) throws {
         self.path = path
         try store.check()
-        log = try LineLog(path)
+        log = try LineLog(path, replacing: ChangeLines.mark)
         try log.write(lines.header(store.view))
         token = try store.observeChanges(name: "the recording in \(path)") {
             [unowned self] change in

@@ -16,6 +16,7 @@ public final class ChangeReplay {
     private let store: Store
     private let importer: Importer
     private var isInStep = false
+    private var changesInStep: Int64 = 0
     private var hasHeader = false
 
     /// Prepares a replay.
@@ -26,7 +27,7 @@ public final class ChangeReplay {
 
     /// Replays a file; `-` is standard input.
     ///
-    /// Throws a `FormatError` that names the line, and what writing throws.
+    /// Throws a `FormatError` that names file and line, and what writing throws.
     public func run(_ path: String) throws {
         guard !store.isInWrite else {
             throw StoreError(
@@ -45,7 +46,7 @@ public final class ChangeReplay {
             while try lines.next({ bytes, range in
                 guard bytes[range].contains(where: { $0 > 0x20 }) else { return }
                 rows = 0
-                try located(lines.line) {
+                try located(lines.line, path) {
                     try parser.parse(bytes, range)
                     try parser.parse([0x0A])
                     guard rows == 1, !parser.isInsideValue else {
@@ -55,7 +56,8 @@ public final class ChangeReplay {
             }) {}
             guard !isInStep else {
                 throw FormatError(
-                    line: lines.line, "the file ends inside a step, which was not replayed")
+                    line: lines.line, "the file ends inside a step, which was not replayed"
+                ).inFile(path)
             }
         } catch {
             if store.isInWrite { try store.cancelWrite() }
@@ -63,15 +65,15 @@ public final class ChangeReplay {
         }
     }
 
-    /// Gives errors their line.
-    private func located(_ line: Int, _ work: () throws -> Void) throws {
+    /// Gives errors their place.
+    private func located(_ line: Int, _ path: String, _ work: () throws -> Void) throws {
         do {
             try work()
-        } catch var error as FormatError {
-            error.line = line
-            throw error
+        } catch let error as FormatError {
+            throw FormatError(line: line, error.reason).inFile(path)
         } catch let error as StoreError where error.code != .closed && error.code != .interrupted {
-            throw StoreError(error.code, "line \(line): \(error.message)")
+            let placed = FormatError(line: line, error.message).inFile(path)
+            throw StoreError(error.code, placed.description)
         }
     }
 
@@ -98,6 +100,7 @@ public final class ChangeReplay {
             guard !isInStep else { throw FormatError("the schema changes inside a step") }
             return try define(members["schema"], adding: false)
         case "commit":
+            try checkCount(members["count"])
             if isInStep { try commit() }
             return
         case "deleted", "inserted", "modified": break
@@ -115,6 +118,7 @@ public final class ChangeReplay {
             change, classSchema, members, JSONRowDecoder(importer, RowPlace(table: nil, line: line))
         )
         changes += 1
+        changesInStep += 1
     }
 
     private func take(
@@ -170,6 +174,17 @@ public final class ChangeReplay {
             throw FormatError("the store has no '\(name)' with the number \(number)")
         }
         return found
+    }
+
+    /// Throws when the step's last line knows of more changes, or of fewer, than there were.
+    private func checkCount(_ count: JSONNode?) throws {
+        defer { changesInStep = 0 }
+        guard let count, count.kind == .int, count.tape.int(count.index) != changesInStep else {
+            return
+        }
+        throw FormatError(
+            "the step has \(count.description) changes by its last line, but \(changesInStep) lines: the "
+                + "recording is not whole")
     }
 
     private func commit() throws {

@@ -59,22 +59,14 @@ private final class WatchSession {
         // Whoever watches everything never writes; queries are observed like those of a script.
         followed = try FollowedStore(
             StoreConfiguration(.file(path), isReadOnly: query == nil), on: loop)
-        results = try query.map { [followed] in try Self.results($0, followed.store) }
-    }
-
-    /// The objects of `Dog`, `Dog where age > 3` or `Dog age > 3`.
-    private static func results(_ text: String, _ store: Store) throws -> Results {
-        let words = text.drop { $0.isWhitespace }
-        let name = words.prefix { !$0.isWhitespace }
-        var rest = words.dropFirst(name.count).drop { $0.isWhitespace }
-        if rest.prefix(while: { !$0.isWhitespace }).lowercased() == "where" {
-            rest = rest.dropFirst(5)
-            guard !rest.allSatisfy(\.isWhitespace) else {
-                throw StoreError(.invalidQuery, "a predicate is missing after 'where'")
+        results = try query.map { [followed] text in
+            guard let query = ClassQuery(text) else {
+                throw StoreError(
+                    .invalidArgument,
+                    "the query is empty; name a class, or leave the query out for all changes")
             }
+            return try query.results(in: followed.store)
         }
-        let all = try store.objects(String(name))
-        return rest.allSatisfy(\.isWhitespace) ? all : try all.filtered(String(rest))
     }
 
     /// Runs until it is interrupted; the exit code.

@@ -78,7 +78,10 @@ extension Catalogue {
                 """),
         .method(
             "record", of: [store], ["(path: string): Recording"],
-            "Writes everything that happens from now on to a file, as JSON Lines, until it is stopped.",
+            """
+            Writes everything that happens from now on to a file, as JSON Lines, until it is stopped. An earlier recording in \
+            the file is lost; a file that holds anything else is refused.
+            """,
             errors: [.invalidArgument, .diskFull, .closed],
             example: """
                 local recording = store:record("changes.jsonl")
@@ -100,7 +103,10 @@ extension Catalogue {
             "How many commits, or groups of them, were written."),
         .function(
             "replay", of: moonpool, ["(path: string, store: Store): integer, integer"],
-            "Does in a store what a recording tells; how many commits, and how many changes of objects.",
+            """
+            Does in a store what a recording tells; how many commits, and how many changes of objects. A step that does not \
+            fit, or is not whole, ends it and is rolled back; the error names file and line.
+            """,
             errors: [.invalidArgument, .readOnly, .closed],
             example: """
                 local recording = store:record("changes.jsonl")

@@ -1,0 +1,27 @@
+/// What is wrong with a text, and where.
+public struct FormatError: Error, Equatable, CustomStringConvertible, Sendable {
+    /// The file that the line is of, where that is known.
+    public var file: String?
+    /// The line, from 1 on; nil where a text has no lines.
+    public var line: Int?
+    /// What is wrong.
+    public var reason: String
+
+    /// An error at a line.
+    public init(file: String? = nil, line: Int? = nil, _ reason: String) {
+        self.file = file
+        self.line = line
+        self.reason = reason
+    }
+
+    /// File, line and reason: `dogs.csv, line 3: a quoted field has no closing quote`.
+    public var description: String {
+        guard let line else { return reason }
+        return (file.map { "\($0), " } ?? "") + "line \(line): \(reason)"
+    }
+
+    /// The same error in a file; `-`, which is standard input, has no name.
+    public func inFile(_ path: String) -> FormatError {
+        FormatError(file: path == "-" ? nil : path, line: line, reason)
+    }
+}

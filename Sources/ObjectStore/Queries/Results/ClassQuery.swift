@@ -1,0 +1,33 @@
+/// A query as a user types it where no code is written: `Dog`, or `Dog where age > 3`.
+public struct ClassQuery: Equatable, Sendable {
+    /// The first word.
+    public let className: String
+    /// What follows `where`, or the class itself; nil for all objects, empty where it is missing after `where`.
+    public let predicate: String?
+    /// Whether the predicate, or the place where it is missing, is introduced by `where`.
+    public let hasWhere: Bool
+
+    /// Takes a text apart; nil if there is no word in it.
+    public init?(_ text: some StringProtocol) {
+        let words = text.drop { $0.isWhitespace }
+        let name = words.prefix { !$0.isWhitespace }
+        guard !name.isEmpty else { return nil }
+        className = String(name)
+        var rest = words.dropFirst(name.count).drop { $0.isWhitespace }
+        hasWhere = rest.prefix { !$0.isWhitespace }.lowercased() == "where"
+        if hasWhere { rest = rest.dropFirst(5).drop { $0.isWhitespace } }
+        predicate = rest.isEmpty && !hasWhere ? nil : String(rest)
+    }
+
+    /// The objects that it names.
+    ///
+    /// Throws `unknown_class`, and `invalid_query` for a predicate that is wrong or missing.
+    public func results(in store: Store) throws -> Results {
+        let all = try store.objects(className)
+        guard let predicate else { return all }
+        guard !predicate.isEmpty else {
+            throw StoreError(.invalidQuery, "a predicate is missing after 'where'")
+        }
+        return try all.filtered(predicate)
+    }
+}
