@@ -156,6 +156,8 @@ private typealias Key = PseudoTerminal.Key
         try next.terminal.wait(forText: "> second")
         #expect(
             try next.answer(Key.up + Key.enter, number: 1) == .line("do\n  x('\\n')\nend"))
+        // Between entries the terminal itself acts on control characters.
+        try next.terminal.wait(for: "the prompt") { $0.lines.last == ">" }
         next.terminal.type(Key.search + "secon")
         try next.terminal.wait(for: "the search") { $0.text.contains("second") }
         #expect(try next.answer("\r\r", number: 2) == .line("second"))
