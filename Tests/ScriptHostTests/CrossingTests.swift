@@ -76,6 +76,28 @@ import Testing
             ])
     }
 
+    @Test func `takes what an observer of an object was given for the plain table that it is`()
+        throws
+    {
+        let script = try run(
+            """
+            local w = moonpool.worker("w", function()
+                moonpool.on_message(function(change)
+                    local entry = change.properties[1]
+                    moonpool.post_to_parent(change.type, change.object.name, entry.name, entry.old, entry.new, getmetatable(change))
+                    moonpool.stop()
+                end)
+            end)
+            local token = rex:observe(function(change) w:post(change) end)
+            w:on_message(function(...) log(table.concat({ ... }, " ")) log(select("#", ...)) end)
+            store:write(function() rex.name = "Max" end)
+            store:refresh()
+            w:join()
+            token:invalidate()
+            """)
+        #expect(script.log == ["change Max name Rex Max", "6"])
+    }
+
     @Test func `refuses what cannot cross, naming its path`() throws {
         let script = try run(
             """

@@ -45,6 +45,37 @@ import Testing
         #expect(session.holds == 0)
     }
 
+    @Test func `changes of objects and of sections print what they tell, and are plain tables`() {
+        session.expect(
+            """
+            local rex, seen = dog(), {}
+            local function note(change) seen[#seen + 1] = tostring(change) end
+            local object = rex:observe(note)
+            local sections = store:objects("Dog"):group_by("age"):observe(note)
+            turn()
+            assert(same(seen, { "change { initial }" }), seen[1])
+            seen = {}
+            store:write(function() rex.age = 5 rex.name = "Max" end)
+            turn()
+            assert(seen[1] == "change { age: nil -> 5, name: Rex -> Max }", seen[1])
+            assert(seen[2] == "change { section_deletions = 1, section_insertions = 1, sections = 0 }", seen[2])
+            local last
+            local own = rex:observe(function(change) last = change end)
+            store:write(function() rex.age = 6 end)
+            turn()
+            last.properties[1].new = setmetatable({}, { __tostring = function() error("broken", 0) end })
+            assert(select(2, pcall(tostring, last)):find("broken"))
+            last.properties = "nonsense"
+            assert(tostring(last) == "change {  }", tostring(last))
+            last.type = nil
+            assert(next(setmetatable(last, nil)) and tostring(last):find("^table: "))
+            seen = {}
+            store:write(function() store:delete(rex) end)
+            turn()
+            assert(seen[1] == "change { deleted }", seen[1])
+            """)
+    }
+
     @Test func `objects, single properties and the store are observed`() {
         session.expect(
             """

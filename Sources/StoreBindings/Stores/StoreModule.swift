@@ -88,6 +88,7 @@ public final class StoreModule {
     // does not keep it alive.
     private let tokensByNumber: LuaTable
     private let callbacksByToken: LuaTable
+    private(set) lazy var changeMetatables = ChangeMetatables(state)
     // Token userdata by number that the script need not hold itself.
     private let keptTokens: LuaTable
     private var tokens: [Int: WeakToken] = [:]

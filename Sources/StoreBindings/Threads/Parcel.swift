@@ -112,7 +112,7 @@ private struct ParcelPacker {
                 "\(path): the table contains itself; only trees of tables can go to another thread")
         }
         if let known = indices[table] { return known }
-        guard table.metatable == nil else {
+        guard table.metatable.map(module.changeMetatables.contains) ?? true else {
             throw refusal(path, "a table with a metatable", "send a plain copy of its fields")
         }
         guard depth < Self.deepest else {
