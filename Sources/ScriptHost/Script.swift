@@ -104,6 +104,23 @@ public final class Script: Sendable {
         post { $0.exitGently() }
     }
 
+    /// The same; what still runs after `grace` is interrupted for certain.
+    ///
+    /// Any thread. A thread of its own looks after that, because whoever asks may be busy; throws when the system gives none.
+    func finishGently(within grace: Duration) throws(LoopError) {
+        finishGently()
+        let ended = ThreadLatch()
+        whenEnded { _ in ended.open() }
+        let deadline = ContinuousClock.now + grace
+        _ = try LoopThread(name: "\(name) stop", stackSize: 256 << 10) { [self] _ in
+            while ContinuousClock.now < deadline {
+                if ended.wait(atMost: deadline - .now) { return }
+            }
+            // Again and again, because a stop that comes before the code has begun to run is lost.
+            repeat { kill() } while !ended.wait(atMost: .milliseconds(20))
+        }
+    }
+
     /// Whether the script has done everything: nothing of it runs any more.
     public var hasEnded: Bool { shared.status != nil }
 

@@ -323,6 +323,26 @@ import Testing
         #expect(script.reports.isEmpty)
     }
 
+    @Test func `is stopped in time also by a script that does something else meanwhile`() throws {
+        let script = try ScriptFixture(
+            """
+            local w = moonpool.worker("busy", function()
+                moonpool.post_to_parent "begins"
+                while true do \(work) end
+            end)
+            local begun
+            w:on_message(function() begun = true end)
+            moonpool.wait_until(function() return begun end)
+            w:stop(0.01) w:stop(3600)
+            local deadline = os.time() + 60
+            while w:is_running() and os.time() < deadline do end
+            log(w:is_running())
+            log(w:join())
+            """)
+        #expect(script.finish() == 0)
+        #expect(script.log == ["false", "true"])
+    }
+
     @Test func `is waited for while it is in a native function`() throws {
         let script = try ScriptFixture(
             """

@@ -61,19 +61,10 @@ final class Worker {
     }
 
     /// Lets what is running and what was posted before end, then ends the worker; what still runs after `grace` is interrupted.
-    private func stop(grace: Duration?) {
+    private func stop(grace: Duration?) throws {
         guard status == nil else { return }
-        script.finishGently()
-        guard let grace, let starter else { return }
-        if grace == .zero { script.kill() }
-        var timer: LoopTimer?
-        // Again and again, because a stop that comes before the code has begun to run is lost.
-        timer = starter.loop.timer(after: grace, every: .milliseconds(20), keepsAlive: false) {
-            [weak self] in
-            if let self, self.status == nil { return self.script.kill() }
-            timer?.cancel()
-            timer = nil
-        }
+        guard let grace else { return script.finishGently() }
+        try script.finishGently(within: grace)
     }
 
     /// Waits for the end, while observers, timers and messages of the calling script are handled.
@@ -107,7 +98,7 @@ final class Worker {
                 return .none
             },
             LuaMethod("stop") { worker, call in
-                worker.stop(grace: call.isNil(2) ? nil : try call.duration(2))
+                try worker.stop(grace: call.isNil(2) ? nil : try call.duration(2))
                 return .none
             },
             LuaMethod("join") { worker, call in
