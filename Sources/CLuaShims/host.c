@@ -108,6 +108,7 @@ static int open_libraries(lua_State *L) {
         lua_pop(L, 1);
     }
     coroutine_setup(L);
+    collect_setup(L, host_of(L));
     return 0;
 }
 

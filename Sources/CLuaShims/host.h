@@ -51,7 +51,7 @@ typedef struct host {
     int64_t time_limit, instruction_limit;
     int64_t instructions_left;
     _Atomic int64_t deadline;      // of the run that is going on, on the monotonic clock; 0: none
-    lua_CFunction xpcall;
+    lua_CFunction xpcall, collectgarbage;
     int main_levels;  // levels of the stack while the watched chunk is the innermost function
     // errors
     int describing;        // errors that arrive at this depth describe themselves where they are raised; 0: none
@@ -101,6 +101,7 @@ void limits_hook(host *h, lua_State *L);
 void limits_teardown(host *h);
 void interrupt_teardown(host *h);
 void coroutine_setup(lua_State *L);
+void collect_setup(lua_State *L, host *h);
 void class_setup(lua_State *L, host *h);
 void class_teardown(host *h);
 void function_setup(lua_State *L, host *h);

@@ -68,6 +68,10 @@ public final class LuaState {
                 home.drain()
                 state.collectGarbage()
                 handler()
+            },
+            will_collect: { owner in
+                guard let owner else { return }
+                Unmanaged<LuaHome>.fromOpaque(owner).takeUnretainedValue().drain()
             })
         guard let state = shim_open(Unmanaged.passUnretained(home).toOpaque(), &calls) else {
             preconditionFailure("no memory for a Lua state")

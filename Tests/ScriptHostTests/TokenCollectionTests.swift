@@ -41,6 +41,37 @@ import Testing
         #expect(script.log == [])
     }
 
+    @Test(arguments: ["store", "dogs", "store:objects('Dog'):where 'id > 0'", "rex", "rex.friends"])
+    func `a dropped token ends with the first collection, whatever was called meanwhile`(
+        observed: String
+    ) throws {
+        let script = try ScriptFixture(
+            open + """
+                store:define { Dog = { id = "int primary", name = "string", friends = "Dog[]" } }
+                local rex = store:write(function()
+                    local rex = store:create("Dog", { id = 7, name = "Rex" })
+                    rex.friends:append(rex)
+                    return rex
+                end)
+                local count = 0
+                local function observe() \(observed):observe(function() count = count + 1 end) end
+                observe()
+                store:refresh()
+                store:write(function() rex.name = "Max" end)
+                store:refresh()
+                assert(count > 0)
+                collectgarbage()
+                count = 0
+                for k = 1, 3 do
+                    store:write(function() rex.name = "Rex" .. k end)
+                    store:refresh()
+                end
+                log(count)
+                """)
+        #expect(script.finish() == 0)
+        #expect(script.log == ["0"])
+    }
+
     @Test(arguments: [
         "local token = OBSERVE", "token = OBSERVE", "local tokens = { OBSERVE }",
         "local keep = OBSERVE local function f() return keep end token = f keep = nil token = OBSERVE",

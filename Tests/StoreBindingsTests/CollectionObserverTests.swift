@@ -157,6 +157,44 @@ import Testing
             """)
     }
 
+    @Test func `4.32 a collection assigned to itself has not changed`() throws {
+        let session = try Session(
+            "A = { id = 'int primary', list = 'int[]', links = 'A[]', set = 'int<>', map = 'int{}' }"
+        )
+        session.expect(
+            """
+            local a, b = store:write(function()
+                local a = store:create("A", { id = 1, list = { 1, 2 }, set = { 3 }, map = { x = 4 } })
+                a.links = { a, a }
+                return a, store:create("A", { id = 2, list = { 1, 2 } })
+            end)
+            local calls, tokens = 0, {}
+            for _, name in ipairs { "list", "links", "set", "map" } do
+                tokens[name] = a[name]:observe(function(c) if c.type == "update" then calls = calls + 1 end end)
+                tokens["value" .. name] = a:observe_value(name, function() calls = calls + 1 end)
+            end
+            tokens.object = a:observe(function(c) calls = calls + #c.properties end)
+            turn()
+            store:write(function()
+                for _, name in ipairs { "list", "links", "set", "map" } do a[name] = a[name] end
+                a.list = store:object("A", 1).list
+            end)
+            turn()
+            assert(calls == 0 and #a.list == 2 and #a.links == 2 and #a.set == 1 and a.map.x == 4)
+            assert(code(function() a.list = a.list end) == "not_in_write")
+            store:write(function() a.list = b.list end)
+            turn()
+            assert(calls == 4 and #a.list == 2, calls)
+            local frozen = a:freeze()
+            assert(code(function() frozen.list = frozen.list end) == "frozen")
+            store:write(function()
+                local list = b.list
+                store:delete(b)
+                assert(code(function() b.list = list end) == "invalid_object")
+            end)
+            """)
+    }
+
     @Test func `a token that is collected is explained once`() {
         session.expect(
             """

@@ -34,6 +34,7 @@ typedef struct {
     void (*release)(const void *object);
     void (*warn)(const void *owner, const char *text, size_t length);
     void (*main_returned)(const void *owner);
+    void (*will_collect)(const void *owner);  // the script has called collectgarbage
 } shim_host_calls;
 lua_State *shim_open(const void *owner, const shim_host_calls *calls);  // NULL without memory
 void shim_close(lua_State *L);                                          // runs finalizers, as a run of its own

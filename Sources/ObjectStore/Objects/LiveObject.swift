@@ -48,6 +48,13 @@ public struct LiveObject {
         try writer.set(property, of: key, in: classSchema, to: value)
     }
 
+    /// Throws what setting a property throws whatever the value, for who finds that it has the value already.
+    package func checkSettable(_ name: String) throws {
+        let (classSchema, property) = try current(name)
+        let writer = try ObjectWriter(source.writableStore(), changing: "property '\(name)'")
+        try writer.checkSettable(property, of: key, in: classSchema)
+    }
+
     /// Sets a list property to links to objects of one class.
     ///
     /// A shortcut of ``set(_:_:)-(String,Value)`` that makes no values. Returns false, and does nothing, when `property`

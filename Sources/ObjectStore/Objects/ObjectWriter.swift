@@ -16,14 +16,20 @@ struct ObjectWriter {
         session = try store.writing(what())
     }
 
-    /// Sets one property of an object, after conversion and checks.
-    func set(
-        _ property: Property, of key: ObjectKey, in classSchema: ClassSchema, to value: Value
-    ) throws {
+    /// Throws `invalid_object` for a deleted object, and what a property says that cannot be set.
+    func checkSettable(_ property: Property, of key: ObjectKey, in classSchema: ClassSchema) throws
+    {
         guard store.view.table(classSchema).isPresent(key) else {
             throw StoreView.deleted(classSchema, key)
         }
         try checkAssignable(property, classSchema)
+    }
+
+    /// Sets one property of an object, after conversion and checks.
+    func set(
+        _ property: Property, of key: ObjectKey, in classSchema: ClassSchema, to value: Value
+    ) throws {
+        try checkSettable(property, of: key, in: classSchema)
         let converted = try ValueConversion.stored(value, property, classSchema)
         if let embedded = EmbeddedWriter(self, property, classSchema) {
             return try embedded.set(converted, of: key)

@@ -32,11 +32,13 @@ extension Store {
                 )
             }
             if isInWrite, !view.isFrozen, try !frozenView().isPresent(owner) {
-                if case .results = value {
+                switch value {
+                case .results, .values:
                     throw StoreError(
                         .alreadyInWrite,
                         "the '\(name)' of these results was created in the open write; other threads "
                             + "can be told of them when that is committed")
+                default: break
                 }
                 outcome = outcomeOfWrite()
             }

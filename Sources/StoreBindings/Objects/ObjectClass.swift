@@ -227,8 +227,25 @@ final class ObjectClass: LuaLiveClass {
         {
             return
         }
+        // What is assigned to itself has not changed: nobody is told that all of it was replaced.
+        if slot & 15 == Kind.collection, value.kind == .box, isOwn(value, property, of: key) {
+            return try object(key).checkSettable(property.name)
+        }
         let converted = try ValueBridge(handle, frozen).value(value, for: property, of: classSchema)
         try object(key).set(property.name, converted)
+    }
+
+    /// Whether a value is the collection that the property holds already.
+    private func isOwn(_ value: borrowing LuaField, _ property: Property, of key: Int64) -> Bool {
+        func isOwn(_ other: (some LiveCollection)?) -> Bool {
+            guard let other, case .store(let store) = other.source else { return false }
+            return store === handle.store && other.classSchema.table == table
+                && other.owner.rawValue == key && other.property.column == property.column
+        }
+        return frozen == nil
+            && (isOwn(value.box(ListHandle.type)?.collection)
+                || isOwn(value.box(SetHandle.type)?.collection)
+                || isOwn(value.box(MapHandle.type)?.collection))
     }
 
     /// Sets a list of links to objects of one class of this store; false for any other property or class.

@@ -86,6 +86,9 @@ import Testing
             _ = try store.reference(to: .results(Results(friends)))
         }
         #expect(error?.message.contains("open write") == true)
+        let marks = try CollectionValues(dog.list("marks")).sorted()
+        _ = storeError(.alreadyInWrite) { _ = try store.reference(to: .values(marks)) }
+        _ = try store.reference(to: .values(CollectionValues(old.list("marks")).sorted()))
         _ = try store.reference(to: .results(Results(old.list("friends"))))
         _ = try store.reference(to: .results(store.objects("Dog")))
         try store.commitWrite()
