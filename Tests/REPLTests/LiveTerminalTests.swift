@@ -74,11 +74,13 @@ private typealias Key = PseudoTerminal.Key
         }
         try session.run("one:invalidate()")
         session.terminal.type(
-            "two = store:objects('Dog'):observe(function() while true do end end, { name = 'loop' })\r"
+            "two = store:objects('Dog'):observe(function() print 'begins' while true do end end, { name = 'loop' })\r"
         )
         try session.prompt()
         session.terminal.type("half a line")
-        try session.terminal.wait(forText: "half a line")
+        try session.terminal.wait(for: "the handler and the line") {
+            $0.lines.contains("[loop] begins") && $0.text.contains("half a line")
+        }
         session.terminal.type(Key.interrupt)
         try session.terminal.wait(for: "the place") { screen in
             screen.lines.contains("error in 'loop': interrupted")
