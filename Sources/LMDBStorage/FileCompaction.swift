@@ -24,7 +24,7 @@ package enum FileCompaction {
     }
 
     /// Removes the copies that this process, which is about to end, has not finished.
-    package static func removeUnfinishedCopies() { FileCopy.removeUnfinished() }
+    package static func removeUnfinishedCopies() { UnfinishedCopies.removeOwn() }
 
     private static func replace(
         _ path: String, _ versions: VersionPlace

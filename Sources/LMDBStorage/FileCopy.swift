@@ -35,14 +35,6 @@ struct FileCopy {
     /// Where the copy says what its version is.
     let versions: VersionPlace
 
-    /// The copies of this process that are not whole yet.
-    private static let unfinished = Mutex<Set<String>>([])
-
-    /// Removes the copies that this process, which is about to end, has not finished.
-    static func removeUnfinished() {
-        Self.unfinished.withLock { paths in for path in paths { unlink(path) } }
-    }
-
     /// Copies an open environment; `isReplacing` allows it to take the place of another file.
     ///
     /// Readers and writers of any process go on meanwhile. Throws `exists`, `diskFull`, `permission`, `notFound`.
@@ -52,26 +44,21 @@ struct FileCopy {
         if !isReplacing && access(destination, F_OK) == 0 {
             throw StorageError(.exists, call: "copy", file: destination)
         }
-        AbandonedCopies.remove(of: destination)
-        let temporary = AbandonedCopies.temporaryPath(of: destination)
-        Self.unfinished.withLock { _ = $0.insert(temporary) }
-        defer { Self.unfinished.withLock { _ = $0.remove(temporary) } }
+        UnfinishedCopies.removeAbandoned(of: destination)
+        let temporary = UnfinishedCopies.begin(destination)
+        defer { UnfinishedCopies.end(temporary) }
         let descriptor = Platform.openDescriptor(
             temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw failure("open") }
-        // Where files cannot be locked, an unfinished copy looks like one that was abandoned.
+        // Closed when the copy has its name: until then the lock says that it is not abandoned.
+        defer { close(descriptor) }
+        // because: where files cannot be locked, others cannot take the lock for a sign either.
         _ = Platform.lockFile(descriptor, LOCK_EX | LOCK_NB)
         do throws(StorageError) {
-            defer { close(descriptor) }
             try write(environment, descriptor, temporary)
             guard fchmod(descriptor, mode) == 0, fsync(descriptor) == 0 else {
                 throw failure("fsync")
             }
-        } catch {
-            unlink(temporary)
-            throw error
-        }
-        do throws(StorageError) {
             try publish(temporary, isReplacing)
         } catch {
             unlink(temporary)

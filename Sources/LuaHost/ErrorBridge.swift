@@ -94,31 +94,30 @@ extension LuaState {
         let name = String(cString: shim_type_name(L, -1))
         var convertible = type == SHIM_TSTRING || type == SHIM_TNUMBER
         if !convertible, shim_get_metatable(L, -1) {
-            "__tostring".utf8CString.withUnsafeBufferPointer { text in
-                shim_push_bytes(L, text.baseAddress, text.count - 1)
-                shim_rawget(L, -2)
-            }
+            pushField("__tostring", on: L)
             convertible = shim_type(L, -1) != SHIM_TNIL
             shim_settop(L, shim_top(L) - 2)
         }
         if !convertible, type == SHIM_TTABLE {
-            "message".utf8CString.withUnsafeBufferPointer { text in
-                shim_push_bytes(L, text.baseAddress, text.count - 1)
-                shim_rawget(L, -2)
+            pushField("message", on: L)
+            if let message = pop(L).string {
+                shim_settop(L, shim_top(L) - 1)
+                return message.description
             }
-            guard shim_type(L, -1) == SHIM_TSTRING else {
-                shim_settop(L, shim_top(L) - 2)
-                return "(error object is a \(name) value)"
-            }
-            let message = pop(L).string?.description ?? ""
-            shim_settop(L, shim_top(L) - 1)
-            return message
         }
         if convertible, shim_tostring(L) == SHIM_OK {
             return pop(L).string?.description ?? ""
         }
         shim_settop(L, shim_top(L) - 1)
         return "(error object is a \(name) value)"
+    }
+
+    /// Pushes a field of the table on top, asking nobody.
+    private func pushField(_ name: String, on L: OpaquePointer) {
+        name.utf8CString.withUnsafeBufferPointer { text in
+            shim_push_bytes(L, text.baseAddress, text.count - 1)
+            shim_rawget(L, -2)
+        }
     }
 
     /// Leaves on the stack what a script shall catch for this error, and answers the sentinel that raises it.

@@ -20,6 +20,8 @@ public final class Script: Sendable {
     public let name: String
     private let thread: LoopThread
     private let shared: ScriptSignals
+    /// What ends the script when the time is over that somebody gave it.
+    private let deadlines = Mutex<LoopThread?>(nil)
 
     /// Starts the thread and runs `main` on it; its result is the exit code if nothing else decides it.
     ///
@@ -109,15 +111,24 @@ public final class Script: Sendable {
     /// Any thread. A thread of its own looks after that, because whoever asks may be busy; throws when the system gives none.
     func finishGently(within grace: Duration) throws(LoopError) {
         finishGently()
-        let ended = ThreadLatch()
-        whenEnded { _ in ended.open() }
-        let deadline = ContinuousClock.now + grace
-        _ = try LoopThread(name: "\(name) stop", stackSize: 256 << 10) { [self] _ in
-            while ContinuousClock.now < deadline {
-                if ended.wait(atMost: deadline - .now) { return }
-            }
+        if grace == .zero { kill() }
+        let loop = try deadlineLoop()
+        loop.post { [self] in
             // Again and again, because a stop that comes before the code has begun to run is lost.
-            repeat { kill() } while !ended.wait(atMost: .milliseconds(20))
+            loop.timer(after: grace, every: .milliseconds(20)) { [self] in kill() }
+        }
+    }
+
+    private func deadlineLoop() throws(LoopError) -> EventLoop {
+        try deadlines.withLock { (thread) throws(LoopError) in
+            if let thread { return thread.loop }
+            let made = try LoopThread(name: "\(name) stop", stackSize: 256 << 10) { loop in
+                _ = loop.wait { false }
+            }
+            thread = made
+            let loop = made.loop
+            whenEnded { _ in loop.stop() }
+            return loop
         }
     }
 

@@ -330,7 +330,9 @@ import Testing
         #expect(try error("{\"id\":1}\n").contains("b.jsonl, line 1: this is no recording"))
         #expect(
             try error(header + one + end.replacing("\"count\":1", with: "\"count\":2"))
-                .contains("b.jsonl, line 3: the step has 2 changes by its last line, but 1 lines"))
+                .contains(
+                    "b.jsonl, line 3: the recording is not whole: lines of the step: 1, by its last line: 2"
+                ))
         #expect(
             try error(header + one + end.replacing(",\"count\":1", with: "")) == "nothing was wrong"
         )

@@ -1,15 +1,14 @@
 /// What is wrong with a text, and where.
 public struct FormatError: Error, Equatable, CustomStringConvertible, Sendable {
     /// The file that the line is of, where that is known.
-    public var file: String?
+    public private(set) var file: String?
     /// The line, from 1 on; nil where a text has no lines.
     public var line: Int?
     /// What is wrong.
     public var reason: String
 
     /// An error at a line.
-    public init(file: String? = nil, line: Int? = nil, _ reason: String) {
-        self.file = file
+    public init(line: Int? = nil, _ reason: String) {
         self.line = line
         self.reason = reason
     }
@@ -22,6 +21,8 @@ public struct FormatError: Error, Equatable, CustomStringConvertible, Sendable {
 
     /// The same error in a file; `-`, which is standard input, has no name.
     public func inFile(_ path: String) -> FormatError {
-        FormatError(file: path == "-" ? nil : path, line: line, reason)
+        var placed = self
+        placed.file = path == "-" ? nil : path
+        return placed
     }
 }

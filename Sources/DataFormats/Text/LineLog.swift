@@ -32,7 +32,8 @@ public final class LineLog {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0
         else { return true }
-        return try FileReader(path).read().starts(with: mark)
+        // To a reader the bare name is standard input.
+        return try FileReader(path == "-" ? "./-" : path).read().starts(with: mark)
     }
 
     /// Adds whole lines.

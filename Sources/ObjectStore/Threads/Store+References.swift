@@ -168,6 +168,7 @@ extension Store {
         case .results(let query):
             // Those of a collection whose owner is gone are empty, as they are where they were made.
             let results = Results(source, query)
+            // because: of a class that is gone there are none.
             return (try? results.classSchema()).map { _ in .results(results) }
         }
     }

@@ -8,14 +8,12 @@ extension Session {
     /// A variable that is called like a class is the variable, unless a predicate follows.
     func prepareQuery(_ text: String) throws -> () throws -> [LuaValue] {
         guard let store, let query = ClassQuery(text),
-            query.hasWhere || isClass(query.className, store.store.schema),
+            query.hasWhere || store.store.schema.find(query.className) != nil,
             query.predicate != nil || !isVariable(query.className)
         else { return try evaluator.prepare("= " + text) }
         let results = try query.results(in: store.store)
         return { [store.value(of: results)] }
     }
-
-    private func isClass(_ name: String, _ schema: Schema) -> Bool { schema.find(name) != nil }
 
     private func isVariable(_ name: String) -> Bool {
         evaluator.local(name) ?? context.state.globals[name] != .nil

@@ -74,11 +74,13 @@ struct Completer {
             return make(text, classNames) ?? complete(text)
         }
         guard let classSchema = schema?.find(String(text[..<blank])) else { return complete(text) }
-        let words = text.split(separator: " ", omittingEmptySubsequences: false)
-        return words.count == 2
-            ? make(String(words[1]), ["where"], suffix: " ")
-                ?? path(Self.lastWord(of: text), in: classSchema)
-            : path(Self.lastWord(of: text), in: classSchema)
+        let rest = text[text.index(after: blank)...]
+        if !rest.contains(where: \.isWhitespace),
+            let introduction = make(String(rest), ["where"], suffix: " ")
+        {
+            return introduction
+        }
+        return path(Self.lastWord(of: text), in: classSchema)
     }
 
     private func file(_ path: String) -> Completion? {

@@ -136,6 +136,7 @@ struct SectionedChangeTable {
                     entry["modifications_new"] = indices(rows.modificationsNew)
                     return .table(entry)
                 }))
+        // because: after the script's end nobody prints.
         table.metatable = try? sections.results.handle.module.changeMetatables.ofSections
         return table
     }

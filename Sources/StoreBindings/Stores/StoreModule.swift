@@ -84,11 +84,11 @@ public final class StoreModule {
     let scheduler: any Scheduler
     let dates: DateClass
     let null: LuaValue
+    private(set) lazy var changeMetatables = ChangeMetatables(state)
     // Token userdata by number, weakly, and the callback by token userdata: a callback that refers to its own token
     // does not keep it alive.
     private let tokensByNumber: LuaTable
     private let callbacksByToken: LuaTable
-    private(set) lazy var changeMetatables = ChangeMetatables(state)
     // Token userdata by number that the script need not hold itself.
     private let keptTokens: LuaTable
     private var tokens: [Int: WeakToken] = [:]

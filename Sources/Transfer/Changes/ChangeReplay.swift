@@ -15,8 +15,8 @@ public final class ChangeReplay {
 
     private let store: Store
     private let importer: Importer
-    private var isInStep = false
     private var changesInStep: Int64 = 0
+    private var isInStep: Bool { changesInStep > 0 }
     private var hasHeader = false
 
     /// Prepares a replay.
@@ -60,6 +60,7 @@ public final class ChangeReplay {
                 ).inFile(path)
             }
         } catch {
+            changesInStep = 0
             if store.isInWrite { try store.cancelWrite() }
             throw error
         }
@@ -102,16 +103,14 @@ public final class ChangeReplay {
         case "commit":
             try checkCount(members["count"])
             if isInStep { try commit() }
+            changesInStep = 0
             return
         case "deleted", "inserted", "modified": break
         default:
             throw FormatError(
                 "\"change\" is deleted, inserted, modified, schema or commit, got \"\(change)\"")
         }
-        if !isInStep {
-            try store.beginWrite()
-            isInStep = true
-        }
+        if !isInStep { try store.beginWrite() }
         let classSchema = try store.view.schema.require(try Self.text("class", members))
         importer.links.startRow()
         try take(
@@ -178,19 +177,17 @@ public final class ChangeReplay {
 
     /// Throws when the step's last line knows of more changes, or of fewer, than there were.
     private func checkCount(_ count: JSONNode?) throws {
-        defer { changesInStep = 0 }
         guard let count, count.kind == .int, count.tape.int(count.index) != changesInStep else {
             return
         }
         throw FormatError(
-            "the step has \(count.description) changes by its last line, but \(changesInStep) lines: the "
-                + "recording is not whole")
+            "the recording is not whole: lines of the step: \(changesInStep), by its last line: "
+                + count.description)
     }
 
     private func commit() throws {
         if let missing = importer.links.missing.first { throw FormatError(missing.reason) }
         try store.commitWrite()
-        isInStep = false
         steps += 1
     }
 

@@ -1,5 +1,5 @@
 /// A query as a user types it where no code is written: `Dog`, or `Dog where age > 3`.
-public struct ClassQuery: Equatable, Sendable {
+public struct ClassQuery: Sendable {
     /// The first word.
     public let className: String
     /// What follows `where`, or the class itself; nil for all objects, empty where it is missing after `where`.

@@ -1,0 +1,48 @@
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The copies of files that are not whole yet: those that this process makes, and those that killed processes have left.
+///
+/// Who makes one holds the system's lock on it, which goes with the process.
+enum UnfinishedCopies {
+    private static let mark = ".copy-"
+
+    /// Those of this process.
+    private static let own = Mutex<Set<String>>([])
+
+    /// Notes that this process begins a copy; what it is called until it is whole.
+    static func begin(_ destination: String) -> String {
+        let path = destination + mark + "\(getpid())"
+        own.withLock { _ = $0.insert(path) }
+        return path
+    }
+
+    /// The copy has got its own name, or was given up.
+    static func end(_ path: String) {
+        own.withLock { _ = $0.remove(path) }
+    }
+
+    /// Removes those of this process, which is about to end.
+    static func removeOwn() {
+        own.withLock { paths in for path in paths { unlink(path) } }
+    }
+
+    /// Removes those of a file that nobody makes any more, as far as this process may.
+    static func removeAbandoned(of destination: String) {
+        let folder = Platform.folder(of: destination)
+        let beginning = (destination.split(separator: "/").last ?? "") + mark
+        for name in Platform.names(in: folder) where name.hasPrefix(beginning) {
+            guard name.dropFirst(beginning.count).allSatisfy(\.isWholeNumber) else { continue }
+            let path = "\(folder)/\(name)"
+            let descriptor = Platform.openDescriptor(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+            guard descriptor >= 0 else { continue }
+            if Platform.lockFile(descriptor, LOCK_EX | LOCK_NB) { unlink(path) }
+            close(descriptor)
+        }
+    }
+}
