@@ -42,6 +42,7 @@ import Testing
         "Sources/ScriptHost/ScriptHost.docc/NumberedMigrations.md",
         "Sources/Transfer/Transfer.docc/Transfer.md",
         "Sources/ScriptHost/ScriptHost.docc/Workers.md",
+        "Sources/Reference/Reference.docc/ComingFromRealm.md",
     ]
 
     @Test(arguments: scripts) func `every Lua block runs as a script`(page: String) throws {
