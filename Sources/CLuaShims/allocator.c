@@ -47,7 +47,7 @@ void *host_allocate(void *ud, void *p, size_t old, size_t new) {
     if (new == 0) {
         m->used -= old;
         if (p) {
-            if (from <= CLASSES) give(m, from, p); else free(p);
+            if (from <= CLASSES) give(m, from, p); else if (p != m->kept) free(p);
         }
         return NULL;
     }

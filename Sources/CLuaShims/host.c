@@ -72,8 +72,11 @@ void shim_close(lua_State *L) {
     int entered = frame_enter(h, L);  // finalizers are Lua code
     h->mem.enforce = 0;
     h->current = L;
+    // A stop may still find the frame on its way out, and looks at the state then.
+    h->mem.kept = lua_getextraspace(L);  // where the block of a main state begins
     lua_close(L);
     if (entered) frame_leave(h);
+    free(h->mem.kept);
     class_teardown(h);
     interrupt_teardown(h);
     host_free_memory(&h->mem);

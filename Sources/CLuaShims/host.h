@@ -14,6 +14,7 @@ typedef struct {
     int enforce;          // Lua code is running: the quota holds
     void *free[17];       // size classes of 16 bytes up to 256
     void *slabs;
+    void *kept;           // a large block that stays when Lua gives it back
 } memory;
 
 // A Lua stack that is executing, and the hook it had of its own when a stop was armed on it.

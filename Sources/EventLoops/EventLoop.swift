@@ -60,7 +60,12 @@ public final class EventLoop: @unchecked Sendable {
     public init(clock: any LoopClock = SystemClock()) throws(LoopError) {
         self.clock = clock
         handle = .allocate(capacity: 1)
-        try LoopError.check(uv_loop_init(handle), "uv_loop_init")
+        do {
+            try LoopError.check(uv_loop_init(handle), "uv_loop_init")
+        } catch {
+            handle.deallocate()
+            throw error
+        }
         do {
             signal = try LoopSignal(loop: handle)
         } catch {
@@ -217,8 +222,10 @@ public final class EventLoop: @unchecked Sendable {
         isPolling = true
         defer { isPolling = false }
         var mode = UV_RUN_ONCE
-        let hasJobs = shared.withLock { !$0.jobs.isEmpty }
-        if !waiting || hasJobs { mode = UV_RUN_NOWAIT }
+        // A `wait` whose condition held may have used up the signal of a wake-up that no turn has seen yet.
+        let hasWork =
+            shared.withLock { !$0.jobs.isEmpty } || wakeups.contains(where: \.isAwaited)
+        if !waiting || hasWork { mode = UV_RUN_NOWAIT }
         signal.reference(true)
         var pause: Duration?
         for guest in guests {

@@ -47,6 +47,9 @@ public final class LoopWakeup: @unchecked Sendable {
         handler = nil
     }
 
+    /// Whether a call is owed.
+    var isAwaited: Bool { isPending.load(ordering: .acquiring) }
+
     func takePending() -> Bool {
         isPending.exchange(false, ordering: .acquiringAndReleasing)
             && !isCancelled.load(ordering: .acquiring)

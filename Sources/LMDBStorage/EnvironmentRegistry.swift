@@ -62,6 +62,8 @@ public enum EnvironmentRegistry {
         }
         let flags = options.readOnly || exists ? O_RDONLY : O_RDWR | O_CREAT | O_EXCL
         var descriptor = Platform.openDescriptor(path, flags | O_CLOEXEC, 0o644)
+        // What another process has made meanwhile is never removed.
+        var isOwn = unlinkAtOnce || flags & O_CREAT != 0 && descriptor >= 0
         if descriptor < 0 && errno == EEXIST {
             descriptor = Platform.openDescriptor(path, O_RDONLY | O_CLOEXEC)
         }
@@ -95,6 +97,7 @@ public enum EnvironmentRegistry {
             // A compaction may have put another file in this one's place before LMDB had it.
             guard unlinkAtOnce || Self.identity(of: path) == identity else {
                 environment.close()
+                isOwn = false
                 return try open(path, options, tables, unlinkAtOnce, &entries)
             }
             entries[identity] = Entry(environment: environment, leases: 1)
@@ -104,7 +107,7 @@ public enum EnvironmentRegistry {
             }
             return EnvironmentLease(environment, identity)
         } catch {
-            if !exists || unlinkAtOnce {
+            if isOwn {
                 unlink(path)
                 unlink(path + "-lock")
             }

@@ -12,24 +12,27 @@ import Synchronization
 enum UnfinishedCopies {
     private static let mark = ".copy-"
 
-    /// Those of this process.
-    private static let own = Mutex<Set<String>>([])
+    /// Those of this process, and how many there have been: two threads may copy to one place.
+    private static let own = Mutex((paths: Set<String>(), count: 0))
 
     /// Notes that this process begins a copy; what it is called until it is whole.
     static func begin(_ destination: String) -> String {
-        let path = destination + mark + "\(getpid())"
-        own.withLock { _ = $0.insert(path) }
-        return path
+        own.withLock { own in
+            own.count += 1
+            let path = destination + mark + "\(getpid())-\(own.count)"
+            own.paths.insert(path)
+            return path
+        }
     }
 
     /// The copy has got its own name, or was given up.
     static func end(_ path: String) {
-        own.withLock { _ = $0.remove(path) }
+        own.withLock { _ = $0.paths.remove(path) }
     }
 
     /// Removes those of this process, which is about to end.
     static func removeOwn() {
-        own.withLock { paths in for path in paths { unlink(path) } }
+        own.withLock { own in for path in own.paths { unlink(path) } }
     }
 
     /// Removes those of a file that nobody makes any more, as far as this process may.
@@ -37,7 +40,8 @@ enum UnfinishedCopies {
         let folder = Platform.folder(of: destination)
         let beginning = (destination.split(separator: "/").last ?? "") + mark
         for name in Platform.names(in: folder) where name.hasPrefix(beginning) {
-            guard name.dropFirst(beginning.count).allSatisfy(\.isWholeNumber) else { continue }
+            guard name.dropFirst(beginning.count).allSatisfy({ $0.isWholeNumber || $0 == "-" })
+            else { continue }
             let path = "\(folder)/\(name)"
             let descriptor = Platform.openDescriptor(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
             guard descriptor >= 0 else { continue }

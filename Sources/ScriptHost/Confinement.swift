@@ -26,7 +26,8 @@ extension ScriptContext {
         state.setTimeLimit(limits.time)
         // Counted from what the host itself needs of the state.
         state.memoryQuota = limits.memory.map {
-            $0.addingReportingOverflow(state.memory.used).partialValue
+            let (sum, isTooMuch) = $0.addingReportingOverflow(state.memory.used)
+            return isTooMuch ? .max : sum
         }
     }
 

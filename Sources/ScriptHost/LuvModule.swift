@@ -17,6 +17,8 @@ extension ScriptContext {
         else { return }
         let function = state.makeFunction("luv") { [weak self] call in
             guard let self else { return .none }
+            // A loop has one guest: what a script has unloaded is what it gets again.
+            if let luv { return try call.answer([.table(luv.module)]) }
             let module = try loadLuv(call[1], package)
             if let table = module.first?.table { try hostLuv(table) }
             return try call.answer(module)
@@ -56,7 +58,8 @@ extension ScriptContext {
 /// luv's loop, reached by the functions that luv itself has for that.
 final class LuvGuest {
     private unowned let context: ScriptContext
-    private let module: LuaTable
+    /// What scripts have of luv.
+    let module: LuaTable
     private let runNative: LuaFunction
     private let stopNative: LuaFunction
     private let aliveNative: LuaFunction

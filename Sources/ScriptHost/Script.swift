@@ -79,9 +79,12 @@ public final class Script: Sendable {
     /// Stops the Lua code that is running, for certain; the script goes on.
     ///
     /// Any thread.
-    func stopRunning() {
-        shared.requestInterrupt(.certain)
+    /// False when nothing ran.
+    @discardableResult  // because who stops for certain need not know whether something ran
+    func stopRunning() -> Bool {
+        let didStop = shared.requestInterrupt(.certain)
         post { _ in }  // for code that waits for its loop
+        return didStop
     }
 
     /// Stops the observer, timer or entry that is running; it is reported, and the script goes on.
@@ -89,7 +92,8 @@ public final class Script: Sendable {
     /// Any thread. The main part of a script is stopped as well, and with it the script.
     public func stopHandler() {
         shared.spareScript()
-        stopRunning()
+        // A stop that found nothing must not spare the script from the next one.
+        if !stopRunning() { _ = shared.takeSpared() }
     }
 
     /// Ends the script as `os.exit` does.
@@ -249,7 +253,6 @@ final class ScriptSignals: Sendable {
         }
     }
 
-    @discardableResult  // because who stops for certain need not know whether something ran
     func requestInterrupt(_ force: LuaInterrupt.Force) -> Bool {
         state.withLock { $0.interrupt }?.request(force) ?? false
     }

@@ -49,6 +49,30 @@ import Testing
         #expect(log.lines == ["called"])
     }
 
+    @Test func `calls a wake-up whose signal came while a handler waited for something else`() {
+        let log = Log()
+        let loop = loop
+        let wakeup = loop.makeWakeup {
+            log.add("wake-up")
+            loop.stop()
+        }
+        loop.timer(after: .zero) {
+            var looks = 0
+            let held = loop.wait {
+                looks += 1
+                if looks == 2 { wakeup.wake() }
+                return looks == 3
+            }
+            log.add("\(held)")
+        }
+        loop.timer(after: .seconds(60)) {
+            log.add("too late")
+            loop.stop()
+        }
+        loop.run()
+        #expect(log.lines == ["true", "wake-up"])
+    }
+
     @Test func `is kept alive by a hold until its release, once`() {
         let hold = loop.hold()
         let second = loop.hold()

@@ -21,7 +21,10 @@ enum LogRecovery {
             do throws(StorageError) {
                 let lock = try FileLock(of: path)
                 defer { lock.release() }
-                return try prepare(path, lock)
+                guard try !isWhole(path) else { return }
+                try recover(path)
+                // Those who waited for the lock must not find one from before.
+                return try FileCompaction.announce(path)
             } catch {
                 // Somebody else is at it, or has opened the file since.
                 guard error.code == .inUse, rest > 0 else { throw error }
@@ -31,12 +34,12 @@ enum LogRecovery {
         }
     }
 
-    /// The same for who has the lock already.
-    static func prepare(_ path: String, _ lock: FileLock) throws(StorageError) {
+    /// The same for who has the lock already, keeps it, and announces the file afterwards.
+    ///
+    /// LMDB itself is not asked for anything here: what it opens and closes of the lock file would end the lock.
+    static func prepare(_ path: String, _ lock: borrowing FileLock) throws(StorageError) {
         guard try !isWhole(path) else { return }
         try recover(path)
-        // Those who waited for the lock must not find one from before.
-        try FileCompaction.announce(path)
     }
 
     /// Removes a file's log if no process has the file open and the file is whole without.

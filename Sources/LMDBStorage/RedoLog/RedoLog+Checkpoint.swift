@@ -220,7 +220,7 @@ extension RedoLog {
         guard !keeper.isUnderWay else { return false }
         guard id != 0 else { return true }
         let others = file?.notedPins().contains {
-            $0.process != getpid() && kill($0.process, 0) == 0
+            $0.process != getpid() && (kill($0.process, 0) == 0 || errno != ESRCH)
         }
         let marker = LogMarker.read(data)
         guard marker.id == id, others != true else {
