@@ -153,6 +153,30 @@ import Testing
         #expect(script.log == ["false", "false"])
     }
 
+    @Test func `hears for the last time when what it observes is deleted, as others do`() throws {
+        let script = try run(
+            """
+            local observed = store:write(function()
+                return store:create("Dog", { id = 99, name = "Last", age = 1 })
+            end)
+            local token = observed:observe(function(change)
+                moonpool.post_to_parent("object " .. change.type)
+            end, { on = w })
+            local value = observed:observe_value("age", function(new)
+                moonpool.post_to_parent("value " .. tostring(new))
+            end, { on = w })
+            local told = {}
+            w:on_message(function(text) table.insert(told, text) end)
+            store:write(function() store:delete(observed) end)
+            moonpool.wait_until(function() return told[1] and not token.is_valid end, 60)
+            table.sort(told)
+            log(told[1])
+            log(token.is_valid)
+            w:stop()
+            """)
+        #expect(script.log == ["object deleted", "false"])
+    }
+
     @Test func `keeps the worker and the script running while the token is valid`() throws {
         let script = try run(
             """

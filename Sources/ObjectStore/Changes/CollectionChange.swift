@@ -152,7 +152,8 @@ public struct CollectionChange {
         guard positions.modifications.indices.contains(index) else {
             throw StoreError(
                 .outOfRange,
-                "there are \(modifications.count) modified rows, so there is none at \(index)")
+                "the modified row \(index) is asked for, and their number is \(modifications.count)"
+            )
         }
         guard let oldView, let newView, let changes,
             let object = modifiedObject(index, newView),

@@ -95,8 +95,14 @@ final class ChangeHandle {
             LuaMethod("properties") { change, call in
                 let index = try call.integer(2)
                 guard index >= 1 else { throw call.argumentError(2, "rows are counted from 1") }
-                let entries = try change.present().properties(
-                    ofModification: Int(clamping: index) - 1)
+                let present = try change.present()
+                guard index <= present.modifications.count else {
+                    throw StoreError(
+                        .outOfRange,
+                        "modified row \(index) is asked for; there are \(present.modifications.count)"
+                    )
+                }
+                let entries = try present.properties(ofModification: Int(index) - 1)
                 let tables = ObjectChangeTable(change.handle)
                 return call.answer(.table(tables.properties(entries)))
             },

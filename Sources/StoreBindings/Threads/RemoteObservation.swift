@@ -6,6 +6,8 @@ import Synchronization
 final class RemoteObserverState: Sendable {
     struct Figures: Sendable {
         var isActive = true
+        /// Whoever holds the token has ended it: nothing is called any more, not even for the last time.
+        var isUnwanted = false
         var dependencies: [String] = []
         var cost = ""
         var statistics = ObserverStatistics()
@@ -47,7 +49,10 @@ final class RemoteObservation: Observation {
         self.script = script
     }
 
-    deinit { endThere() }
+    deinit {
+        // One that has ended by itself may still have its last call to make.
+        if isValid { endThere() }
+    }
 
     var isValid: Bool { state.current.isActive }
     var dependencies: [String] { state.current.dependencies }
@@ -68,8 +73,10 @@ final class RemoteObservation: Observation {
     }
 
     private func endThere() {
-        guard isValid else { return }
-        state.change { $0.isActive = false }
+        state.change { figures in
+            figures.isUnwanted = true
+            figures.isActive = false
+        }
         let state = state
         script.post { module in
             if let number = state.current.number { module.token(number)?.invalidate() }
@@ -128,8 +135,8 @@ extension StoreModule {
             let function = try code.load(in: self)
             let link = host?.link
             let called = self.state.makeFunction("observer") { call in
-                // Whoever holds the token has ended it, and the word of that is on its way.
-                guard state.current.isActive else { return .none }
+                // The word of the token's end may still be on its way.
+                guard !state.current.isUnwanted else { return .none }
                 defer {
                     // In a turn of its own, when this call has been counted.
                     link?.post { module in
