@@ -99,6 +99,96 @@ import Testing
             """)
     }
 
+    /// Lists, sets, maps, values and sections; the schema removes or retypes what they come from.
+    @Test(arguments: [
+        #"Dog = { id = "int primary" }, Toy = { label = "string" }"#,
+        #"""
+        Dog = { id = "int primary", kind = "int", marks = "string[]", tags = "int<>", ages = "string{}",
+                toys = "Dog[]", best = "Dog{}" }
+        """#,
+    ])
+    func `a collection whose property is gone is told once, and its token ends`(schema: String)
+        throws
+    {
+        let session = try Session(
+            """
+            Toy = { label = "string" },
+            Dog = { id = "int primary", kind = "string", marks = "int[]", tags = "string<>", ages = "int{}",
+                    toys = "Toy[]", best = "Toy{}" }
+            """)
+        try session.run(
+            """
+            local rex = store:write(function()
+                local toy = store:create("Toy", { label = "ball" })
+                return store:create("Dog", { id = 1, kind = "k", marks = { 1, 2 }, tags = { "a" }, ages = { x = 1 },
+                                             toys = { toy }, best = { z = toy } })
+            end)
+            local names = { "marks", "tags", "ages", "toys", "best" }
+            local all = { over = rex.marks:where "self > 1", kinds = store:objects("Dog"):group_by "kind",
+                          labels = rex.toys:where "label != 'x'" }
+            for _, name in ipairs(names) do all[name] = rex[name] end
+            local tokens, told = {}, {}
+            for name, collection in pairs(all) do
+                tokens[name] = collection:observe(function(change)
+                    if change.type ~= "initial" then
+                        told[name] = (told[name] or "") .. change.type .. " " .. tostring(change.error and change.error.code)
+                    end
+                end)
+            end
+            local whole = store:objects("Dog"):observe(function() end)
+            turn()
+            store:define({ \(schema) }, { force = true })
+            turn()
+            for name, token in pairs(tokens) do
+                assert(told[name] == "error unknown_property", name .. " " .. tostring(told[name]))
+                assert(not token.is_valid, name)
+            end
+            assert(whole.is_valid)
+            for name, collection in pairs(all) do
+                if name ~= "kinds" then
+                    assert(not collection:is_valid(), name)
+                    assert(code(function() return #collection end) == "unknown_property", name)
+                end
+            end
+            """)
+        #expect(session.reports.count == 8, "each error is reported, as those of handlers are")
+        session.reports = []
+    }
+
+    @Test func `a collection whose class or owner's class is removed loses its elements`() throws {
+        let session = try Session(
+            """
+            Toy = { label = "string" }, Dog = { id = "int primary", marks = "int[]", toys = "Toy[]" }
+            """)
+        session.expect(
+            """
+            local rex = store:write(function()
+                return store:create("Dog", { id = 1, marks = { 1, 2 }, toys = { { label = "ball" } } })
+            end)
+            local lost = {}
+            local function listen(name, collection)
+                return collection:observe(function(change)
+                    if change.type ~= "initial" then
+                        assert(change.type == "update", name .. change.type)
+                        lost[name] = #(change.deletions or change.section_deletions)
+                        if name == "dogs" then assert(change:deleted()[1].marks[2] == 2) end
+                    end
+                end)
+            end
+            local tokens = {
+                listen("marks", rex.marks), listen("toys", rex.toys), listen("dogs", store:objects "Dog"),
+                listen("groups", store:objects("Dog"):group_by "id"),
+            }
+            turn()
+            store:define({ Toy = { label = "string" } }, function(m) m:delete_class "Dog" end)
+            turn()
+            for name, count in pairs { marks = 2, toys = 1, dogs = 1, groups = 1 } do
+                assert(lost[name] == count, name .. " " .. tostring(lost[name]))
+            end
+            for _, token in ipairs(tokens) do assert(not token.is_valid) end
+            """)
+    }
+
     @Test func `single values are told one by one, collections as a whole`() {
         session.expect(
             """

@@ -13,16 +13,22 @@ public protocol LiveCollection {
 }
 
 extension LiveCollection {
-    /// Whether the owner exists in the version that the handle reads.
+    /// Whether the owner exists in the version that the handle reads, and still has the property.
     public var isValid: Bool {
-        source.isOpen && source.view.table(classSchema).isPresent(owner)
+        guard source.isOpen else { return false }
+        let rows = source.view.table(classSchema)
+        return rows.isPresent(owner) && rows.kind(of: property.column) == .list
     }
 
     /// The number of elements.
     ///
-    /// Throws `invalid_object` if the owner was deleted, `closed`, `wrong_thread`.
+    /// Throws `invalid_object` if the owner was deleted, `unknown_property` if the property was
+    /// removed or got another type, `closed`, `wrong_thread`.
     public func count() throws -> Int {
-        try rows().listCount(property.column, owner)
+        let rows = try rows()
+        let count = rows.listCount(property.column, owner)
+        guard count > 0 || rows.kind(of: property.column) == .list else { throw removed }
+        return count
     }
 
     /// Whether both handles are of the same collection of the same store, or of the same version.

@@ -22,8 +22,8 @@ extension Query {
             guard schema.find(table: table)?.property(in: column) != nil else {
                 throw StoreError(
                     .unknownProperty,
-                    "the property that this collection of '\(elements.name)' comes from was removed"
-                )
+                    "the property that this collection of '\(elements.name)' comes from was removed or "
+                        + "got another type")
             }
         }
         for component in dependencies.flatMap(\.components) {

@@ -96,11 +96,11 @@ extension Store {
             throw error
         }
         view.noteChange()
+        let leftView = left.map { StoreView(schema: committedSchema, snapshot: $0, isFrozen: true) }
         didCommitSchema()
         settleOutcome(isCommitted: true)
         // Other threads take a while to wake: they need not wait for the observers of this one.
         wakeOthers()
-        let leftView = left.map { StoreView(schema: view.schema, snapshot: $0, isFrozen: true) }
         // Somebody may have committed again already.
         if view.version > before + 1 { followSchema() }
         notifications.didCommit(leaving: leftView, silencing: silenced)
@@ -154,6 +154,6 @@ extension Store {
         settleOutcome(isCommitted: false)
         requestMissedTurn()
         let stored = try SchemaCatalog.bytes(view.snapshot) ?? []
-        if hasChangedSchema || stored != catalog { try adopt(stored) }
+        if schemaBeforeWrite != nil || stored != catalog { try adopt(stored) }
     }
 }

@@ -64,8 +64,10 @@ public final class Store {
     let functionDefaults = DefaultFunctions()
     /// The schema's bytes in the file, to notice a change.
     var catalog: [UInt8] = []
-    /// Whether the open write transaction has changed the schema.
-    private(set) var hasChangedSchema = false
+    /// The schema that the open write transaction has changed; nil if it has not.
+    private(set) var schemaBeforeWrite: Schema?
+    /// The schema of the present version, whatever an open write transaction has done to it.
+    var committedSchema: Schema { schemaBeforeWrite ?? view.schema }
     /// Whether a migration's function is running, in the write transaction that ends with it.
     private(set) var isMigrating = false
     /// What migrates the file when the store is opened.
@@ -293,7 +295,7 @@ extension Store {
             bytes.isEmpty ? .empty : try SchemaCatalog.decode(bytes, of: view.snapshot.file)
         let gone = view.schema.classes.filter { schema.find(table: $0.table) == nil }
         catalog = bytes
-        hasChangedSchema = false
+        schemaBeforeWrite = nil
         inserter = nil
         creationPlan = nil
         view.schema = schema
@@ -304,7 +306,7 @@ extension Store {
 
     /// Shows a schema that the open write transaction has given its tables already.
     func adoptInWrite(_ schema: Schema) {
-        hasChangedSchema = true
+        schemaBeforeWrite = schemaBeforeWrite ?? view.schema
         inserter = nil
         creationPlan = nil
         view.schema = schema
@@ -312,8 +314,8 @@ extension Store {
         schemaHandler?()
     }
 
-    /// The open write transaction that has changed the schema was committed.
-    func didCommitSchema() { hasChangedSchema = false }
+    /// The open write transaction was committed.
+    func didCommitSchema() { schemaBeforeWrite = nil }
 
     /// What becomes of the open write.
     func outcomeOfWrite() -> WriteOutcome {

@@ -100,7 +100,7 @@ extension NotificationPump {
         let snapshot = try StoreError.wrapping { () throws(StorageError) in
             try live.snapshot.frozen()
         }
-        let view = StoreView(schema: live.schema, snapshot: snapshot, isFrozen: true)
+        let view = StoreView(schema: store.committedSchema, snapshot: snapshot, isFrozen: true)
         cleanView = view
         return view
     }

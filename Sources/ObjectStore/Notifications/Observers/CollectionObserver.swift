@@ -87,14 +87,17 @@ final class CollectionObserver: Observer {
 
     override func advance(along step: VersionStep) throws -> Call? {
         if step.changes.schemaChanged {
-            if step.new.schema.find(table: table) == nil { return lastCall(step) }
-            try follow(step)
+            let tables = [table, owner?.table].compactMap(\.self)
+            if tables.contains(where: { step.new.schema.find(table: $0) == nil }) {
+                return lastCall(step)
+            }
         }
         if let owner,
             step.changes(of: owner.table)?.deleted.contains(owner.key) == true
         {
             return lastCall(step)
         }
+        if step.changes.schemaChanged { try follow(step) }
         guard var rows else { return nil }
         self.rows = nil  // so that the copy is the only one and is changed in place
         defer { if isActive { self.rows = rows } }
@@ -125,14 +128,11 @@ final class CollectionObserver: Observer {
 
     private func follow(_ step: VersionStep) throws {
         let schema = step.new.schema
-        guard let elements = schema.find(table: table) else {
-            throw StoreError(
-                .unknownClass, "the class '\(className)', which is observed, was removed")
-        }
-        if case .objects(let query) = collection {
-            collection = .objects(try query.followed(to: schema))
-            // What came with the schema has no objects before, so that the rows were the same.
-            if rows != nil, query.dependsOnMixed { rows = makeRows(step.old) }
+        guard let elements = schema.find(table: table) else { return }
+        collection = try collection.followed(to: schema)
+        // What came with the schema has no objects before, so that the rows were the same.
+        if rows != nil, case .objects(let query) = collection, query.dependsOnMixed {
+            rows = makeRows(step.old)
         }
         if filter != nil {
             filter = try KeyPathFilter(texts, class: elements, schema: schema)

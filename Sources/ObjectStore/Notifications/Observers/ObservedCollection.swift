@@ -29,12 +29,39 @@ enum ObservedCollection {
         }
     }
 
+    /// The same in a schema that may be another one.
+    ///
+    /// Throws `unknown_class` or `unknown_property` if something that it reads is gone.
+    func followed(to schema: Schema) throws -> ObservedCollection {
+        switch self {
+        case .objects(let query): .objects(try query.followed(to: schema))
+        case .elements(let owner, let property, let target):
+            .elements(
+                owner: owner, try property.followed(to: schema, in: owner.table), target: target)
+        case .values(let owner, let property, let steps):
+            .values(owner: owner, try property.followed(to: schema, in: owner.table), steps)
+        }
+    }
+
     /// The object that the collection belongs to; nil for a whole class.
     func owner(in schema: Schema) -> ObjectReference? {
         switch self {
         case .objects(let query): query.owner(in: schema)
         case .elements(let owner, _, _), .values(let owner, _, _): owner
         }
+    }
+}
+
+extension Property {
+    /// The property as it is called in another schema.
+    fileprivate func followed(to schema: Schema, in table: TableID) throws -> Property {
+        let owner = schema.find(table: table)
+        guard let found = owner?.property(in: column) else {
+            throw StoreError(
+                .unknownProperty,
+                "'\(owner?.name ?? "").\(name)', which is observed, was removed or got another type")
+        }
+        return found
     }
 }
 

@@ -76,16 +76,18 @@ final class SectionsObserver: Observer {
     }
 
     override func advance(along step: VersionStep) throws -> Call? {
-        if step.changes.schemaChanged { try follow(step) }
+        if step.changes.schemaChanged {
+            let tables = [rules.base.table, owner?.table].compactMap(\.self)
+            if tables.contains(where: { step.new.schema.find(table: $0) == nil }) {
+                return lastCall()
+            }
+        }
         if let owner,
             step.changes(of: owner.table)?.deleted.contains(owner.key) == true
         {
-            isFinished = true
-            recorder?(PositionChanges(), [], [])
-            guard let handler else { return nil }
-            let change = SectionedChange(losing: withSilentChanges(sections).count)
-            return { try handler(change) }
+            return lastCall()
         }
+        if step.changes.schemaChanged { try follow(step) }
         guard var rows else { return nil }
         self.rows = nil  // so that the copy is the only one and is changed in place
         defer { if isActive { self.rows = rows } }
@@ -97,6 +99,15 @@ final class SectionsObserver: Observer {
         let change = told(positions, movable, wanted, step)
         guard !change.isEmpty, let handler else { return nil }
         explain(positions, step)
+        return { try handler(change) }
+    }
+
+    /// The owner or a class is gone: every section is, and the collection with it.
+    private func lastCall() -> Call? {
+        isFinished = true
+        recorder?(PositionChanges(), [], [])
+        guard let handler else { return nil }
+        let change = SectionedChange(losing: withSilentChanges(sections).count)
         return { try handler(change) }
     }
 
@@ -165,10 +176,8 @@ final class SectionsObserver: Observer {
 
     private func follow(_ step: VersionStep) throws {
         let schema = step.new.schema
-        guard let elements = schema.find(table: rules.base.table) else {
-            throw StoreError(
-                .unknownClass, "the class '\(className)', which is observed, was removed")
-        }
+        guard let elements = schema.find(table: rules.base.table) else { return }
+        try rules.ordered.check(in: schema)
         filter = try KeyPathFilter(texts, class: elements, schema: schema)
         guard rules.ordered.dependsOnMixed, let remade = try? rules.remade(for: schema) else {
             return

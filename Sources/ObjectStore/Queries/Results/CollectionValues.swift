@@ -60,7 +60,7 @@ public final class CollectionValues {
         self.init(collection, steps)
     }
 
-    /// Whether the collection's owner exists.
+    /// Whether the collection's owner exists, and still has the property.
     public var isValid: Bool { collection.isValid }
 
     /// The values, in order, as of now.
@@ -70,6 +70,7 @@ public final class CollectionValues {
         if let kept, kept.version == view.version, kept.generation == view.generation {
             return kept.values
         }
+        guard try collection.count() > 0 else { return [] }
         let values = Self.arranged(
             view.listValues(collection.property, of: collection.owner, in: rows), by: steps,
             of: collection.property)

@@ -78,15 +78,16 @@ public final class Results {
         return found
     }
 
-    /// Whether there is still something to read: false once the store is closed, or the owner of
-    /// the list or the target of the backlinks was deleted.
+    /// Whether there is still something to read: false once the store is closed, the owner of the
+    /// list or the target of the backlinks was deleted, or the list's property was removed.
     public var isValid: Bool {
         guard source.isOpen else { return false }
         let view = source.view
         switch query.base {
         case .table(let table): return view.schema.find(table: table) != nil
-        case .list(let table, _, let owner):
-            return view.isPresent(ObjectReference(table: table, key: owner))
+        case .list(let table, let column, let owner):
+            return view.schema.find(table: table)?.property(in: column) != nil
+                && view.isPresent(ObjectReference(table: table, key: owner))
         case .backlinks(_, _, let target):
             return targetTable(view).map {
                 view.isPresent(ObjectReference(table: $0, key: target))
