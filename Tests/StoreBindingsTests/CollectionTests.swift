@@ -27,6 +27,39 @@ import Testing
         return session
     }
 
+    /// Another store's keys mean other objects here, or none.
+    @Test func `collections of objects of another store are refused`() throws {
+        let session = try session()
+        session.expect(
+            """
+            local other = moonpool.open { in_memory = "foreign", schema = store:schema() }
+            local theirs = other:write(function()
+                local theirs = other:create("Dog", { id = 7 })
+                theirs.friends, theirs.pups, theirs.any, theirs.things = { theirs }, { a = theirs }, { a = theirs }, { theirs }
+                theirs.tags = { "x" }
+                return theirs
+            end)
+            write(function()
+                for _, value in ipairs { theirs.friends, other:objects "Dog", theirs.friends:where "id > 0", theirs.known } do
+                    assert(code(function() rex.friends = value end) == "invalid_object")
+                    assert(code(function() rex.things = value end) == "invalid_object")
+                    assert(code(function() rex.any.a = value end) == "invalid_object")
+                    assert(code(function() return rex.friends:union(value) end) == "invalid_object")
+                    assert(code(function() rex.friends:form_union(value) end) == "invalid_object")
+                    assert(code(store.create, store, "Dog", { id = 9, friends = value }) == "invalid_object")
+                    assert(code(function() return #store:objects("Dog"):where("any friends in $1", value) end) == "invalid_object")
+                end
+                assert(code(function() rex.pups = theirs.pups end) == "invalid_object")
+                assert(code(function() rex.any = theirs.any end) == "invalid_object")
+                assert(code(function() rex.things = theirs.things end) == "invalid_object")
+                assert(message(function() rex.friends = theirs.friends end):find("belongs to another store", 1, true))
+                rex.tags = theirs.tags
+            end)
+            assert(text(rex.tags) == "x" and #rex.friends == 0)
+            other:close()
+            """)
+    }
+
     @Test func `wrong elements, keys and receivers are errors that say what is right`() throws {
         let session = try session()
         session.expect(

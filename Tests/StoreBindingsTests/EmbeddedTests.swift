@@ -14,6 +14,40 @@ import Testing
             """)
     }
 
+    /// Who exports, copies or posts an object goes as deep as it is.
+    @Test func `objects are embedded in each other no deeper than those who read them go`() {
+        session.expect(
+            """
+            local ann = store:write(function() return store:create("Person", { name = "Ann", home = { street = "0" } }) end)
+            store:write(function()
+                local home = ann.home
+                for level = 2, 100 do
+                    home.inner = { street = tostring(level) }
+                    home = home.inner
+                end
+                assert(message(function() home.inner = { street = "101" } end):find("more than 100 objects", 1, true))
+                assert(message(function() home:update { inner = {} } end):find("more than 100 objects", 1, true))
+            end)
+            assert(#store:objects "Home" == 100)
+            assert(moonpool.json.encode(ann):find('"99"', 1, true))
+            local lines = os.tmpname()
+            store:export(lines, { format = "jsonl" })
+            local copy = moonpool.open { in_memory = lines, schema = store:schema() }
+            assert(copy:import(lines, { format = "jsonl" }).created == 1 and #copy:objects "Home" == 100)
+            copy:close()
+            os.remove(lines)
+            store:write(function()
+                ann.places:append { street = "A" }
+                local nested = { street = "x" }
+                for _ = 1, 98 do nested = { street = "x", inner = nested } end
+                ann.places[1].inner = nested
+                ann.places[1].inner = nil
+                assert(code(function() ann.places[1].inner = { street = "x", inner = nested } end) == "invalid_argument")
+            end)
+            assert(#store:objects "Home" == 101)
+            """)
+    }
+
     @Test func `11.43 and 11.44 embedded objects are made by assigning values`() {
         session.expect(
             """

@@ -191,6 +191,8 @@ import Testing
             assert(code(dogs.observe, dogs) == "invalid_argument")
             assert(code(dogs.observe, dogs, print, { keypaths = { "nope" } }) == "invalid_query")
             assert(code(dogs.observe, dogs, print, { keypath = {} }) == "invalid_argument")
+            local far = ("owner."):rep(100000) .. "name"
+            assert(message(dogs.observe, dogs, print, { keypaths = { far } }):find("too long", 1, true))
             assert(code(rex.observe_value, rex, "nope", print) == "unknown_property")
             store:write(function() store:delete(rex) end)
             assert(code(function() rex:observe(print) end) == "invalid_object")

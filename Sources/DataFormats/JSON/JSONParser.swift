@@ -20,7 +20,7 @@ public final class JSONParser {
     }
 
     /// Deeper nesting is refused.
-    public static let deepestNesting = 200
+    public static let deepestNesting = 400
 
     /// The row that was read last.
     public let tape = JSONTape()

@@ -77,7 +77,8 @@ struct KeyPathFilter {
 private enum WildcardPath {
     /// Every path that the text stands for.
     ///
-    /// A `*` before the end takes the properties that the rest of the path can follow.
+    /// A `*` before the end takes the properties that the rest of the path can follow. Throws `invalid_query` for a
+    /// text that stands for nothing, or for more than 1,000 paths.
     static func expand(
         _ text: String, class classSchema: ClassSchema, schema: Schema
     ) throws -> [PropertyPath] {
@@ -87,8 +88,16 @@ private enum WildcardPath {
         }
         var found: [PropertyPath] = []
         var fault: (any Error)?
-        func extend(_ prefix: [String], _ current: ClassSchema?, _ rest: ArraySlice<Substring>) {
+        var tried = 0
+        func extend(
+            _ prefix: [String], _ current: ClassSchema?, _ rest: ArraySlice<Substring>
+        ) throws {
             guard let next = rest.first, let current else {
+                tried += 1
+                guard tried <= 1000 else {
+                    throw StoreError(
+                        .invalidQuery, "the key path '\(text)' stands for more than 1,000 paths")
+                }
                 do {
                     let path = (prefix + rest.map(String.init)).joined(separator: ".")
                     found += try PropertyPath.parseAll(
@@ -104,16 +113,16 @@ private enum WildcardPath {
                     guard rest.count == 1 || property.canHoldLinks || property.isBacklinks else {
                         continue
                     }
-                    extend(
+                    try extend(
                         prefix + [property.name], schema.target(of: property), rest.dropFirst())
                 }
             } else {
                 let property = current.property(named: String(next))
-                extend(
+                try extend(
                     prefix + [String(next)], property.flatMap(schema.target), rest.dropFirst())
             }
         }
-        extend([], classSchema, names[...])
+        try extend([], classSchema, names[...])
         if found.isEmpty {
             throw fault
                 ?? StoreError(

@@ -11,9 +11,12 @@ struct EmbeddedWriter {
     let mode: UpdateMode
 
     /// Nil for a property that owns nothing.
+    ///
+    /// `owner` is the object that is to get what is made, as far as it exists; `depth` tells how many objects are
+    /// around that in the values that are being stored.
     init?(
         _ writer: ObjectWriter, _ property: Property, _ classSchema: ClassSchema,
-        mode: UpdateMode = .error, depth: Int = 0
+        of owner: ObjectKey? = nil, mode: UpdateMode = .error, depth: Int = 0
     ) {
         guard property.type == .object,
             let target = writer.store.view.schema.target(of: property), target.isEmbedded
@@ -23,7 +26,8 @@ struct EmbeddedWriter {
         self.classSchema = classSchema
         self.target = target
         self.mode = mode
-        creation = ObjectCreation(writer, mode: mode, depth: depth + 1)
+        let around = owner.map { writer.embeddingDepth(of: $0, in: classSchema) } ?? 0
+        creation = ObjectCreation(writer, mode: mode, depth: max(depth, around) + 1)
     }
 
     private var rows: TableReader { writer.store.view.table(classSchema) }

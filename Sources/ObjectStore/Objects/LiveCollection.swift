@@ -75,7 +75,8 @@ extension LiveCollection {
     /// A value as the collection stores it: converted, and with nested values made into linked objects.
     func element(_ value: Value, _ writer: ObjectWriter) throws -> ListElement {
         let converted = try ValueConversion.single(value, property, classSchema)
-        return try ObjectCreation(writer)
+        let depth = classSchema.isEmbedded ? writer.embeddingDepth(of: owner, in: classSchema) : 0
+        return try ObjectCreation(writer, depth: depth)
             .resolveElement(converted, property, classSchema).listElement(of: property)
     }
 

@@ -160,7 +160,7 @@ extension LiveList {
     private func elements(
         _ values: [Value], _ writer: ObjectWriter
     ) throws -> [ListElement] {
-        guard let embedded = EmbeddedWriter(writer, property, classSchema) else {
+        guard let embedded = EmbeddedWriter(writer, property, classSchema, of: owner) else {
             return try values.map { try element($0, writer) }
         }
         let converted = try values.map { try ValueConversion.single($0, property, classSchema) }

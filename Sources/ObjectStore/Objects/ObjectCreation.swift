@@ -8,7 +8,8 @@ struct ObjectCreation {
     private let mode: UpdateMode
     private let depth: Int
 
-    private static let deepestNesting = 100
+    /// How many objects are stored inside each other; whoever reads them goes as deep.
+    static let deepestNesting = 100
 
     init(_ writer: ObjectWriter, mode: UpdateMode = .error, depth: Int = 0) {
         self.writer = writer
@@ -60,13 +61,14 @@ struct ObjectCreation {
         guard depth <= Self.deepestNesting else {
             throw StoreError(
                 .invalidArgument,
-                "values are nested more than \(Self.deepestNesting) objects deep; "
-                    + "create the inner objects first and link them")
+                "more than \(Self.deepestNesting) objects are nested in each other; "
+                    + "create the inner ones first and link them")
         }
     }
 
     /// Creates or updates an object from values in schema order, nil for those not given.
     func create(_ classSchema: ClassSchema, positional given: [Value?]) throws -> ObjectKey {
+        try checkDepth()
         if mode == .error || classSchema.primaryKeyPosition != nil,
             let key = writer.inserter(of: classSchema).create(given)
         {
@@ -77,7 +79,6 @@ struct ObjectCreation {
 
     /// The same for values of which the inserter has said that they need more than to be stored.
     func createSlowly(_ classSchema: ClassSchema, _ given: [Value?]) throws -> ObjectKey {
-        try checkDepth()
         var given = given
         if let position = classSchema.primaryKeyPosition, given[position] == nil {
             // Once: it is needed to look for the object and to create it.
@@ -179,7 +180,7 @@ struct ObjectCreation {
         }
         for (property, value) in changes {
             if let embedded = EmbeddedWriter(
-                writer, property, classSchema, mode: mode, depth: depth)
+                writer, property, classSchema, of: key, mode: mode, depth: depth)
             {
                 try embedded.set(value, of: key)
                 continue

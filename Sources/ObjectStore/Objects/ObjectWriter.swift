@@ -31,7 +31,7 @@ struct ObjectWriter {
     ) throws {
         try checkSettable(property, of: key, in: classSchema)
         let converted = try ValueConversion.stored(value, property, classSchema)
-        if let embedded = EmbeddedWriter(self, property, classSchema) {
+        if let embedded = EmbeddedWriter(self, property, classSchema, of: key) {
             return try embedded.set(converted, of: key)
         }
         let resolved = try ObjectCreation(self).resolveLinks(converted, property, classSchema)

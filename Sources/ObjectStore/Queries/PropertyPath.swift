@@ -78,6 +78,9 @@ public struct PropertyPath: Hashable, Sendable {
     /// The properties from the first to the last; never empty.
     public let components: [Component]
 
+    /// A path is followed step in step; a longer one could exhaust the stack.
+    static let mostComponents = 100
+
     init(_ components: [Component]) {
         self.components = components
     }
@@ -114,6 +117,7 @@ public struct PropertyPath: Hashable, Sendable {
     static func parseAll(
         _ text: String, class classSchema: ClassSchema, schema: Schema
     ) throws -> [PropertyPath] {
+        try checkLength(text)
         guard entersMixed(text, class: classSchema, schema: schema) else {
             return [try parse(text, class: classSchema, schema: schema)]
         }
@@ -162,13 +166,23 @@ public struct PropertyPath: Hashable, Sendable {
         return open.map { PropertyPath($0.components) }
     }
 
+    private static func checkLength(_ text: String) throws {
+        guard text.utf8.count(where: { $0 == UInt8(ascii: ".") }) < mostComponents else {
+            throw StoreError(
+                .invalidQuery,
+                "the key path '\(text.prefix(40))…' is too long; at most \(mostComponents) steps are followed"
+            )
+        }
+    }
+
     /// Reads a key path such as `owner.name` of a class.
     ///
     /// Throws `invalid_query` for an empty component, an unknown property (with the nearest name
-    /// there is) and a value in the middle.
+    /// there is), a value in the middle, and more than 100 components.
     public static func parse(
         _ text: String, class classSchema: ClassSchema, schema: Schema
     ) throws -> PropertyPath {
+        try checkLength(text)
         var components: [Component] = []
         var current: ClassSchema? = classSchema
         for name in text.split(separator: ".", omittingEmptySubsequences: false) {

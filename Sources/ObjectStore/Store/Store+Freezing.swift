@@ -16,7 +16,7 @@ extension Store {
         }
         let pin = coordinator.pins.add(.frozen, holder, version: snapshot.version)
         let frozen = StoreView(
-            schema: view.schema, snapshot: snapshot, isFrozen: true, pin: pin)
+            schema: committedSchema, snapshot: snapshot, isFrozen: true, pin: pin)
         latestFrozen = frozen
         return frozen
     }

@@ -108,17 +108,11 @@ extension LuaCall {
         switch self[index] {
         case .table(let table): return try table.array.map { try handle.value($0) }
         case .userdata(let userdata):
-            if let map = userdata.object(as: MapHandle.type) { return try map.collection.values() }
-            if let results = userdata.object(as: ResultsHandle.type) {
-                return try results.references().map(Value.object)
+            let bridge = ValueBridge(handle.handle, handle.frozen)
+            if let map = userdata.object(as: MapHandle.type) {
+                return try bridge.own(try map.collection.values(), of: map.handle)
             }
-            if let list = userdata.object(as: ListHandle.type) {
-                return try list.collection.values()
-            }
-            if let set = userdata.object(as: SetHandle.type) { return try set.collection.values() }
-            if let values = userdata.object(as: ValuesHandle.type) {
-                return try values.values.values()
-            }
+            if let elements = try bridge.elements(of: userdata) { return elements }
         default: break
         }
         throw typeError(index, "set, list, Results or array")

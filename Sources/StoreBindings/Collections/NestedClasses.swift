@@ -219,7 +219,7 @@ extension ValueBridge {
             if let nested = userdata.object(as: NestedHandle.list)
                 ?? userdata.object(as: NestedHandle.map)
             {
-                return try nested.nested.value()
+                return try own(try nested.nested.value(), of: nested.handle)
             }
             if let unmanaged = userdata.object(as: UnmanagedObject.type) {
                 return try linked(unmanaged, userdata)

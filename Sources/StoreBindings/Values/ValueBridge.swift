@@ -277,21 +277,12 @@ struct ValueBridge {
             if let box = userdata.object(as: DecimalBox.type) { return .decimal(box.number) }
             if let box = userdata.object(as: DataBox.type) { return .data(box.bytes) }
             if userdata.object(as: NullMarker.type) != nil { return .null }
-            if let list = userdata.object(as: ListHandle.type) {
-                return .list(try list.collection.values())
-            }
-            if let set = userdata.object(as: SetHandle.type) {
-                return .list(try set.collection.values())
-            }
-            if let values = userdata.object(as: ValuesHandle.type) {
-                return .list(try values.values.values())
-            }
+            if let elements = try elements(of: userdata) { return .list(elements) }
             if let map = userdata.object(as: MapHandle.type) {
                 let entries = try map.collection.entries().map { ($0.key, $0.value) }
-                return .dictionary(Dictionary(entries, uniquingKeysWith: { first, _ in first }))
-            }
-            if let results = userdata.object(as: ResultsHandle.type) {
-                return .list(try results.references().map(Value.object))
+                return try own(
+                    .dictionary(Dictionary(entries, uniquingKeysWith: { first, _ in first })),
+                    of: map.handle)
             }
             if let unmanaged = userdata.object(as: UnmanagedObject.type) {
                 // Equal to no object that is in the store.
@@ -304,6 +295,39 @@ struct ValueBridge {
         default: break
         }
         throw StoreError(.typeMismatch, "\(place()) cannot be a \(value.typeName)")
+    }
+
+    /// The elements of a list, a set, their values, or Results; nil for what is none of those.
+    func elements(of userdata: LuaUserdata) throws -> [Value]? {
+        if let list = userdata.object(as: ListHandle.type) {
+            return try own(try list.collection.values(), of: list.handle)
+        }
+        if let set = userdata.object(as: SetHandle.type) {
+            return try own(try set.collection.values(), of: set.handle)
+        }
+        if let values = userdata.object(as: ValuesHandle.type) {
+            return try own(try values.values.values(), of: values.handle)
+        }
+        if let results = userdata.object(as: ResultsHandle.type) {
+            return try own(try results.references().map(Value.object), of: results.handle)
+        }
+        return nil
+    }
+
+    /// Values that another handle's store has: it knows objects by keys that mean others here.
+    func own(_ values: [Value], of other: StoreHandle) throws -> [Value] {
+        if other !== handle { for value in values { _ = try own(value, of: other) } }
+        return values
+    }
+
+    /// The same of one value.
+    func own(_ value: Value, of other: StoreHandle) throws -> Value {
+        guard other !== handle, let object = value.firstObject else { return value }
+        let name = other.store.view.schema.find(table: object.table)?.name ?? "object"
+        throw StoreError(
+            .invalidObject,
+            "this collection holds a '\(name)' that belongs to another store; copy its objects with "
+                + "store:create(\"\(name)\", object)")
     }
 
     /// The object or date that a live userdata is; an object must be of this store.
@@ -328,5 +352,17 @@ struct ValueBridge {
             .typeMismatch,
             "property '\(property.name)' of '\(classSchema.name)' expects \(property.typeName), got bytes that are not "
                 + "UTF-8; declare it \"data\" to store bytes")
+    }
+}
+
+extension Value {
+    /// An object that the value is or holds; nil for plain values.
+    fileprivate var firstObject: ObjectReference? {
+        switch self {
+        case .object(let reference): reference
+        case .list(let values): values.lazy.compactMap(\.firstObject).first
+        case .dictionary(let values): values.values.lazy.compactMap(\.firstObject).first
+        default: nil
+        }
     }
 }

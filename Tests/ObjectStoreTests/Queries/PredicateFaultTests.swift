@@ -136,6 +136,22 @@ import Testing
         #expect(world.fault(chain) == "no error")
     }
 
+    @Test func `limits how far a path goes instead of exhausting the stack`() throws {
+        for (first, step) in [("", "buddy."), ("any ", "admirers.")] {
+            for count in [99, 100, 100_000] {
+                let text = first + String(repeating: step, count: count) + "age > 3"
+                #expect((world.fault(text) == "no error") == (count < 100), "\(count) \(step)")
+            }
+        }
+        let places = "extra" + String(repeating: "[1]", count: 100_000) + " == 1"
+        #expect(world.fault(places).contains("at most 100 steps"))
+        let people = world.all()
+        let far = String(repeating: "buddy.", count: 100_000) + "age"
+        #expect(throws: StoreError.self) { try people.sorted([(far, true)]) }
+        #expect(throws: StoreError.self) { try people.distinct([far]) }
+        #expect(throws: StoreError.self) { try people.minimum(far) }
+    }
+
     @Test func `cuts a long text to what surrounds the fault`() {
         let filler = Array(repeating: "age > 3", count: 1000).joined(separator: " and ")
         let message = world.fault(filler + " and nmae == 'x' and " + filler)

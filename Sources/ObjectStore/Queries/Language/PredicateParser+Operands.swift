@@ -184,11 +184,23 @@ extension PredicateParser {
                     "expected a property name, found \(current.description)", at: current.range)
             }
             advance()
+            try check(length: path.components.count, of: path)
             while current.isSymbol("[") {
-                path.components[path.components.count - 1].places.append(try parsePlace())
+                let place = try parsePlace()
+                path.components[path.components.count - 1].places.append(place)
+                try check(length: path.components[path.components.count - 1].places.count, of: path)
             }
         } while takeSymbol(".")
         return path
+    }
+
+    /// A path is followed step in step, so its length is a depth as well.
+    private func check(length: Int, of path: PathSyntax) throws(QueryFault) {
+        guard length <= PropertyPath.mostComponents else {
+            throw QueryFault(
+                "the path is too long; at most \(PropertyPath.mostComponents) steps are followed",
+                at: path.components[path.components.count - 1].range)
+        }
     }
 
     /// What stands in brackets after a name.

@@ -1,0 +1,32 @@
+import ColumnStorage
+
+extension ObjectWriter {
+    /// How many objects are around an embedded one; 0 for an object that stands for itself.
+    ///
+    /// Costs a search in an index for each of them. Stops counting past what may be.
+    func embeddingDepth(of key: ObjectKey, in classSchema: ClassSchema) -> Int {
+        var object = ObjectReference(table: classSchema.table, key: key)
+        var depth = 0
+        while depth <= ObjectCreation.deepestNesting, let owner = owner(of: object) {
+            object = owner
+            depth += 1
+        }
+        return depth
+    }
+
+    private func owner(of object: ObjectReference) -> ObjectReference? {
+        let schema = store.view.schema
+        guard let embedded = schema.find(table: object.table), embedded.isEmbedded else { return nil }
+        for candidate in schema.classes {
+            for property in schema.embeddingProperties(of: candidate.table)
+            where property.target == embedded.name {
+                let owners = store.view.table(candidate)
+                    .sources(of: object.key, through: property.column)
+                if let owner = owners.first {
+                    return ObjectReference(table: candidate.table, key: owner)
+                }
+            }
+        }
+        return nil
+    }
+}
