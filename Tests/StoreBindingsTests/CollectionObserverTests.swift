@@ -244,6 +244,9 @@ import Testing
             assert(message(dogs.observe, dogs, print, { throttle = "soon" }):find("number of seconds"))
             assert(message(dogs.observe, dogs, print, { throttle = 1, debounce = 1 }):find("either"))
             assert(code(store.observe, store, print, { throttle = 1 }) == "invalid_argument")
+            assert(message(store.observe, store, print, { keypaths = { "age" } }):find("with each commit", 1, true))
+            local rex = dog()
+            assert(message(rex.observe_value, rex, "age", print, { keypaths = { "age" } }):find("are for observe", 1, true))
             """)
     }
 

@@ -236,6 +236,20 @@ import Testing
             assert(reopen { schema = before, schema_version = 2 } == s)
             assert(code(reopen, { schema = before, schema_version = 3 }) == "invalid_argument")
             assert(code(reopen, { schema = before, schema_version = 1 }) == "version_too_low")
+            local other = { Dog = { id = "int primary", name = "int" } }
+            assert(code(reopen, { schema = other, schema_version = 2 }) == "migration_needed")
+            local said = message(reopen, { schema = other, schema_version = 2 })
+            assert(said:find(path .. "' is open with another schema; close it first", 1, true) and said:find("'Dog.name'", 1, true), said)
+            s:close()
+            for code_wanted, options in pairs {
+                version_too_low = { schema = before, schema_version = 1 }, migration_needed = { schema = other, schema_version = 2 },
+                duplicate_key = { schema = { Dog = { name = "string primary" }, Person = { name = "string primary" } },
+                                  schema_version = 3,
+                                  migration = function(m) m:each("Dog", function(_, new) new.name = "same" end) end },
+            } do
+                assert(code(reopen, options) == code_wanted, code_wanted .. " " .. message(reopen, options))
+                assert(message(reopen, options):find("'" .. path .. "'", 1, true), message(reopen, options))
+            end
             assert(code(moonpool.open, { path = path, schema = before, migration = 5 }) == "invalid_argument")
             done()
             """)

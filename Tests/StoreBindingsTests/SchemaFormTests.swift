@@ -124,6 +124,7 @@ import Testing
         session.expect(
             """
             store:define {
+                Cat = { { "lives", "int", default = 9, indexed = true } },
                 Dog = { { "name", "string" }, { "id", "int primary" }, { "age", { type = "int?", indexed = true } }, { name = "home", type = "Place" } },
                 Place = { embedded = true, { "street", "string" }, { "city", "string?" } },
             }
@@ -132,6 +133,8 @@ import Testing
             for name in pairs(rex) do names[#names + 1] = name end
             assert(same(names, { "name", "id", "age", "home" }) and rex.home.street == "Elm")
             assert(store:schema("Place").embedded == true)
+            local lives = store:schema("Cat").lives
+            assert(lives.type == "int indexed" and lives.default == 9)
             """)
     }
 
@@ -156,6 +159,13 @@ import Testing
             refused({ { "a" } }, "'Dog.a'")
             refused({ { "a", "int" }, { "a", "int" } }, "'Dog.a'", "declared 2 times")
             refused({ { "a", "int" }, b = "int" }, "mixes an array")
+            refused({ { "a", "int", "primary" } }, "'Dog.a'", '"int primary"')
+            refused({ { "a", "int", defualt = 1 } }, "'Dog.a'", "did you mean 'default'")
+            refused({ a = { type = "int", primary = "no" } }, "'Dog.a'", "'primary' is true or false")
+            refused({ a = { type = "int primary", primary = false } }, "'Dog.a'", "keep one")
+            for _, type in ipairs { "int[][]", "int[]?", "int?[]?", "string<>{}" } do
+                refused({ a = type }, "'Dog.a'", "'" .. type .. "' is no type", '"int?[]"')
+            end
             """)
     }
 }

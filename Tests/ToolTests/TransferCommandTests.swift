@@ -87,6 +87,17 @@ import Testing
                 moonpool.csv.write("out.csv", { { a = 1, b = "x,y" }, { a = 2 } })
                 local rows, names = moonpool.csv.read "out.csv"
                 print(#rows, rows[1].b, rows[2].b, table.concat(names, " "))
+                moonpool.csv.write("out.csv", { { a = moonpool.null }, { b = true } })
+                print((io.open("out.csv"):read "a":gsub("\\r\\n", ";")))
+                for _, row in ipairs { { 1, 2 }, { a = {} }, { a = print }, { a = "\\xff" } } do
+                    print(pcall(moonpool.csv.write, "out.csv", { { a = 1 }, row }))
+                end
+                local function read(text)
+                    local file <close> = io.open("in.csv", "w")
+                    file:write(text):flush()
+                    print(pcall(moonpool.csv.read, "in.csv"))
+                end
+                read "a,a\\n1,2\\n" read "a\\n1,2\\n" read "a\\n\\xff\\n"
                 print(pcall(store.import, store, "dogs.csv", { clas = "Dog" }))
                 """)
         #expect(
@@ -99,6 +110,14 @@ import Testing
                 1
                 1\tRex
                 2\tx,y\tnil\ta b
+                a,b;,;,true;
+                false\trow 2 is an array; the fields of a row are named, as in { name = "ball", price = 3 }
+                false\trow 2: 'a' is a table; a field of CSV is text, a number, a boolean or a date
+                false\trow 2: 'a' is a function; a field of CSV is text, a number, a boolean or a date
+                false\trow 2: 'a' holds bytes that are not UTF-8; CSV is text, write them in base64 or hexadecimal
+                false\tin.csv, line 1: two columns are called 'a'
+                false\tin.csv, line 2: the record has 2 fields, the header names 1
+                false\tin.csv, line 2: 'a' holds bytes that are not UTF-8
                 false\tbad argument #2 to 'import' (unknown option 'clas'; did you mean 'class'?)
 
                 """, "\(outcome.error)")

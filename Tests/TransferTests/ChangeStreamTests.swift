@@ -311,6 +311,20 @@ import Testing
         }
     }
 
+    @Test func `a file takes one recording at a time`() throws {
+        let store = try makeStore()
+        let world = try TransferWorld()
+        let path = world.path("a.jsonl")
+        let recording = try ChangeRecording(of: store, to: path)
+        try store.write { _ = try store.create("Toy", .dictionary(["label": .string("x")])) }
+        let said = message { _ = try ChangeRecording(of: store, to: path) }
+        #expect(said.contains("cannot write \(path): it is being written already"), "\(said)")
+        try store.write { _ = try store.create("Toy", .dictionary(["label": .string("y")])) }
+        recording.stop()
+        #expect(try world.text(of: "a.jsonl").split(separator: "\n").count == 5)
+        try ChangeRecording(of: store, to: path).stop()
+    }
+
     @Test func `lines that do not fit are named, and their step is rolled back`() throws {
         let world = try TransferWorld()
         let header =

@@ -187,7 +187,7 @@ import Transfer
 
     @Test(arguments: [
         ("id,name\n1,Rex,3", "line 2: the record has 3 fields, the header names 2"),
-        ("id,nmae\n1,Rex", "'Dog' has no property 'nmae'; did you mean 'name'?"),
+        ("id,nmae\n1,Rex", "a.csv, line 1: 'Dog' has no property 'nmae'; did you mean 'name'?"),
         ("id,name\n1,\"Rex", "line 2: a quoted field has no closing quote"),
         ("id,name\n1,\"Rex\"x", "must follow a closing quote"),
         ("id,name\nx,Rex", "line 2: 'Dog.id' expects int primary"),
@@ -197,6 +197,25 @@ import Transfer
         let world = try TransferWorld(Self.dogs)
         let said = message { try world.take(text, as: "a.csv", dogOptions()) }
         #expect(said.contains(expected.replacing(" primary", with: "")), "\(said)")
+    }
+
+    @Test(arguments: [
+        ("id,name\n1,R\u{1}x", "line 2: column 'name' holds bytes that are not UTF-8"),
+        ("id,na\u{1}me\n1,Rex", "line 1: the header holds bytes that are not UTF-8"),
+    ])
+    func `takes no CSV that is not UTF-8 instead of replacing what it cannot read`(
+        text: String, expected: String
+    ) throws {
+        let world = try TransferWorld(Self.dogs)
+        // As a file in Latin-1 has it.
+        let file = try FileWriter(world.path("a.csv"))
+        try file.write(text.utf8.map { $0 == 1 ? 0xE9 : $0 })
+        try file.finish()
+        let said = message {
+            _ = try Importer(into: world.store, dogOptions()).read(world.path("a.csv"), as: .csv)
+        }
+        #expect(said.contains(expected) && said.contains("iconv"), "\(said)")
+        #expect(try world.values("Dog", "id").isEmpty)
     }
 
     @Test func `finds out the types of a new class`() throws {

@@ -72,7 +72,7 @@ import Transfer
         ("return { 5 }", "a row is an object, got 5"), ("return {} x", "expected the end"),
         ("Dog {id = 99999999999999999999, name = 'x'}", "expects int"), ("Dgo {id = 1}", "Dgo"),
         ("Dog {id = 1, nmae = 'x'}", "did you mean 'name'?"),
-        ("Dog {any = " + String(repeating: "{", count: 300), "nested more than"),
+        ("Dog {any = " + String(repeating: "{", count: 500), "nested more than"),
         ("\u{1B}Lua", "expected a row"),
         ("do local function part() os.exit() end part() end", "only data"),
     ])

@@ -20,6 +20,11 @@ public final class CSVParser {
             return String(decoding: bytes[start..<ends[index]], as: UTF8.self)
         }
 
+        /// Whether the bytes of a field are UTF-8; others are replaced where it is read as text.
+        public func isText(_ index: Int) -> Bool {
+            String(validating: bytes[range(index)], as: UTF8.self) != nil
+        }
+
         /// Whether there is nothing between the commas.
         public func isNothing(_ index: Int) -> Bool { range(index).isEmpty && !quoted[index] }
 

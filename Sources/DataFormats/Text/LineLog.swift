@@ -13,7 +13,8 @@ public final class LineLog {
 
     /// Opens a file, which loses what was in it: lines of an earlier log, which begin with `mark`.
     ///
-    /// Throws a `FormatError` that names the file and what the system says, or that it holds something else.
+    /// Throws a `FormatError` that names the file and what the system says, or that it holds something else, or that
+    /// another log, of this process or another one, is being written to it.
     public init(_ path: String, replacing mark: String) throws {
         self.path = path
         guard try Self.isEmpty(path, orBeginsWith: Array(mark.utf8)) else {
@@ -21,8 +22,30 @@ public final class LineLog {
                 "cannot write \(path): the file exists and holds something else; remove it first, or take another name"
             )
         }
-        descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw FormatError("cannot write \(path): \(systemMessage())") }
+        do {
+            try begin()
+        } catch {
+            close()
+            throw error
+        }
+    }
+
+    /// Makes the file this log's, and empty.
+    private func begin() throws {
+        var status = stat()
+        // Devices and pipes take what any number of writers give them.
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            guard errno == EWOULDBLOCK else { return }
+            throw FormatError(
+                "cannot write \(path): it is being written already; stop that first, or take another name"
+            )
+        }
+        guard ftruncate(descriptor, 0) == 0 else {
+            throw FormatError("cannot write \(path): \(systemMessage())")
+        }
     }
 
     deinit { close() }

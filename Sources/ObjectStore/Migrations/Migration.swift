@@ -183,12 +183,18 @@ extension Migration {
     /// the class.
     ///
     /// Throws `invalid_schema` if the old class does not have the property, the new one still has it,
-    /// both have the new name, or the types differ; `unknown_class`.
+    /// both have the new name, the types differ, or there is no such class.
     public func renameProperty(_ className: String, from name: String, to newName: String) throws {
         try check()
-        guard let oldClass = try schemaMigration.counterparts(className).old else {
+        let counterpart: ClassSchema?
+        do {
+            counterpart = try schemaMigration.counterparts(className).old
+        } catch let error as StoreError where error.code == .unknownClass {
+            throw StoreError(.invalidSchema, error.message)
+        }
+        guard let oldClass = counterpart else {
             throw StoreError(
-                .unknownClass, "class '\(className)' is new: it has no properties to rename")
+                .invalidSchema, "class '\(className)' is new: it has no properties to rename")
         }
         let renames = schemaMigration.circumstances.renames
         let place = "'\(className).\(name)' cannot be renamed to '\(newName)'"
@@ -233,8 +239,8 @@ extension Migration {
     /// Links follow. May be called several times for one class, before objects of the new class are
     /// created.
     ///
-    /// Throws `invalid_schema` if the new schema still has the class, both have the new name, or the
-    /// new class has objects already; `unknown_class`.
+    /// Throws `invalid_schema` if the new schema still has the class, both have the new name, the
+    /// new class has objects already, or the file has no such class.
     public func renameClass(_ name: String, to newName: String) throws {
         try check()
         let renames = schemaMigration.circumstances.renames
@@ -244,7 +250,7 @@ extension Migration {
             !schemaMigration.circumstances.removed.contains(renames.oldClass(of: name) ?? name)
         else {
             throw StoreError(
-                .unknownClass,
+                .invalidSchema,
                 "\(place): the file has no such class" + NearestName.hint(for: name, among: known))
         }
         guard !known.contains(newName) else {

@@ -16,7 +16,9 @@ extension ObjectWriter {
 
     private func owner(of object: ObjectReference) -> ObjectReference? {
         let schema = store.view.schema
-        guard let embedded = schema.find(table: object.table), embedded.isEmbedded else { return nil }
+        guard let embedded = schema.find(table: object.table), embedded.isEmbedded else {
+            return nil
+        }
         for candidate in schema.classes {
             for property in schema.embeddingProperties(of: candidate.table)
             where property.target == embedded.name {

@@ -58,10 +58,15 @@ extension LiveSet {
     /// Adds the others.
     ///
     /// Nothing is added if one of them cannot be. Throws as ``insert(_:)``.
-    public func formUnion(_ others: [Value]) throws {
+    @discardableResult  // because: that they are there afterwards is enough
+    public func formUnion(_ others: [Value]) throws -> Bool {
         let writer = try objectWriter()
         let set = editor(writer)
-        for element in try others.map({ try element($0, writer) }) { _ = try insert(element, set) }
+        var isChanged = false
+        for element in try others.map({ try element($0, writer) }) {
+            isChanged = try insert(element, set) || isChanged
+        }
+        return isChanged
     }
 
     /// Keeps only values that are among the others.

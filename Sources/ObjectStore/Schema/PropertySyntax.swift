@@ -62,14 +62,20 @@ public enum PropertySyntax {
         if let type, type != .object, type != .backlinks {
             return Property(name, type, isOptional: isOptional, collection: collection)
         }
-        guard let first = base.unicodeScalars.first, first.properties.isUppercase else {
+        guard let first = base.unicodeScalars.first, !first.properties.isLowercase,
+            !CollectionKind.allCases.contains(where: { base.hasSuffix($0.mark) }), base.last != "?"
+        else {
+            let isNested = base.contains { "[<{?".contains($0) }
             let known = PropertyType.allCases.map(\.rawValue)
             throw StoreError(
                 .invalidSchema,
                 "\(place): '\(text)' is no type"
-                    + (NearestName.find(String(base), among: known).map {
-                        "; did you mean '\($0)'?"
-                    } ?? "; class names begin with an upper-case letter"))
+                    + (isNested
+                        ? "; one [], <> or {} ends a type, and ? stands before it, as in \"int?[]\"; a mixed "
+                            + "value holds lists in lists"
+                        : NearestName.find(String(base), among: known).map {
+                            "; did you mean '\($0)'?"
+                        } ?? "; class names begin with an upper-case letter"))
         }
         return Property(
             name, .object, isOptional: isOptional && collection != nil, collection: collection,

@@ -17,7 +17,19 @@ struct SchemaOpening {
     }
 
     /// What opening does: creates what is missing, checks the rest, changes it for a new version.
+    ///
+    /// Errors name the file: a program may open many.
     func prepare() throws {
+        do {
+            try open()
+        } catch let error as StoreError
+            where [.migrationNeeded, .duplicateKey, .missingValue].contains(error.code)
+        {
+            throw StoreError(error.code, "'\(store.name)': \(error.message)")
+        }
+    }
+
+    private func open() throws {
         store.catalog = try SchemaCatalog.bytes(store.view.snapshot) ?? []
         guard store.configuration.schema != nil else { return }
         switch try course() {
@@ -28,7 +40,8 @@ struct SchemaOpening {
         guard !store.isReadOnly else {
             throw StoreError(
                 .readOnly,
-                "the file's schema differs from the one given, and the store is read-only")
+                "the schema of '\(store.name)' differs from the one given, and the store is read-only"
+            )
         }
         try store.transact {
             // Another process may have changed the schema while this one waited to write.
@@ -66,7 +79,7 @@ struct SchemaOpening {
             guard version > current.version else {
                 throw StoreError(
                     .versionTooLow,
-                    "the file has schema version \(current.version), \(version) was asked for; "
+                    "'\(store.name)' has schema version \(current.version), \(version) was asked for; "
                         + "a file's version cannot go down")
             }
             return .migration

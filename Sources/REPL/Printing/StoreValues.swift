@@ -135,9 +135,9 @@ struct StoreValues {
         let name = nested.kind == .list ? "list" : "map"
         guard nested.isValid else { return .text("\(name) in a mixed value (invalid)") }
         let value = try nested.value()
-        let elements: [(name: String, value: Value)]
+        let elements: [(name: String?, value: Value)]
         switch value {
-        case .list(let values): elements = values.map { ("", $0) }
+        case .list(let values): elements = values.map { (nil, $0) }
         case .dictionary(let entries):
             elements = entries.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
         default: elements = []

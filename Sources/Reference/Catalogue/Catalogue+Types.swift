@@ -17,7 +17,9 @@ extension Catalogue {
         "store", "Store", "A live object store, as the script that opened it sees it.")
     static let frozenStore = CatalogueType(
         "frozen store", "FrozenStore",
-        "A store as it was in one version, for ever; what would change it is an error.",
+        "A store as it was in one version, for ever; what would change it is an error. Files, versions and "
+            + "references (`export`, `import`, `backup`, `record`, `at`, `diff`, `resolve` and the like) "
+            + "are matters of the live store.",
         parent: "store")
     /// Objects.
     public static let object = CatalogueType(

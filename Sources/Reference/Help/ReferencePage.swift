@@ -26,7 +26,7 @@ public enum ReferencePage {
 
     private static func section(on type: CatalogueType) -> [String] {
         var lines = ["## \(type.name)", "", type.summary, ""]
-        if let parent = type.parent { lines += ["It has all of \(parent), too.", ""] }
+        if let parent = type.parent { lines += ["Otherwise it has what \(parent) has.", ""] }
         lines += block(type.example)
         let entries = Catalogue.entries(of: type)
         let fields = entries.filter { $0.kind != .function && $0.kind != .method }

@@ -55,11 +55,8 @@ final class SetHandle: CollectionHandle {
     private static let changing: [LuaMethod<SetHandle>] = [
         LuaMethod("add") { set, call in
             _ = try set.collection.source.writableStore()
-            var isNew = false
-            for value in try call.rest(from: 2).map({ try set.value($0) }) {
-                isNew = try set.collection.insert(value) || isNew
-            }
-            return call.answer(.boolean(isNew))
+            let values = try call.rest(from: 2).map { try set.value($0) }
+            return call.answer(.boolean(try set.collection.formUnion(values)))
         },
         LuaMethod("remove") { set, call in
             var wasThere = false

@@ -111,6 +111,12 @@ struct ObserverBinding {
     /// `store:observe(fn)`.
     func observeStore() throws -> LuaValue {
         let (handle, name) = (handle, name)
+        guard keyPaths.isEmpty else {
+            throw StoreError(
+                .invalidArgument,
+                "an observer of the store is called with each commit; 'keypaths' are for observers of objects and "
+                    + "collections")
+        }
         guard pace == nil else {
             throw StoreError(
                 .invalidArgument,
@@ -150,6 +156,12 @@ struct ObserverBinding {
     func observeValue(_ object: LiveObject) throws -> LuaValue {
         let (handle, name, pace) = (handle, name, pace)
         let property = try object.classSchema.requireProperty(property)
+        guard keyPaths.isEmpty else {
+            throw StoreError(
+                .invalidArgument,
+                "observe_value hears of one property, '\(property.name)'; 'keypaths' are for observe"
+            )
+        }
         _ = try object.source.writableStore()
         return try answer(
             "\(property.name) of a \(object.classSchema.name)",

@@ -37,7 +37,8 @@ struct OpenOptions {
         configuration.isReadOnly = try boolean("read_only", options, call) ?? false
         configuration.history = try integer("history", options, call) ?? configuration.history
         configuration.maximumSize = try integer("max_size", options, call)
-        configuration.maximumLiveVersions = try integer("max_live_versions", options, call)
+        configuration.maximumLiveVersions = try integer(
+            "max_live_versions", from: 1, options, call)
         if !options["durability"].isNil {
             guard let text = options["durability"].text,
                 let durability = StoreConfiguration.Durability(rawValue: text)
@@ -80,6 +81,9 @@ struct OpenOptions {
             let isReadOnly = module.rights.isReadOnly || options["read_only"].isTruthy
             return .file(try path(text, call, isReadOnly))
         case (.nil, .string(let name)):
+            guard !name.bytes.isEmpty else {
+                throw call.argumentError(1, "'in_memory' is the name of a store, not an empty text")
+            }
             return .memory(module.rights.memoryPrefix + name.description)
         case (.nil, .nil): throw call.argumentError(1, "option 'path' or 'in_memory' is missing")
         default:
@@ -98,12 +102,13 @@ struct OpenOptions {
     }
 
     private static func integer(
-        _ name: String, _ options: LuaTable, _ call: borrowing LuaCall
+        _ name: String, from least: Int64 = 0, _ options: LuaTable, _ call: borrowing LuaCall
     ) throws -> Int? {
         let value = options[name]
         if value.isNil { return nil }
-        guard let number = value.integer, number >= 0, number <= 1 << 50 else {
-            throw call.argumentError(1, "option '\(name)' must be a whole number, 0 or more")
+        guard let number = value.integer, number >= least, number <= 1 << 50 else {
+            throw call.argumentError(
+                1, "option '\(name)' must be a whole number from \(least) to 2^50")
         }
         return Int(number)
     }

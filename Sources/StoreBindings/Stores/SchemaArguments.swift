@@ -79,7 +79,7 @@ struct SchemaArguments {
         }
     }
 
-    /// `{ {"id", "int primary"}, {"name", "string"} }`.
+    /// `{ {"id", "int primary"}, {"name", "string", default = "Rex"} }`.
     private func ordered(_ table: LuaTable, of className: String) throws -> [Property] {
         for (key, _) in table.pairs where key.integer == nil {
             guard key.text == "embedded" || key.text == "indexes" else {
@@ -92,8 +92,13 @@ struct SchemaArguments {
                 throw Self.invalid(
                     "'\(className)': each property in an array is {\"name\", \"type\"}")
             }
-            if !pair["type"].isNil { return try property(name, element, in: className) }
-            return try property(name, pair[2], in: className)
+            guard pair.count <= 2 else {
+                throw Self.invalid(
+                    "'\(className).\(name)': an array holds name and type; modifiers belong to the type, as in "
+                        + "{\"id\", \"int primary\"}")
+            }
+            let hasOptions = pair.pairs.contains { $0.key.integer == nil }
+            return try property(name, hasOptions ? element : pair[2], in: className)
         }
     }
 
@@ -116,7 +121,7 @@ struct SchemaArguments {
                     "\(place): unknown key '\(shown)'" + NearestName.hint(for: shown, among: known))
             }
         }
-        guard let type = long["type"].text else {
+        guard let type = long["type"].text ?? long[2].text else {
             throw Self.invalid("\(place): 'type' is missing")
         }
         var property = try PropertySyntax.parse(name: name, in: className, type)
@@ -128,11 +133,27 @@ struct SchemaArguments {
             }
             property.storedName = stored
         }
-        property.isPrimary = property.isPrimary || long["primary"].isTruthy
-        property.isIndexed = property.isIndexed || long["indexed"].isTruthy
-        property.isFullText = property.isFullText || long["fulltext"].isTruthy
+        property.isPrimary = try Self.flag("primary", long, property.isPrimary, place)
+        property.isIndexed = try Self.flag("indexed", long, property.isIndexed, place)
+        property.isFullText = try Self.flag("fulltext", long, property.isFullText, place)
         property.defaultValue = try defaultValue(long["default"], property, place)
         return property
+    }
+
+    /// A modifier that is given beside the type, which may name it too.
+    private static func flag(
+        _ name: String, _ long: LuaTable, _ isInType: Bool, _ place: String
+    ) throws -> Bool {
+        let value = long[name]
+        if value.isNil { return isInType }
+        guard let flag = value.boolean else {
+            throw invalid("\(place): '\(name)' is true or false, got a \(value.typeName)")
+        }
+        guard flag || !isInType else {
+            throw invalid(
+                "\(place): the type says '\(name)', and \(name) = false does not; keep one")
+        }
+        return flag
     }
 
     private func defaultValue(

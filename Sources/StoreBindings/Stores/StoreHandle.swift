@@ -85,7 +85,15 @@ public final class StoreHandle {
                     + "close it first to migrate it to a higher one")
         }
         // The same store serves both: classes that it lacks are added, others must agree.
-        try store.define(schema)
+        do {
+            try store.define(schema)
+        } catch let error as StoreError where error.code == .migrationNeeded {
+            let differences = error.message.drop { $0 != "\n" }
+            throw StoreError(
+                .migrationNeeded,
+                "'\(name)' is open with another schema; close it first to migrate it, or change it with "
+                    + "its define:\(differences)")
+        }
     }
 
     func close() {

@@ -37,7 +37,12 @@ struct TransferModule {
         try TransferError.wrapping {
             let parser = CSVParser { record, line in
                 guard let names = header else {
-                    header = record.fields.enumerated().map { $1 ?? "column \($0 + 1)" }
+                    let names = record.fields.enumerated().map { $1 ?? "column \($0 + 1)" }
+                    if let twice = names.indices.first(where: { names[..<$0].contains(names[$0]) })
+                    {
+                        throw FormatError(line: line, "two columns are called '\(names[twice])'")
+                    }
+                    header = names
                     return
                 }
                 guard record.count <= names.count else {
@@ -47,29 +52,37 @@ struct TransferModule {
                 }
                 let row = state.makeTable(fields: names.count)
                 for index in 0..<record.count {
+                    guard record.isText(index) else {
+                        throw FormatError(
+                            line: line, "'\(names[index])' holds bytes that are not UTF-8")
+                    }
                     row[names[index]] = record.field(index).map(LuaValue.text) ?? .nil
                 }
                 rows.append(.table(row))
             }
             let file = try FileReader(path)
-            while true {
-                let bytes = try file.read()
-                if bytes.isEmpty { break }
-                try parser.parse(bytes)
+            do {
+                while true {
+                    let bytes = try file.read()
+                    if bytes.isEmpty { break }
+                    try parser.parse(bytes)
+                }
+                try parser.finish()
+            } catch let error as FormatError {
+                throw error.inFile(path)
             }
-            try parser.finish()
         }
         let names = state.makeTable((header ?? []).map(LuaValue.text))
         return call.answer(.table(state.makeTable(rows)), .table(names))
     }
 
-    /// `write(path, rows [, names])`: rows are tables; without names, those of the first row in order.
+    /// `write(path, rows [, names])`: rows are tables; without names, those of all rows in order.
     private func writeCSV(_ call: borrowing LuaCall) throws -> LuaAnswer {
         let path = try call.path(1, for: .writing)
         let rows = try call.table(2).array
         let names: [String]
         if call.isNil(3) {
-            names = rows.first?.table?.pairs.compactMap(\.key.text).sorted() ?? []
+            names = Set(rows.flatMap { $0.table?.pairs.compactMap(\.key.text) ?? [] }).sorted()
         } else {
             names = try call.table(3).array.compactMap(\.text)
         }
@@ -82,9 +95,14 @@ struct TransferModule {
                 guard let row = row.table else {
                     throw StoreError(.invalidArgument, "row \(index + 1) is no table")
                 }
+                guard row.count == 0 else {
+                    throw StoreError(
+                        .invalidArgument,
+                        "row \(index + 1) is an array; the fields of a row are named, as in "
+                            + "{ name = \"ball\", price = 3 }")
+                }
                 for name in names {
-                    let value = row[name]
-                    csv.field(value.isNil ? nil : try state.describe(value).description)
+                    csv.field(try field(row[name], "row \(index + 1): '\(name)'"))
                 }
                 csv.endRecord()
                 try file.write(csv.bytes)
@@ -94,6 +112,32 @@ struct TransferModule {
             try file.finish()
         }
         return .none
+    }
+}
+
+extension TransferModule {
+    /// The text of a value in CSV; nil for nothing between the commas.
+    private func field(_ value: LuaValue, _ place: @autoclosure () -> String) throws -> String? {
+        switch value {
+        case .nil: return nil
+        case .boolean, .integer, .number: return try state.describe(value).description
+        case .string(let string):
+            guard let text = string.text else {
+                throw StoreError(
+                    .invalidArgument,
+                    "\(place()) holds bytes that are not UTF-8; CSV is text, write them in base64 or hexadecimal"
+                )
+            }
+            return text
+        case .userdata(let userdata):
+            if userdata.object(as: NullMarker.type) != nil { return nil }
+            return try state.describe(value).description
+        default:
+            throw StoreError(
+                .invalidArgument,
+                "\(place()) is a \(value.typeName); a field of CSV is text, a number, a boolean or a date"
+            )
+        }
     }
 }
 

@@ -124,6 +124,16 @@ final class DateClass: LuaLiveClass {
     private static func components(
         _ table: LuaTable, _ call: borrowing LuaCall
     ) throws -> Timestamp.Components {
+        // The fields of os.date("!*t") are taken, and what it tells besides is of no use here.
+        let known = [
+            "year", "month", "day", "hour", "minute", "min", "second", "sec", "microsecond",
+            "yday", "wday", "isdst",
+        ]
+        for (key, _) in table.pairs where !known.contains(key.text ?? "") {
+            let shown = key.text ?? key.typeName
+            throw call.argumentError(
+                1, "a date has no field '\(shown)'" + NearestName.hint(for: shown, among: known))
+        }
         func field(_ names: [String], _ missing: Int?) throws -> Int {
             for name in names where !table[name].isNil {
                 guard let number = table[name].integer, let small = Int32(exactly: number) else {
@@ -142,5 +152,4 @@ final class DateClass: LuaLiveClass {
             minute: try field(["minute", "min"], 0), second: try field(["second", "sec"], 0),
             microsecond: try field(["microsecond"], 0))
     }
-
 }

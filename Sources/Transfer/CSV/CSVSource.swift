@@ -37,7 +37,12 @@ final class CSVSource {
         let table = try importer.fields(of: className)
         columns = try record.fields.enumerated().map { index, name in
             guard let name else { throw FormatError(line: line, "column \(index + 1) has no name") }
-            return try table.field(name)
+            guard record.isText(index) else { throw Self.notText(line: line, "the header") }
+            do {
+                return try table.field(name)
+            } catch let error as StoreError {
+                throw FormatError(line: line, error.message)
+            }
         }
         let positions = columns.filter { $0 != .ignored }
         for (index, field) in positions.enumerated() where positions[..<index].contains(field) {
@@ -113,11 +118,21 @@ final class CSVSource {
         for (index, column) in columns.enumerated() {
             guard case .property(let position) = column else { continue }
             let property = fields.classSchema.properties[position]
+            guard record.isText(index) else {
+                throw Self.notText(line: line, "column '\(property.name)'")
+            }
             row.values[position] = try record.field(index).map {
                 try value($0, property, fields.classSchema, importer, line)
             }
         }
         return row
+    }
+
+    private static func notText(line: Int, _ subject: String) -> FormatError {
+        FormatError(
+            line: line,
+            "\(subject) holds bytes that are not UTF-8; convert the file first, for instance with "
+                + "iconv --from-code=latin1")
     }
 
     private func value(

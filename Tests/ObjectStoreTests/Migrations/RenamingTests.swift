@@ -97,7 +97,7 @@ import Testing
         #expect(refusal("last", "surname").contains("still declares 'last'"))
         #expect(refusal("first", "lats").contains("which the schema does not declare"))
         #expect(try Store.schemaVersion(atPath: world.path) == 0)
-        _ = storeError(.unknownClass) {
+        _ = storeError(.invalidSchema) {
             _ = try world.open([after], version: 1) {
                 try $0.renameProperty("Nobody", from: "first", to: "x")
             }

@@ -59,7 +59,8 @@ extension Property {
         guard let found = owner?.property(in: column) else {
             throw StoreError(
                 .unknownProperty,
-                "'\(owner?.name ?? "").\(name)', which is observed, was removed or got another type")
+                "'\(owner?.name ?? "").\(name)', which is observed, was removed or got another type"
+            )
         }
         return found
     }

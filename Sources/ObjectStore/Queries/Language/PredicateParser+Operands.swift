@@ -184,23 +184,17 @@ extension PredicateParser {
                     "expected a property name, found \(current.description)", at: current.range)
             }
             advance()
-            try check(length: path.components.count, of: path)
+            guard path.components.count <= PropertyPath.mostComponents else {
+                // A path is followed step in step, so its length is a depth as well.
+                throw QueryFault(
+                    "the path is too long; at most \(PropertyPath.mostComponents) steps are followed",
+                    at: path.components[path.components.count - 1].range)
+            }
             while current.isSymbol("[") {
-                let place = try parsePlace()
-                path.components[path.components.count - 1].places.append(place)
-                try check(length: path.components[path.components.count - 1].places.count, of: path)
+                path.components[path.components.count - 1].places.append(try parsePlace())
             }
         } while takeSymbol(".")
         return path
-    }
-
-    /// A path is followed step in step, so its length is a depth as well.
-    private func check(length: Int, of path: PathSyntax) throws(QueryFault) {
-        guard length <= PropertyPath.mostComponents else {
-            throw QueryFault(
-                "the path is too long; at most \(PropertyPath.mostComponents) steps are followed",
-                at: path.components[path.components.count - 1].range)
-        }
     }
 
     /// What stands in brackets after a name.

@@ -35,7 +35,8 @@ extension Catalogue {
                 """),
         .method(
             "freeze", of: [object, results, list, set, map, valuesType, sectionsType], ["(): self"],
-            "Gives it as it is now, for ever; in a write transaction as it was before that.", errors: [.invalidObject, .alreadyInWrite, .closed],
+            "Gives it as it is now, for ever; in a write transaction as it was before that.",
+            errors: [.invalidObject, .alreadyInWrite, .closed],
             example: """
                 local before = rex:freeze()
                 store:write(function() rex.age = 8 end)

@@ -79,7 +79,7 @@ extension Catalogue {
                 """),
         .function(
             "write", of: csv, ["(path: string, rows: table[], names?: string[])"],
-            "Writes rows to a file of CSV; without names, those of the first row in order.",
+            "Writes rows to a file of CSV; without names, those of all rows in order.",
             errors: [.invalidArgument, .diskFull],
             example: """
                 moonpool.csv.write("toys.csv", { { name = "ball", price = 3 } }, { "price", "name" })

@@ -3,7 +3,8 @@ extension Catalogue {
     static let versions: [CatalogueEntry] = [
         .method(
             "freeze", of: [store], ["(): FrozenStore"],
-            "Gives the store as it is now, for ever; in a write transaction as it was before that.", errors: [.closed],
+            "Gives the store as it is now, for ever; in a write transaction as it was before that.",
+            errors: [.closed],
             example: """
                 local before <close> = store:freeze()
                 store:write(function() rex.age = 8 end)
