@@ -134,7 +134,8 @@ let package = Package(
             name: "StoreBindingsTests", dependencies: ["StoreBindings", "TestSupport"],
             swiftSettings: unsafeZone),
         .testTarget(
-            name: "ScriptHostTests", dependencies: ["ScriptHost", "ColumnStorage", "TestSupport"],
+            name: "ScriptHostTests",
+            dependencies: ["ScriptHost", "ColumnStorage", "TestSupport", "TestThreads"],
             swiftSettings: unsafeZone),
         .testTarget(
             name: "LineEditingTests", dependencies: ["LineEditing"], swiftSettings: unsafeZone),

@@ -99,6 +99,8 @@ static void *watch(void *argument) {
 bool shim_time_limit(lua_State *L, int64_t nanoseconds) {
     host *h = host_of(L);
     h->time_limit = nanoseconds;
+    // The run that takes the limit away has a deadline, which must not become that of the next.
+    if (!nanoseconds) atomic_store(&h->deadline, 0);
     if (!nanoseconds || h->watch) return true;
     time_watch *w = calloc(1, sizeof *w);
     if (!w) return false;

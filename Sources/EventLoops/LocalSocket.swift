@@ -45,7 +45,7 @@ public final class LocalSocket: Sendable {
         }
     }
 
-    /// Writes all of it; false when the other end is gone.
+    /// Writes all of it; false when the other end is gone, or has read nothing for too long: that is its end.
     @discardableResult  // because who reads notices the end as well
     public func write(_ bytes: [UInt8]) -> Bool {
         writing.withLock { _ in
@@ -57,11 +57,22 @@ public final class LocalSocket: Sendable {
                 if count > 0 {
                     rest = rest.dropFirst(count)
                 } else if errno != EINTR {
+                    end()
                     return false
                 }
             }
             return true
         }
+    }
+
+    /// How long a write waits for the other end to read; it waits for ever if nothing is said.
+    func limitWrites(to patience: Duration) {
+        let (seconds, attoseconds) = patience.components
+        var time = timeval()
+        time.tv_sec = .init(seconds)
+        time.tv_usec = .init(attoseconds / 1_000_000_000_000)
+        setsockopt(
+            descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
     }
 
     /// Ends the connection for both sides; who is reading sees its end.
@@ -98,10 +109,16 @@ public final class LocalListener: Sendable {
     }
 
     /// Waits for the next connection, of whatever user; nil when the listener has ended.
-    public func accept() -> LocalSocket? {
+    ///
+    /// Whoever connects and then reads nothing for the time of `patience` is cut off: who serves has other things to do.
+    public func accept(patience: Duration = .seconds(5)) -> LocalSocket? {
         while true {
             let client = shim_local_accept(descriptor)
-            if client >= 0 { return LocalSocket(client) }
+            if client >= 0 {
+                let socket = LocalSocket(client)
+                socket.limitWrites(to: patience)
+                return socket
+            }
             if client == -EMFILE || client == -ENFILE {
                 usleep(100_000)  // until somebody gives descriptors back
             } else if client != -EINTR, client != -ECONNABORTED {

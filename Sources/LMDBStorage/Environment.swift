@@ -347,6 +347,7 @@ public final class Environment: Sendable {
             for reader in parked.spare { mdb_txn_abort(reader.pointer) }
             parked.spare = []
         }
+        lockRegion?.closeFile()
         mdb_env_close(pointer)
         log?.removeFile()
     }

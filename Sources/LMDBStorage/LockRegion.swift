@@ -16,9 +16,8 @@ final class LockRegion: @unchecked Sendable {
     // Unchecked because: the mapping is constant, and only looked at.
     private let region: UnsafeRawPointer?
     private let length: Int
-    // Open as long as the environment: closing any descriptor of the file ends the locks that LMDB has on it for the
-    // process.
-    private let descriptor: Int32
+    // Negative once it is closed.
+    private let descriptor: Atomic<Int32>
     private let process = UInt32(bitPattern: getpid())
 
     /// `LMDB's` lock files of this layout say so.
@@ -37,7 +36,8 @@ final class LockRegion: @unchecked Sendable {
 
     /// Looks at the lock file of an environment that is open.
     init(of path: String) {
-        descriptor = Platform.openDescriptor(path + "-lock", O_RDONLY | O_CLOEXEC)
+        let descriptor = Platform.openDescriptor(path + "-lock", O_RDONLY | O_CLOEXEC)
+        self.descriptor = Atomic(descriptor)
         var mapped: UnsafeMutableRawPointer?
         var size = 0
         #if canImport(Glibc)
@@ -61,7 +61,16 @@ final class LockRegion: @unchecked Sendable {
 
     deinit {
         if let region { munmap(UnsafeMutableRawPointer(mutating: region), length) }
-        if descriptor >= 0 { close(descriptor) }
+        closeFile()
+    }
+
+    /// Lets go of the file: who still looks sees what is there, and calls nobody.
+    ///
+    /// To be called while LMDB has the file open, and nobody can open it anew: closing any descriptor of the lock file
+    /// ends all locks that the process has on it.
+    func closeFile() {
+        let open = descriptor.exchange(-1, ordering: .relaxed)
+        if open >= 0 { close(open) }
     }
 
     /// Whether some thread of some process seems to have the write lock.
@@ -91,6 +100,7 @@ final class LockRegion: @unchecked Sendable {
     ///
     /// One system call, and none while no other process has the file open.
     func callOthers() {
+        let descriptor = descriptor.load(ordering: .relaxed)
         guard descriptor >= 0, isShared else { return }
         var byte: UInt8 = 0
         _ = pread(descriptor, &byte, 1, 0)

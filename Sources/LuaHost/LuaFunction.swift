@@ -72,7 +72,10 @@ public struct LuaFunction: Hashable, Sendable {
         a.reference.isSame(as: b.reference)
     }
     /// Identity.
-    public func hash(into hasher: inout Hasher) { hasher.combine(reference.address) }
+    public func hash(into hasher: inout Hasher) { hasher.combine(address) }
+
+    /// What tells the function from all others that live.
+    public var address: UInt { reference.address }
 }
 
 extension LuaState {

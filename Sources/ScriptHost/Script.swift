@@ -78,8 +78,7 @@ public final class Script: Sendable {
 
     /// Stops the Lua code that is running, for certain; the script goes on.
     ///
-    /// Any thread.
-    /// False when nothing ran.
+    /// Any thread. False when nothing ran.
     @discardableResult  // because who stops for certain need not know whether something ran
     func stopRunning() -> Bool {
         let didStop = shared.requestInterrupt(.certain)
@@ -170,8 +169,12 @@ public final class Script: Sendable {
 
     /// Waits until the script has ended; its exit code.
     ///
-    /// Not on its own thread.
+    /// Any number of threads may wait, but for its own.
     public func wait() -> Int32 {
+        let ended = ThreadLatch()
+        whenEnded { _ in ended.open() }
+        while !ended.wait(atMost: .seconds(3600)) {}
+        // Only one of those who wait joins the thread; there is nothing left for it to do but to end.
         thread.join()
         return shared.status ?? 1
     }

@@ -115,6 +115,20 @@ private let stubborn = [
         #expect(try state.run("for i = 1, 20000000 do end return 1") == [1])
     }
 
+    @Test func `a limit that a run takes away does not stop the next one`() throws {
+        let state = LuaState()
+        state.setTimeLimit(.milliseconds(20))
+        let free = state.makeFunction("free") { call in
+            call.state.setTimeLimit(nil)
+            return .none
+        }
+        state.globals["free"] = .function(free)
+        try state.run("free()")
+        let clock = ContinuousClock()
+        let end = clock.now + .milliseconds(100)
+        while clock.now < end { try state.run("for i = 1, 1000000 do end") }
+    }
+
     @Test func `short runs one after the other are not stopped for the time of all`() throws {
         let state = LuaState()
         state.setTimeLimit(.milliseconds(200))

@@ -387,4 +387,18 @@ private struct Refused: Error, Equatable { let what: String }
         #expect(["interrupted", "closed"].contains(await waiting.value?.code))
         #expect(await failure(engine, "return 1")?.code == "closed")
     }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `the end of an engine does not wait for runs that have not begun`() async throws {
+        for _ in 0..<20 {
+            let engine = try ScriptEngine(.sandboxed(limits: .none))
+            let runs = (0..<3).map { _ in
+                Task { await failure(engine, "while true do pcall(error) end") }
+            }
+            await engine.close()
+            for run in runs {
+                #expect(["interrupted", "closed"].contains(await run.value?.code))
+            }
+        }
+    }
 }

@@ -1,6 +1,8 @@
 import EventLoops
 import LuaHost
 import ScriptHost
+import Synchronization
+import TestThreads
 import Testing
 
 #if canImport(Glibc)
@@ -14,6 +16,25 @@ import Testing
         let script = try ScriptFixture("log(1)")
         #expect(script.finish() == 0)
         #expect(script.log == ["1"])
+    }
+
+    @Test func `any number of threads may wait for its end`() throws {
+        let script = try Script(ScriptConfiguration(name: "waited")) { _ in 0 }
+        let keepingAlive = try Script(ScriptConfiguration(name: "busy")) { context in
+            try context.state.load("moonpool.sleep(3600)", name: "=busy").call([])
+            return 0
+        }
+        #expect(script.wait() == 0 && script.wait() == 0)
+        let statuses = Mutex<[Int32]>([])
+        let threads = (0..<4).map { _ in
+            RunningThread {
+                let status = keepingAlive.wait()
+                statuses.withLock { $0.append(status) }
+            }
+        }
+        keepingAlive.finish(status: 7)
+        for thread in threads { thread.wait() }
+        #expect(statuses.withLock { $0 } == [7, 7, 7, 7])
     }
 
     @Test func `has a thread named after itself and a uuid`() throws {

@@ -32,16 +32,14 @@ final class EngineRun: Sendable {
 
     /// Stops the run, or sees to it that it never begins.
     func cancel() {
-        let runs = phase.withLock { phase in
+        phase.withLock { phase in
             switch phase {
-            case .waiting:
-                phase = .cancelled
-                return false
-            case .running: return true
-            case .over, .cancelled: return false
+            case .waiting: phase = .cancelled
+            // Before the run can be over: the stop would hit the next one.
+            case .running: script.stopRunning()
+            case .over, .cancelled: break
             }
         }
-        if runs { script.stopRunning() }
     }
 }
 

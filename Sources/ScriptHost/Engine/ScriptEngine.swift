@@ -153,10 +153,14 @@ public final class ScriptEngine: Sendable {
 
     /// Ends the engine: what runs is stopped, writes are rolled back, stores are closed; waits for that.
     ///
-    /// Runs that come later throw a ``ScriptFailure`` with the code `closed`.
+    /// Runs that wait for their turn and those that come later throw a ``ScriptFailure`` with the code `closed`.
     public func close() async {
-        script.finish()
-        script.stopRunning()
+        do {
+            try script.finishGently(within: .zero)
+        } catch {
+            // No thread is left to look after it: what runs now is stopped, if not what begins this moment.
+            script.kill()
+        }
         await withCheckedContinuation { continuation in
             script.whenEnded { _ in continuation.resume() }
         }

@@ -5,6 +5,8 @@ import LuaHost
 public struct ScriptFunction: ScriptValue, Hashable {
     private let function: LuaFunction
     private let caller: FunctionCaller
+    // Known for good, because only the script's thread can ask Lua.
+    private let address: UInt
 
     /// `function`.
     public static var scriptTypeName: String { "function" }
@@ -17,7 +19,8 @@ public struct ScriptFunction: ScriptValue, Hashable {
             throw ScriptTypeMismatch(expected: scriptTypeName, found: value)
         }
         return ScriptFunction(
-            function: function, caller: FunctionCaller(context.signals, context.loop))
+            function: function, caller: FunctionCaller(context.signals, context.loop),
+            address: function.address)
     }
 
     /// The function.
@@ -47,12 +50,12 @@ public struct ScriptFunction: ScriptValue, Hashable {
         }
     }
 
-    /// Whether both are the same function.
+    /// Whether both are the same function; on any thread.
     public static func == (a: ScriptFunction, b: ScriptFunction) -> Bool {
-        a.function == b.function
+        a.address == b.address
     }
     /// Identity.
-    public func hash(into hasher: inout Hasher) { hasher.combine(function) }
+    public func hash(into hasher: inout Hasher) { hasher.combine(address) }
 }
 
 /// The way to the thread of a function's script, for as long as that goes on.

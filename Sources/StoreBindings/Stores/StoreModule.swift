@@ -92,6 +92,8 @@ public final class StoreModule {
     // Token userdata by number that the script need not hold itself.
     private let keptTokens: LuaTable
     private var tokens: [Int: WeakToken] = [:]
+    // So many, and those that are gone are looked for.
+    private var tokenRoom = 64
     private var lastToken = 0
     private var hasHinted = false
     private var isClosing = false
@@ -278,6 +280,10 @@ extension StoreModule {
     private func note(_ handle: TokenHandle) -> LuaValue {
         let value = state.userdata(handle, TokenHandle.type)
         tokensByNumber[handle.number] = value
+        if tokens.count >= tokenRoom {
+            tokens = tokens.filter { $0.value.token != nil }
+            tokenRoom = max(64, 2 * tokens.count)
+        }
         tokens[handle.number] = WeakToken(handle)
         return value
     }

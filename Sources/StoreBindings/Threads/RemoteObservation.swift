@@ -112,14 +112,15 @@ extension StoreModule {
         let state = RemoteObserverState()
         let number = nextTokenNumber()
         let registeredAt = callPlace
+        // If the wait is interrupted, its end ends what the other thread has made or is going to make.
+        let observation = RemoteObservation(state, on: script)
         try host.run(on: script) { module in
             module.senderPlace = registeredAt
             defer { module.senderPlace = "" }
             module.register(method, parcel, code, at: place, state, for: own, number)
         }
         if let failure = state.current.failure { throw failure }
-        return adopt(
-            RemoteObservation(state, on: script), number: number, title: title, store)
+        return adopt(observation, number: number, title: title, store)
     }
 
     /// The other thread's part: makes the observer and holds it until it ends.
