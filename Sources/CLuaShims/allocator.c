@@ -86,10 +86,3 @@ shim_memory shim_memory_figures(lua_State *L) {
 }
 void shim_memory_quota(lua_State *L, size_t bytes) { host_of(L)->mem.quota = bytes; }
 void shim_collect(lua_State *L) { lua_gc(L, LUA_GCCOLLECT); }
-void shim_gc_stop(lua_State *L, bool stopped) { lua_gc(L, stopped ? LUA_GCSTOP : LUA_GCRESTART); }
-void shim_gc_generational(lua_State *L, bool g) {
-    if (g) lua_gc(L, LUA_GCGEN, 0, 0); else lua_gc(L, LUA_GCINC, 0, 0, 0);
-}
-void shim_gc_incremental(lua_State *L, int32_t pause, int32_t multiplier) {
-    lua_gc(L, LUA_GCINC, pause, multiplier, 0);
-}

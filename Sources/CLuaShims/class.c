@@ -66,7 +66,6 @@ bool shim_box_becomes_object(lua_State *L, int32_t i, shim_class *c, int64_t key
 
 // ---- values
 
-void shim_take(lua_State *L, int32_t i, shim_value *v) { take_value(L, i, v); }
 void shim_put(lua_State *L, const shim_value *v) { put_value(L, v); }
 
 int64_t shim_live_array(lua_State *L, int32_t i, shim_class **c, int64_t *keys, int64_t capacity) {

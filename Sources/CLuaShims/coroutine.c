@@ -125,12 +125,6 @@ void coroutine_setup(lua_State *L) {
     lua_pop(L, 1);
 }
 
-lua_State *shim_push_thread(lua_State *L) {
-    lua_State *co = lua_newthread(L);
-    lua_insert(L, -2);
-    lua_xmove(L, co, 1);
-    return co;
-}
 lua_State *shim_to_thread(lua_State *L, int32_t index) { return lua_tothread(L, index); }
 int32_t shim_thread_status(lua_State *L, lua_State *co) { return status_of(L, co); }
 

@@ -108,17 +108,7 @@ static int32_t protect(lua_State *L, lua_CFunction f, int arguments, int results
 static int get(lua_State *L) { lua_gettable(L, 1); return 1; }
 static int set(lua_State *L) { lua_settable(L, 1); return 0; }
 static int length(lua_State *L) { lua_len(L, 1); return 1; }
-static int equal(lua_State *L) { lua_pushboolean(L, lua_compare(L, 1, 2, LUA_OPEQ)); return 1; }
-static int less(lua_State *L) { lua_pushboolean(L, lua_compare(L, 1, 2, LUA_OPLT)); return 1; }
 static int to_string(lua_State *L) { luaL_tolstring(L, 1, NULL); return 1; }
-static int next_step(lua_State *L) {
-    luaL_checktype(L, 1, LUA_TTABLE);
-    if (!lua_next(L, 1)) {
-        lua_pushnil(L);
-        lua_pushnil(L);
-    }
-    return 2;
-}
 
 int32_t shim_get(lua_State *L) {
     if (lua_istable(L, -2)) {
@@ -134,17 +124,6 @@ int32_t shim_get(lua_State *L) {
 int32_t shim_set(lua_State *L) { return protect(L, set, 3, 0); }
 int32_t shim_length(lua_State *L) { return protect(L, length, 1, 1); }
 int32_t shim_tostring(lua_State *L) { return protect(L, to_string, 1, 1); }
-int32_t shim_next(lua_State *L) { return protect(L, next_step, 2, 2); }
-
-static int32_t compare(lua_State *L, lua_CFunction f, bool *out) {
-    int32_t status = protect(L, f, 2, 1);
-    if (status != SHIM_OK) return status;
-    *out = lua_toboolean(L, -1);
-    lua_pop(L, 1);
-    return SHIM_OK;
-}
-int32_t shim_equal(lua_State *L, bool *out) { return compare(L, equal, out); }
-int32_t shim_less(lua_State *L, bool *out) { return compare(L, less, out); }
 
 int32_t shim_load(lua_State *L, const void *p, size_t n, const char *name, const char *mode) {
     return status_of(luaL_loadbufferx(L, n ? p : "", n, name, mode));  // lua_load is protected

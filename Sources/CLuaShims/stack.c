@@ -4,7 +4,6 @@
 int32_t shim_top(lua_State *L) { return lua_gettop(L); }
 void shim_settop(lua_State *L, int32_t top) { lua_settop(L, top); }  // no to-be-closed slots in host frames
 bool shim_reserve(lua_State *L, int32_t slots) { return lua_checkstack(L, slots); }
-int32_t shim_absolute(lua_State *L, int32_t i) { return lua_absindex(L, i); }
 int32_t shim_type(lua_State *L, int32_t i) { return lua_type(L, i); }
 
 const char *shim_type_name(lua_State *L, int32_t i) {
@@ -33,7 +32,6 @@ const char *shim_bytes(lua_State *L, int32_t i, size_t *n) {
 }
 const void *shim_pointer(lua_State *L, int32_t i) { return lua_topointer(L, i); }
 size_t shim_rawlen(lua_State *L, int32_t i) { return lua_rawlen(L, i); }
-bool shim_rawequal(lua_State *L, int32_t a, int32_t b) { return lua_rawequal(L, a, b); }
 void shim_push_nil(lua_State *L) { lua_pushnil(L); }
 void shim_push_boolean(lua_State *L, bool v) { lua_pushboolean(L, v); }
 void shim_push_integer(lua_State *L, int64_t v) { lua_pushinteger(L, v); }
@@ -45,8 +43,6 @@ void shim_push_registry(lua_State *L) { lua_pushvalue(L, LUA_REGISTRYINDEX); }
 void shim_push_table(lua_State *L, int32_t array, int32_t fields) {
     lua_createtable(L, array < 0 ? 0 : array, fields < 0 ? 0 : fields);
 }
-void shim_insert(lua_State *L, int32_t i) { lua_insert(L, i); }
-void shim_remove(lua_State *L, int32_t i) { lua_remove(L, i); }
 
 void shim_rawget(lua_State *L, int32_t t) {
     if (lua_istable(L, t)) {
@@ -64,9 +60,6 @@ bool shim_rawset(lua_State *L, int32_t t) {
     }
     if (usable) lua_rawset(L, t); else lua_pop(L, 2);
     return usable;
-}
-void shim_rawgeti(lua_State *L, int32_t t, int64_t i) {
-    if (lua_istable(L, t)) lua_rawgeti(L, t, i); else lua_pushnil(L);
 }
 void shim_rawseti(lua_State *L, int32_t t, int64_t i) {
     if (lua_istable(L, t)) lua_rawseti(L, t, i); else lua_pop(L, 1);

@@ -25,7 +25,7 @@ import Synchronization
 /// One thread's jobs, timers and wake-ups, run one at a time.
 public final class EventLoop: @unchecked Sendable {
     // Unchecked because: `shared` is guarded by its mutex, `signal` and `owner` are atomic, and all else is touched on
-    // the loop's thread alone, which `preconditionOnLoop` checks at every way in.
+    // the loop's thread alone, which `preconditionOnLoop` checks.
 
     struct Shared {
         var jobs = JobQueue()
@@ -56,7 +56,7 @@ public final class EventLoop: @unchecked Sendable {
 
     /// Makes a loop that belongs to no thread yet; jobs may be posted at once.
     ///
-    /// Fails with `resources` when the system has no file descriptors left.
+    /// Fails with what the system says when it has no file descriptors left.
     public init(clock: any LoopClock = SystemClock()) throws(LoopError) {
         self.clock = clock
         handle = .allocate(capacity: 1)

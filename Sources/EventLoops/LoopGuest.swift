@@ -90,7 +90,7 @@ final class HostedGuest {
 extension EventLoop {
     /// Takes a guest in, for good.
     ///
-    /// Throws `resources` when the system cannot watch its descriptor.
+    /// Throws what the system says when it cannot watch its descriptor.
     public func host(_ guest: LoopGuest) throws(LoopError) {
         attach()
         let hosted = try HostedGuest(guest, in: self)

@@ -44,7 +44,7 @@ public final class LoopTimer {
         guard let handler else { return }
         isFiring = true
         if interval == nil { self.handler = nil }
-        // A repeating timer keeps the loop alive while it is being called, because the handler may run a nested wait.
+        // The handler of a repeating timer stays, because it may cancel the timer, or wait in the loop itself.
         handler()
         isFiring = false
         guard let interval, self.handler != nil else { return }

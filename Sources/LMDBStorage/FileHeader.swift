@@ -32,22 +32,22 @@ enum FileHeader {
         guard first.magic == magic else {
             throw StorageError(.notAStore, call: "file header", file: path)
         }
-        guard first.version == formatVersion else {
+        guard first.format == formatVersion else {
             throw StorageError(.newerFormat, call: "file header", file: path)
         }
         let page = first.pageSize
         guard page >= 512, page <= 65536, page & (page - 1) == 0,
             let second = meta(descriptor, at: page), second.magic == magic
         else { throw StorageError(.damaged, call: "file header", file: path) }
-        let newest = second.version_ > first.version_ ? second : first
+        let newest = second.version > first.version ? second : first
         // After the headers: the file only grows.
         let size = Int(lseek(descriptor, 0, SEEK_END))
         if newest.lastPage >= UInt64(size / page) {
             // Pages that a transaction took and gave back may lie beyond the end, unwritten.
             let reachable = PageWalk(descriptor, pageSize: page, pageCount: UInt64(size / page))
             guard reachable.isWhole(roots: newest.roots) else {
-                let versions = [0, page].map { meta(descriptor, at: $0)?.version_ }
-                if !isLast, versions != [first.version_, second.version_] { return false }
+                let versions = [0, page].map { meta(descriptor, at: $0)?.version }
+                if !isLast, versions != [first.version, second.version] { return false }
                 throw StorageError(.damaged, call: "shorter than its header says", file: path)
             }
         }
@@ -56,11 +56,11 @@ enum FileHeader {
 
     struct Meta {
         var magic: UInt32
-        var version: UInt32
+        var format: UInt32
         var pageSize: Int
         var roots: [UInt64]
         var lastPage: UInt64
-        var version_: UInt64
+        var version: UInt64
     }
 
     /// Gives the content that one of the headers describes a version.
@@ -93,10 +93,10 @@ enum FileHeader {
                 raw.loadUnaligned(fromByteOffset: pageHeaderSize + offset, as: T.self)
             }
             return Meta(
-                magic: load(0, UInt32.self), version: load(4, UInt32.self),
+                magic: load(0, UInt32.self), format: load(4, UInt32.self),
                 pageSize: Int(load(24, UInt32.self)),
                 roots: [load(24 + 40, UInt64.self), load(72 + 40, UInt64.self)],
-                lastPage: load(120, UInt64.self), version_: load(128, UInt64.self))
+                lastPage: load(120, UInt64.self), version: load(128, UInt64.self))
         }
     }
 }

@@ -75,9 +75,9 @@ package struct PageVerifier {
             guard let before = Self.newest(descriptor) else { return [] }
             var verifier = PageVerifier(descriptor, before.meta, limit)
             verifier.verify(before.image, before.index)
-            let after = Self.newest(descriptor)?.meta.version_ ?? before.meta.version_
+            let after = Self.newest(descriptor)?.meta.version ?? before.meta.version
             attempts -= 1
-            if verifier.faults.isEmpty || after <= before.meta.version_ + 1 {
+            if verifier.faults.isEmpty || after <= before.meta.version + 1 {
                 return verifier.faults
             }
             // Who writes so often without an error is a better witness.
@@ -91,7 +91,7 @@ package struct PageVerifier {
         guard let first = FileHeader.meta(descriptor, at: 0),
             let second = FileHeader.meta(descriptor, at: first.pageSize)
         else { return nil }
-        let index = second.version_ > first.version_ ? 1 : 0
+        let index = second.version > first.version ? 1 : 0
         var image = [UInt8](repeating: 0, count: first.pageSize)
         let offset = off_t(index * first.pageSize)
         guard pread(descriptor, &image, image.count, offset) == image.count else { return nil }

@@ -84,9 +84,6 @@ public final class AsyncOutput: Sendable {
         state.withLock { $0.tap = tap }
     }
 
-    /// Whether the last thing printed ended its line.
-    var isAtLineStart: Bool { state.withLock { $0.endsInLine } }
-
     /// From here on a line is on the screen.
     func beginEditing() { state.withLock { $0.isEditing = true } }
 

@@ -38,9 +38,6 @@ public struct FileRights: Sendable, Equatable {
                 writable: writing.compactMap(resolved), readable: reading.compactMap(resolved)))
     }
 
-    /// Whether every file may be touched.
-    public var isUnlimited: Bool { scope == .everything }
-
     /// The folders in which files may be read, in the order given.
     public var readableFolders: [String] {
         switch scope {

@@ -55,13 +55,3 @@ public struct LuaCoroutine: Hashable, Sendable {
     /// Identity.
     public func hash(into hasher: inout Hasher) { hasher.combine(reference.address) }
 }
-
-extension LuaState {
-    /// A coroutine that will run this function.
-    public func makeCoroutine(_ function: LuaFunction) -> LuaCoroutine {
-        let L = stack
-        push(function.reference, on: L)
-        _ = shim_push_thread(L)
-        return LuaCoroutine(reference: popReference(L))
-    }
-}

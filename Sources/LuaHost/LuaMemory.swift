@@ -32,15 +32,4 @@ extension LuaState {
     ///
     /// Finalizers run.
     public func collectGarbage() { shim_collect(stack) }
-
-    /// Stops or restarts the automatic collection.
-    public func setGarbageCollection(_ on: Bool) { shim_gc_stop(stack, !on) }
-
-    /// Generational collection, or the incremental one that is the default.
-    public func setGenerationalCollection(_ on: Bool) { shim_gc_generational(stack, on) }
-
-    /// How long the incremental collector waits (per cent of the memory in use) and how fast it then works.
-    public func tuneCollection(pause: Int, multiplier: Int) {
-        shim_gc_incremental(stack, Int32(clamping: pause), Int32(clamping: multiplier))
-    }
 }

@@ -74,16 +74,6 @@ extension LuaState {
             name: name.isEmpty ? nil : name, isLua: raw.is_lua)
     }
 
-    /// `a == b`; metamethods run.
-    public func areEqual(_ a: LuaValue, _ b: LuaValue) throws(LuaError) -> Bool {
-        let L = stack
-        push(a, on: L)
-        push(b, on: L)
-        var result = false
-        try check(shim_equal(L, &result), on: L)
-        return result
-    }
-
     /// `#value`; metamethods run.
     public func length(of value: LuaValue) throws(LuaError) -> Int64? {
         let L = stack

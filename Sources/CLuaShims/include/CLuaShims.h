@@ -57,15 +57,11 @@ typedef struct { size_t used, peak, quota; } shim_memory;
 shim_memory shim_memory_figures(lua_State *L);
 void shim_memory_quota(lua_State *L, size_t bytes);  // 0 = none; holds while Lua code runs
 void shim_collect(lua_State *L);
-void shim_gc_stop(lua_State *L, bool stopped);
-void shim_gc_generational(lua_State *L, bool generational);
-void shim_gc_incremental(lua_State *L, int32_t pause, int32_t multiplier);
 
 // ---- the stack; none of these can raise or run Lua code
 int32_t shim_top(lua_State *L);
 void shim_settop(lua_State *L, int32_t top);
 bool shim_reserve(lua_State *L, int32_t slots);
-int32_t shim_absolute(lua_State *L, int32_t index);
 int32_t shim_type(lua_State *L, int32_t index);
 const char *shim_type_name(lua_State *L, int32_t index);  // honours a string __name
 bool shim_is_integer(lua_State *L, int32_t index);
@@ -76,7 +72,6 @@ bool shim_exact_integer(lua_State *L, int32_t index, int64_t *out);  // 3 and 3.
 const char *shim_bytes(lua_State *L, int32_t index, size_t *length);  // NULL unless a string
 const void *shim_pointer(lua_State *L, int32_t index);
 size_t shim_rawlen(lua_State *L, int32_t index);
-bool shim_rawequal(lua_State *L, int32_t a, int32_t b);
 void shim_push_nil(lua_State *L);
 void shim_push_boolean(lua_State *L, bool v);
 void shim_push_integer(lua_State *L, int64_t v);
@@ -86,11 +81,8 @@ void shim_push_copy(lua_State *L, int32_t index);
 void shim_push_globals(lua_State *L);
 void shim_push_registry(lua_State *L);
 void shim_push_table(lua_State *L, int32_t array, int32_t fields);
-void shim_insert(lua_State *L, int32_t index);
-void shim_remove(lua_State *L, int32_t index);
 void shim_rawget(lua_State *L, int32_t table);                        // [-1, +1] nil unless a table
 bool shim_rawset(lua_State *L, int32_t table);                        // [-2, +0] false: nil or NaN key, or no table
-void shim_rawgeti(lua_State *L, int32_t table, int64_t i);            // [-0, +1]
 void shim_rawseti(lua_State *L, int32_t table, int64_t i);            // [-1, +0]
 bool shim_rawnext(lua_State *L, int32_t table);                       // [-1, +2|0]; protected: a bad key ends the walk
 bool shim_get_metatable(lua_State *L, int32_t index);                 // [-0, +1|0]
@@ -105,10 +97,7 @@ int32_t shim_call_described(lua_State *L, int32_t arguments, int32_t results);  
 int32_t shim_get(lua_State *L);                                       // [-2, +1] table, key
 int32_t shim_set(lua_State *L);                                       // [-3, +0] table, key, value
 int32_t shim_length(lua_State *L);                                    // [-1, +1]
-int32_t shim_equal(lua_State *L, bool *out);                          // [-2, +0]
-int32_t shim_less(lua_State *L, bool *out);                           // [-2, +0]
 int32_t shim_tostring(lua_State *L);                                  // [-1, +1] a string
-int32_t shim_next(lua_State *L);                                      // [-2, +2] table, key; nil nil at the end
 int32_t shim_load(lua_State *L, const void *p, size_t n, const char *name, const char *mode);  // [-0, +1]
 int32_t shim_dump(lua_State *L, bool strip);                          // [-1, +1] a Lua function to its binary form
 void shim_traceback(lua_State *L, lua_State *of, const char *message, int32_t level);         // [-0, +1]
@@ -124,7 +113,6 @@ const char *shim_push_upvalue(lua_State *L, int32_t function, int32_t n);
 bool shim_set_upvalue(lua_State *L, int32_t function, int32_t n);  // [-1, +0]; false without one
 
 // ---- coroutines
-lua_State *shim_push_thread(lua_State *L);                            // [-1, +1] a coroutine of the function on top
 lua_State *shim_to_thread(lua_State *L, int32_t index);
 int32_t shim_resume(lua_State *L, lua_State *co, int32_t arguments, int32_t *results);  // results on L; SHIM_OK = ended
 int32_t shim_thread_status(lua_State *L, lua_State *co);              // 0 suspended, 1 running, 2 normal, 3 dead
@@ -166,7 +154,6 @@ const void *shim_to_box(lua_State *L, int32_t index, shim_class **c);  // NULL: 
 // From now on every reference to the box is one to the object. [-0, +0] false: not a box, or the class is frozen
 bool shim_box_becomes_object(lua_State *L, int32_t index, shim_class *c, int64_t key);
 void shim_empty_box(lua_State *L, int32_t index);                      // releases the Swift object now
-void shim_take(lua_State *L, int32_t index, shim_value *out);          // cannot raise
 void shim_put(lua_State *L, const shim_value *v);                      // [-0, +1]
 // each(): an iterator closure over keys that are fetched 256 at a time. Takes over one reference to source.
 typedef int32_t (*shim_keys)(const void *source, lua_State *L, int64_t position, int64_t *out, int32_t capacity);

@@ -63,9 +63,6 @@ public struct KeySet: Sendable, Hashable {
     /// The largest key.
     public var last: ObjectKey? { runs.last.map { ObjectKey(rawValue: $0.last) } }
 
-    /// The number of runs, which is what the costs of this type depend on.
-    @inlinable public var rangeCount: Int { runs.count }
-
     /// The runs as ranges of raw keys, ascending.
     public var ranges: [ClosedRange<Int64>] { runs.map { $0.first...$0.last } }
 

@@ -23,7 +23,7 @@ struct LogReplay {
             let parity = Int(last.record.version & 1)
             let present = FileHeader.meta(data, at: parity * header.pageSize)
             // The device had all of it before it had the header.
-            if present?.version_ == last.record.version { return }
+            if present?.version == last.record.version { return }
         }
         guard FileHeader.restore(header.metas, data, pageSize: header.pageSize) else {
             throw StorageError(rawCode: errno, call: "pwrite", file: path)

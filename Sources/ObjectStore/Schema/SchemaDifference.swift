@@ -48,14 +48,6 @@ extension SchemaDifference {
         default: false
         }
     }
-
-    /// Whether values that the file holds are dropped.
-    public var losesValues: Bool {
-        switch self {
-        case .classRemoved, .propertyRemoved, .typeChanged, .madeRequired: true
-        default: false
-        }
-    }
 }
 
 extension SchemaDifference: CustomStringConvertible {

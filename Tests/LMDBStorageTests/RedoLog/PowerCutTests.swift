@@ -67,7 +67,7 @@ extension LogTests {
         private func describe(_ path: String) -> String {
             let descriptor = Glibc.open(path, O_RDONLY)
             defer { close(descriptor) }
-            let versions = [0, 4096].map { FileHeader.meta(descriptor, at: $0)?.version_ ?? 0 }
+            let versions = [0, 4096].map { FileHeader.meta(descriptor, at: $0)?.version ?? 0 }
             guard let log = try? LogFile(of: path, isMade: false),
                 let header = log.header(id: LogMarker.read(descriptor).id)
             else { return "no log; headers \(versions)" }

@@ -131,14 +131,6 @@ enum PredicateOperator: String, Sendable, Hashable {
         }
     }
 
-    /// Whether it needs an order, not only equality.
-    var isOrdering: Bool {
-        switch self {
-        case .less, .lessOrEqual, .greater, .greaterOrEqual, .between: true
-        default: false
-        }
-    }
-
     /// The operator that means the same with the operands swapped; nil if there is none.
     var mirrored: PredicateOperator? {
         switch self {
