@@ -73,10 +73,13 @@ struct LinkTable {
         }
     }
 
-    /// The object that has this number in the file, or of its own; nil if there is none.
+    /// The object that has this number in the file, or of its own; nil if there is none now.
     func known(_ number: Int64, _ classSchema: ClassSchema) -> ObjectReference? {
         let table = classSchema.table
-        if let known = object(numbered: number, classSchema) { return known }
+        // One that was deleted meanwhile, as in a recording, may come again.
+        if let known = object(numbered: number, classSchema), store.view.isPresent(known) {
+            return known
+        }
         guard number >= 0, number < ownNumbers[table] ?? 0 else { return nil }
         let own = ObjectReference(table: table, key: ObjectKey(rawValue: number))
         return store.view.isPresent(own) ? own : nil

@@ -37,11 +37,15 @@ struct NumberedObjects {
 
     /// Remembers an object; the newest one counts where a number comes twice.
     mutating func add(_ number: Int64, _ key: ObjectKey) {
+        if !others.isEmpty, others[number] != nil {
+            others[number] = key
+            return
+        }
         guard let last = runs.last else {
             runs.append(Run(number: number, key: key.rawValue))
             return
         }
-        if number > last.number, others.isEmpty || others[number] == nil {
+        if number > last.number {
             let offset = number.subtractingReportingOverflow(last.number)
             if !offset.overflow, offset.partialValue == last.count,
                 key.rawValue == last.key + last.count

@@ -99,6 +99,25 @@ import Testing
         await engine.close()
     }
 
+    @Test func `closing the store ends its observers on workers`() throws {
+        let script = try run(
+            """
+            local keeper = moonpool.worker("keeper", function(rex)
+                moonpool.on_message(function()
+                    rex.store:write(function() rex.age = rex.age + 1 end)
+                    moonpool.post_to_parent "written"
+                end)
+            end, rex)
+            local token = rex:observe(function() moonpool.post_to_parent "called" end, { on = w })
+            store:close()
+            log(token.is_valid)
+            keeper:post() expect(1)
+            w:post() expect(2)
+            keeper:stop() w:stop()
+            """)
+        #expect(script.log == ["false", "written", "pong"])
+    }
+
     @Test func `misses no change that is made after observe has returned`() throws {
         let script = try run(
             """

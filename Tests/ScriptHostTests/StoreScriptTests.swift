@@ -235,4 +235,23 @@ import Testing
         #expect(script.finish() == 0)
         #expect(script.log == ["1", "true"])
     }
+
+    @Test func `a paced observer whose key path goes is reported once, by its place`() throws {
+        let script = try ScriptFixture(
+            """
+            local store = moonpool.open { in_memory = "paced", schema = { Dog = { id = "int primary", age = "int" } } }
+            local rex = store:write(function() return store:create("Dog", { id = 1, age = 1 }) end)
+            local ended = 0
+            local function hear(change) if change.type == "error" then ended = ended + 1 end end
+            local tokens = { rex:observe(hear, { debounce = 0.001, keypaths = { "age" } }),
+                             store:objects("Dog"):observe(hear, { throttle = 0.001, keypaths = { "age" } }) }
+            store:refresh()
+            store:define({ Dog = { id = "int primary" } }, { force = true })
+            log(moonpool.wait_until(function() return ended == 2 end, 60))
+            """)
+        #expect(script.finish() == 1)
+        #expect(script.log == ["true"])
+        #expect(script.reports.count == 2, "\(script.reports)")
+        #expect(script.reports.allSatisfy { $0.source.contains("observer of script:") })
+    }
 }

@@ -230,6 +230,32 @@ import Testing
             """)
     }
 
+    @Test func `why also tells of the last call, and of a store's`() {
+        session.expect(
+            """
+            local rex, max = dog { id = 1 }, dog { id = 2 }
+            local tokens = {
+                object = rex:observe(function() end), value = rex:observe_value("age", function() end),
+                list = rex.toys:observe(function() end), groups = rex.toys:group_by("label"):observe(function() end),
+            }
+            local all = store:observe(function() end)
+            turn()
+            assert(all:why() == nil and tokens.object:why() == nil)
+            store:write(function() max.age = 3 end) turn()
+            assert(all:why().version == store.version and all:why().previous_version == store.version - 1)
+            store:write(function() store:delete(rex) end) turn()
+            for name, token in pairs(tokens) do
+                assert(not token.is_valid, name)
+                if name ~= "value" then
+                    local why = token:why()
+                    assert(why.version == store.version and why.previous_version < why.version, name)
+                    assert(why.count == (name == "list" and 0 or 1) and #why.objects == 0, name)
+                end
+            end
+            assert(all:why().version == store.version and all:why().count == 0)
+            """)
+    }
+
     @Test func `wrong options say what is right`() {
         session.expect(
             """

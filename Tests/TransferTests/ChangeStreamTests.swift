@@ -224,6 +224,36 @@ import Testing
         }
     }
 
+    /// The class that links stands before the class that comes again.
+    @Test func `a deletion that was undone is replayed with the links to what came again`() throws {
+        let classes = [
+            ClassSchema("Link", [Property("to", .object, target: "Part")]),
+            ClassSchema("Part", [Property("name", .string)]),
+        ]
+        let store = try makeStore(classes)
+        let world = try TransferWorld()
+        let recording = try ChangeRecording(of: store, to: world.path("a.jsonl"))
+        let part = try store.write {
+            let part = try store.create("Part", .dictionary(["name": .string("wheel")]))
+            _ = try store.create("Link", .dictionary(["to": .object(part.reference)]))
+            return part
+        }
+        try store.write { try store.delete(part) }
+        _ = try store.undo()
+        recording.stop()
+        let other = try makeStore(classes)
+        let replay = ChangeReplay(into: other)
+        try replay.run(world.path("a.jsonl"))
+        #expect(replay.steps == 3)
+        let link = try #require(try other.objects("Link").first())
+        guard case .object(let found) = try link.value("to") else {
+            Issue.record("the link was lost")
+            return
+        }
+        #expect(try other.object(found)?.value("name") == .string("wheel"))
+        #expect(try other.objects("Part").count() == 1)
+    }
+
     @Test func `links in mixed values are recorded and replayed`() throws {
         let world = try TransferWorld()
         let store = try makeStore()

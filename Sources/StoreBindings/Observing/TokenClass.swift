@@ -15,7 +15,7 @@ public final class TokenHandle {
     /// File and line of the call that registered the observer; empty if no Lua code did.
     public let place: String
     private var hold: (any BindingHold)?
-    private weak var store: StoreHandle?
+    private(set) weak var store: StoreHandle?
 
     init(
         _ token: any Observation, name: String, subject: String, number: Int, place: String,

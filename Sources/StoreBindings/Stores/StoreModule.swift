@@ -219,6 +219,8 @@ public final class StoreModule {
 
     func didClose(_ handle: StoreHandle) {
         handles.removeAll { $0 === handle }
+        // Those that are called on other threads have stores of their own there.
+        for token in activeTokens where token.store === handle { token.invalidate() }
         host?.didClose(handle.store)
     }
 

@@ -50,7 +50,7 @@ extension NotificationPump {
 
     /// The last call of an observer that cannot be moved.
     func failure(of observer: Observer, _ error: any Error) -> Observer.Call? {
-        report(error, observer)
+        if !observer.isProbe { report(error, observer) }
         return observer.failed(
             error as? StoreError ?? StoreError(.invalidQuery, String(describing: error)))
     }

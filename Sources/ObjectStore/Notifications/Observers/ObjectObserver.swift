@@ -49,16 +49,16 @@ final class ObjectObserver: Observer {
     ///
     /// One that is gone before its observer was ever served is told.
     override func begin(in view: StoreView) throws -> Call? {
-        view.isPresent(object) ? nil : lastCall()
+        view.isPresent(object) ? nil : lastCall(from: view.version, to: view.version)
     }
 
     override func advance(along step: VersionStep) throws -> Call? {
         if step.changes(of: object.table)?.deleted.contains(object.key) == true {
-            return lastCall()
+            return lastCall(from: step.old.version, to: step.new.version)
         }
         if step.changes.schemaChanged { try follow(step.new.schema) }
         guard let classSchema = step.new.schema.find(table: object.table) else {
-            return lastCall()
+            return lastCall(from: step.old.version, to: step.new.version)
         }
         var changed = changedProperties(of: classSchema, in: step)
         if let delay { changed.removeAll { delay.isSilent($0.name) } }
@@ -84,8 +84,14 @@ final class ObjectObserver: Observer {
         filter = try KeyPathFilter(texts, class: classSchema, schema: schema)
     }
 
-    private func lastCall() -> Call? {
+    private func lastCall(from: UInt64, to: UInt64) -> Call? {
         guard let handler else { return nil }
+        let object = object
+        makeReason = {
+            DeliveryReason(
+                previousVersion: from, version: to, objects: [object], properties: [],
+                keyPath: nil)
+        }
         let change = ObjectChange(kind: .deleted, object: object, properties: [])
         isFinished = true
         return { try handler(change) }

@@ -20,8 +20,10 @@ class Observer {
     /// Whether the call that is due is the last one.
     var isFinished = false
     var statistics = ObserverStatistics()
-    /// Made when asked for: most calls are never questioned.
+    /// Made when asked for: most calls are never questioned. Stays after the end, which the last call may be asked about.
     var makeReason: (() -> DeliveryReason)?
+    /// Whether it only looks for another one, which reports what is wrong with both.
+    var isProbe = false
     /// When calls are made that are not to be made at once.
     var delay: ObserverDelay?
     /// The token, for reports; it holds the observer, not the other way round.
@@ -54,7 +56,6 @@ class Observer {
     final func end() {
         guard isActive else { return }
         isActive = false
-        makeReason = nil
         delay?.end()
         delay = nil
         release()

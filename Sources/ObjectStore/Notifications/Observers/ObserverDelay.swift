@@ -29,7 +29,9 @@ final class ObserverDelay {
     /// Whether the probe is being moved over a silent commit.
     var isSilencing = false
     /// The second observer.
-    var probe: Observer?
+    var probe: Observer? {
+        didSet { probe?.isProbe = true }
+    }
 
     init(
         _ pace: ObserverPace, _ scheduler: any TimingScheduler, requestTurn: @escaping () -> Void

@@ -79,13 +79,13 @@ final class SectionsObserver: Observer {
         if step.changes.schemaChanged {
             let tables = [rules.base.table, owner?.table].compactMap(\.self)
             if tables.contains(where: { step.new.schema.find(table: $0) == nil }) {
-                return lastCall()
+                return lastCall(step)
             }
         }
         if let owner,
             step.changes(of: owner.table)?.deleted.contains(owner.key) == true
         {
-            return lastCall()
+            return lastCall(step)
         }
         if step.changes.schemaChanged { try follow(step) }
         guard var rows else { return nil }
@@ -103,10 +103,16 @@ final class SectionsObserver: Observer {
     }
 
     /// The owner or a class is gone: every section is, and the collection with it.
-    private func lastCall() -> Call? {
+    private func lastCall(_ step: VersionStep) -> Call? {
         isFinished = true
         recorder?(PositionChanges(), [], [])
         guard let handler else { return nil }
+        let (owner, from, to) = (owner, step.old.version, step.new.version)
+        makeReason = {
+            DeliveryReason(
+                previousVersion: from, version: to, objects: owner.map { [$0] } ?? [],
+                properties: [], keyPath: nil)
+        }
         let change = SectionedChange(losing: withSilentChanges(sections).count)
         return { try handler(change) }
     }

@@ -10,15 +10,29 @@ public enum StoreNotification: String, Sendable {
 final class StoreObserver: Observer {
     typealias Handler = (StoreNotification, Store) throws -> Void
     private var handler: Handler?
+    /// The version at the last call, or at the registration, and at the call before.
+    private var seen: UInt64
+    private var seenBefore: UInt64?
 
     init(name: String, pump: NotificationPump, handler: @escaping Handler) {
         self.handler = handler
+        seen = pump.store.view.version
         super.init(name: name, pump: pump)
     }
 
     override func release() { handler = nil }
 
+    override var reason: DeliveryReason? {
+        seenBefore.map {
+            DeliveryReason(
+                previousVersion: $0, version: seen, objects: [], properties: [], keyPath: nil)
+        }
+    }
+
     func call(_ notification: StoreNotification, _ store: Store) -> Call? {
-        handler.map { handler in { try handler(notification, store) } }
+        guard let handler else { return nil }
+        seenBefore = seen
+        seen = store.view.version
+        return { try handler(notification, store) }
     }
 }

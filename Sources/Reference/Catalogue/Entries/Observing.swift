@@ -65,7 +65,8 @@ extension Catalogue {
                 """),
         .method(
             "why", of: [token], ["(): table?"],
-            "Tells what the last call was for: version, transaction, objects, properties, key path.",
+            "Tells what the last call was for: version, transaction, objects (those that are gone are counted only), "
+                + "properties, key path. Stays when the observation has ended.",
             example: """
                 local token <close> = rex:observe(function() end)
                 store:write(function() rex.age = 8 end)
