@@ -98,11 +98,14 @@ enum ValueConversion {
         var text =
             "\(place) '\(property.name)' of '\(classSchema.name)' expects \(type), "
             + "got \(value.typeName)"
-        if case .double(let number) = value, property.type == .int {
-            text += " \(number), which is not whole"
-        }
-        if case .decimal(let number) = value, property.type == .int {
+        switch (value, property.type) {
+        case (.double(let number), .int):
             text += " \(number), which is not a whole number of 64 bits"
+        case (.decimal(let number), .int):
+            text += " \(number), which is not a whole number of 64 bits"
+        case (.string, .date), (.string, .uuid), (.string, .objectID), (.string, .decimal):
+            text += "; make one with moonpool.\(property.type.rawValue)(\"…\")"
+        default: break
         }
         return StoreError(.typeMismatch, text)
     }

@@ -55,7 +55,11 @@ struct LuaJSON {
         var members: [(String, LuaValue)] = []
         for (key, value) in pairs {
             guard let name = key.text else {
-                throw Self.refusal("a table with names and a key that is a \(key.typeName)", path)
+                let hasNames = pairs.contains { $0.key.text != nil }
+                throw Self.refusal(
+                    key.integer != nil && !hasNames
+                        ? "an array with gaps, where moonpool.null would stand for nil"
+                        : "a table with names and a key that is a \(key.typeName)", path)
             }
             members.append((name, value))
         }

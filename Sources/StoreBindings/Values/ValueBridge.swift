@@ -183,10 +183,11 @@ struct ValueBridge {
         guard property.type == .object,
             let target = handle.store.view.schema.target(of: property)
         else {
+            let place = property.collection == nil ? "property" : "an element of"
+            let type = property.collection == nil ? property.typeName : property.elementTypeName
             throw StoreError(
                 .typeMismatch,
-                "property '\(property.name)' of '\(classSchema.name)' expects \(property.typeName), got a table"
-            )
+                "\(place) '\(property.name)' of '\(classSchema.name)' expects \(type), got a table")
         }
         return try values(table, of: target, depth: depth + 1)
     }

@@ -109,26 +109,26 @@ extension Catalogue {
         .method(
             "sum", of: collections4 + [valuesType], ["(property?: string): number"],
             "Adds a property up, or the values; nils do not count.",
-            errors: [.unknownProperty, .typeMismatch],
+            errors: [.invalidQuery],
             example: """
                 print(dogs:sum "age", rex.marks:sorted():sum())  --> 10 6
                 """),
         .method(
             "min", of: collections4 + [valuesType], ["(property?: string): any"],
-            "Gives the smallest value, or nil.", errors: [.unknownProperty, .typeMismatch],
+            "Gives the smallest value, or nil.", errors: [.invalidQuery],
             example: """
                 print(dogs:min "age")  --> 3
                 """),
         .method(
             "max", of: collections4 + [valuesType], ["(property?: string): any"],
-            "Gives the largest value, or nil.", errors: [.unknownProperty, .typeMismatch],
+            "Gives the largest value, or nil.", errors: [.invalidQuery],
             example: """
                 print(dogs:max "age")  --> 7
                 """),
         .method(
             "average", of: collections4 + [valuesType], ["(property?: string): number?"],
             "Gives the average, or nil; nils do not count.",
-            errors: [.unknownProperty, .typeMismatch],
+            errors: [.invalidQuery],
             example: """
                 print(dogs:average "age")  --> 5.0
                 """),
