@@ -254,4 +254,45 @@ import Testing
         #expect(script.reports.count == 2, "\(script.reports)")
         #expect(script.reports.allSatisfy { $0.source.contains("observer of script:") })
     }
+
+    @Test func `what arrives inside an observer and is newer than what that sees is told of`()
+        throws
+    {
+        let script = try ScriptFixture(
+            """
+            local store = moonpool.open { in_memory = "newer", schema = { Dog = { id = "int primary" } } }
+            local w = moonpool.worker("w", function()
+                local store = moonpool.open { in_memory = "newer" }
+                moonpool.on_message(function(reference)
+                    local dog = store:write(function() return store:create("Dog", { id = 2 }) end)
+                    moonpool.post_to_parent(dog)
+                    moonpool.post_to_parent(moonpool.reference(dog))
+                end)
+            end)
+            local kept
+            w:on_message(function(value)
+                log(type(value))
+                kept = value
+            end)
+            local token = store:objects("Dog"):observe(function(change)
+                if change.type ~= "update" or kept then return end
+                w:post "go"
+                moonpool.wait_until(function() return kept end, 60)
+                log(pcall(store.resolve, store, kept))
+            end)
+            store:refresh()
+            store:write(function() store:create("Dog", { id = 1 }) end)
+            moonpool.wait_until(function() return kept end, 60)
+            store:refresh()
+            log(store:resolve(kept).id)
+            token:invalidate()
+            w:stop()
+            """)
+        #expect(script.finish() == 1)
+        #expect(script.log == ["userdata", "false", "2"])
+        #expect(script.reports.count == 1)
+        #expect(
+            script.reports.first?.message.contains("newer than what an observer sees") == true,
+            "\(script.reports)")
+    }
 }

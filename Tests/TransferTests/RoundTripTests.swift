@@ -128,4 +128,18 @@ import Transfer
                 _ = try Exporter(.store(world.store), as: .json).write(to: "/nonexistent/x.json")
             }.contains("cannot write /nonexistent/x.json"))
     }
+
+    @Test func `two who write one file at once do not write into each other's`() throws {
+        let world = try TransferWorld(nil)
+        let path = world.path("a.txt")
+        let first = try FileWriter(path)
+        let second = try FileWriter(path)
+        try first.write("first\n")
+        try second.write("second\n")
+        try first.write("first\n")
+        try first.finish()
+        #expect(try world.text(of: "a.txt") == "first\nfirst\n")
+        try second.finish()
+        #expect(try world.text(of: "a.txt") == "second\n")
+    }
 }

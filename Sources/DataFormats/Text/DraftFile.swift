@@ -18,11 +18,18 @@ final class DraftFile {
     /// The drafts of this process that are not finished.
     private static let unfinished = Mutex<Set<String>>([])
 
-    /// Chooses the draft's name; the file is its owner's to create.
+    /// Chooses the draft's name, which no other one of this process has; the file is its owner's to create.
     init(of destination: String) {
         self.destination = destination
-        path = "\(destination).\(getpid()).part"
-        Self.unfinished.withLock { _ = $0.insert(path) }
+        path = Self.unfinished.withLock { paths in
+            var path = "\(destination).\(getpid()).part"
+            var number = 1
+            while !paths.insert(path).inserted {
+                number += 1
+                path = "\(destination).\(getpid())-\(number).part"
+            }
+            return path
+        }
     }
 
     deinit {

@@ -71,9 +71,10 @@ extension Store {
     /// What a reference stands for, in this store; nil if it was deleted meanwhile, or belongs to another file.
     ///
     /// A store that has not reached the version of the reference refreshes first, so that what was committed before the
-    /// reference was made is there. Throws `invalid_argument` for a reference that was resolved already,
-    /// `already_in_write` for something that another store has made in a write which is still open (it can be resolved
-    /// later), `closed`, `wrong_thread`.
+    /// reference was made is there. Throws `invalid_argument` for a reference that was resolved already, and for one that
+    /// is newer than what an observer sees, inside of which the store stays where it is; `already_in_write` for something
+    /// that another store has made in a write which is still open. Both can be resolved later. Throws `closed`,
+    /// `wrong_thread`.
     public func resolve(
         _ reference: ThreadSafeReference, for holder: VersionHolder = VersionHolder()
     ) throws -> ReferencedValue? {
@@ -92,6 +93,14 @@ extension Store {
             case .committed(let version): needed = version
             case .rolledBack: needed = 0
             }
+        }
+        if reference.frozen == nil, needed > version, notifications.isDelivering,
+            !reference.isResolved
+        {
+            throw StoreError(
+                .invalidArgument,
+                "what this reference stands for is newer than what an observer sees; resolve it when "
+                    + "the observer has returned")
         }
         guard reference.use() else {
             throw StoreError(
