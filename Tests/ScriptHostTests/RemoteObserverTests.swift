@@ -223,7 +223,7 @@ import Testing
         let script = try run(
             """
             local observed = store:write(function()
-                return store:create("Dog", { id = 99, name = "Last", age = 1 })
+                return store:create("Dog", { id = 99, name = "Last", age = 1, marks = { 1, 2 } })
             end)
             local token = observed:observe(function(change)
                 moonpool.post_to_parent("object " .. change.type)
@@ -231,16 +231,23 @@ import Testing
             local value = observed:observe_value("age", function(new)
                 moonpool.post_to_parent("value " .. tostring(new))
             end, { on = w })
+            local list = observed.marks:observe(function(change)
+                if change.type == "initial" then return end
+                moonpool.post_to_parent(
+                    ("list %s %d %s"):format(change.type, #change.deletions, change.collection:is_valid()))
+            end, { on = w })
             local told = {}
             w:on_message(function(text) table.insert(told, text) end)
             store:write(function() store:delete(observed) end)
-            moonpool.wait_until(function() return told[1] and not token.is_valid end, 60)
+            moonpool.wait_until(function()
+                return #told >= 2 and not (token.is_valid or value.is_valid or list.is_valid)
+            end, 60)
             table.sort(told)
-            log(told[1])
-            log(token.is_valid)
+            log(table.concat(told, ", "))
+            log(token.is_valid or value.is_valid or list.is_valid)
             w:stop()
             """)
-        #expect(script.log == ["object deleted", "false"])
+        #expect(script.log == ["list update 2 false, object deleted", "false"])
     }
 
     @Test func `keeps the worker and the script running while the token is valid`() throws {

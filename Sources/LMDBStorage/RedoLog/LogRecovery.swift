@@ -21,10 +21,9 @@ enum LogRecovery {
             do throws(StorageError) {
                 let lock = try FileLock(of: path)
                 defer { lock.release() }
-                guard try !isWhole(path) else { return }
-                try recover(path)
                 // Those who waited for the lock must not find one from before.
-                return try FileCompaction.announce(path)
+                if try prepare(path, lock) { try FileCompaction.announce(path) }
+                return
             } catch {
                 // Somebody else is at it, or has opened the file since.
                 guard error.code == .inUse, rest > 0 else { throw error }
@@ -34,12 +33,15 @@ enum LogRecovery {
         }
     }
 
-    /// The same for who has the lock already, keeps it, and announces the file afterwards.
+    /// The same for who has the lock already, keeps it, and announces the file afterwards; whether there was anything to
+    /// do.
     ///
     /// LMDB itself is not asked for anything here: what it opens and closes of the lock file would end the lock.
-    static func prepare(_ path: String, _ lock: borrowing FileLock) throws(StorageError) {
-        guard try !isWhole(path) else { return }
+    @discardableResult  // because a compaction announces the file in any case
+    static func prepare(_ path: String, _ lock: borrowing FileLock) throws(StorageError) -> Bool {
+        guard try !isWhole(path) else { return false }
         try recover(path)
+        return true
     }
 
     /// Removes a file's log if no process has the file open and the file is whole without.
