@@ -20,7 +20,9 @@ class Observer {
     /// Whether the call that is due is the last one.
     var isFinished = false
     var statistics = ObserverStatistics()
-    /// Made when asked for: most calls are never questioned. Stays after the end, which the last call may be asked about.
+    /// Made when asked for: most calls are never questioned.
+    ///
+    /// Stays after the end: the last call may be questioned as well.
     var makeReason: (() -> DeliveryReason)?
     /// Whether it only looks for another one, which reports what is wrong with both.
     var isProbe = false
