@@ -27,6 +27,16 @@ final class VersionStep {
 
     func changes(of table: TableID) -> TableChanges? { changes.tables[table] }
 
+    /// Whether the step takes away what a collection lives from: its class, its owner's class or its owner.
+    func removes(_ table: TableID, owner: ObjectReference?) -> Bool {
+        if changes.schemaChanged {
+            let tables = [table, owner?.table].compactMap(\.self)
+            if tables.contains(where: { new.schema.find(table: $0) == nil }) { return true }
+        }
+        guard let owner else { return false }
+        return changes(of: owner.table)?.deleted.contains(owner.key) == true
+    }
+
     /// Whether a collection of a row was changed.
     func isChanged(_ table: TableID, _ column: ColumnID, _ key: ObjectKey) -> Bool {
         changes.tables[table]?.modified[column]?.contains(key) == true

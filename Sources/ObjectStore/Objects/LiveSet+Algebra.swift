@@ -55,7 +55,7 @@ extension LiveSet {
         try others.contains { try contains($0) }
     }
 
-    /// Adds the others.
+    /// Adds the others; false if all of them were there.
     ///
     /// Nothing is added if one of them cannot be. Throws as ``insert(_:)``.
     @discardableResult  // because: that they are there afterwards is enough

@@ -76,17 +76,7 @@ final class SectionsObserver: Observer {
     }
 
     override func advance(along step: VersionStep) throws -> Call? {
-        if step.changes.schemaChanged {
-            let tables = [rules.base.table, owner?.table].compactMap(\.self)
-            if tables.contains(where: { step.new.schema.find(table: $0) == nil }) {
-                return lastCall(step)
-            }
-        }
-        if let owner,
-            step.changes(of: owner.table)?.deleted.contains(owner.key) == true
-        {
-            return lastCall(step)
-        }
+        if step.removes(rules.base.table, owner: owner) { return lastCall(step) }
         if step.changes.schemaChanged { try follow(step) }
         guard var rows else { return nil }
         self.rows = nil  // so that the copy is the only one and is changed in place
