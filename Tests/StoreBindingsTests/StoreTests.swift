@@ -78,6 +78,16 @@ import Testing
             assert(code(function() return rex[1] end) == "unknown_property")
             assert(code(function() rex.name = "x" end) == "not_in_write")
             store:begin_write()
+            for number, shown in pairs { [2 ^ 63] = "9.2", [1 / 0] = "inf", [1.5] = "1.5" } do
+                local said = message(function() rex.age = number end)
+                assert(said:find(shown, 1, true) and said:find("not a whole number of 64 bits", 1, true), said)
+            end
+            for name, make in pairs { born = "date", tag = "uuid", code = "object_id" } do
+                local said = message(function() rex[name] = "x" end)
+                assert(said:find("make one with moonpool." .. make, 1, true), said)
+            end
+            assert(message(function() rex.marks:append { 1, 2 } end):find("an element of 'marks' of 'Dog' expects int, got a table", 1, true))
+            assert(message(moonpool.json.encode, { 1, nil, 3 }):find("moonpool.null would stand for nil", 1, true))
             assert(code(function() rex.name = 1 end) == "type_mismatch")
             assert(code(function() rex.name = nil end) == "missing_value")
             assert(code(function() rex.name = "\\xff" end) == "type_mismatch")

@@ -7,7 +7,8 @@ import Testing
             script: """
                 local inspect = moonpool.inspect
                 print(inspect { b = { 1, 2 }, a = "text", [1] = print })
-                local store = moonpool.open { in_memory = "zoo", schema = { Dog = { name = "string", age = "int?" } } }
+                local store = moonpool.open { in_memory = "zoo", schema = { Dog = { name = "string", age = "int?" }, Box = { any = "mixed" } } }
+                store:write(function() print(inspect(store:create("Box", { any = { 1, "x", { a = 1 } } }).any)) end)
                 store:write(function()
                   for i = 1, 3 do store:create("Dog", { name = "d" .. i, age = i }) end
                 end)
@@ -21,6 +22,7 @@ import Testing
         #expect(
             outcome.output == """
                 { function (built in), a = "text", b = { 1, 2 } }
+                list { 1, "x", { a = 1 } }
                 Dog { age = 1, name = "d1" }
                  age  name
                 int?  string
