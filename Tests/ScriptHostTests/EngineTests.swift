@@ -392,9 +392,12 @@ private struct Refused: Error, Equatable { let what: String }
     func `the end of an engine does not wait for runs that have not begun`() async throws {
         for _ in 0..<20 {
             let engine = try ScriptEngine(.sandboxed(limits: .none))
+            let begun = Flag()
+            try engine.register("begin") { begun.set() }
             let runs = (0..<3).map { _ in
-                Task { await failure(engine, "while true do pcall(error) end") }
+                Task { await failure(engine, "begin() while true do pcall(error) end") }
             }
+            while !begun.isSet { await pause() }
             await engine.close()
             for run in runs {
                 #expect(["interrupted", "closed"].contains(await run.value?.code))
