@@ -18,8 +18,7 @@ struct EmbeddedWriter {
         _ writer: ObjectWriter, _ property: Property, _ classSchema: ClassSchema,
         of owner: ObjectKey? = nil, mode: UpdateMode = .error, depth: Int = 0
     ) {
-        guard property.type == .object,
-            let target = writer.store.view.schema.target(of: property), target.isEmbedded
+        guard writer.owns(property), let target = writer.store.view.schema.target(of: property)
         else { return nil }
         self.writer = writer
         self.property = property
@@ -109,21 +108,13 @@ struct EmbeddedWriter {
         }
     }
 
-    /// Makes objects of values; if one of them fails, the others are gone again.
+    /// Makes objects of values.
     func make(
         _ values: [Value], keeping keep: (ObjectReference) throws -> ObjectKey
     ) throws -> [ObjectKey] {
-        var made: [ObjectKey] = []
-        do {
-            return try values.map { value in
-                if case .object(let reference) = value { return try keep(reference) }
-                let key = try creation.create(target, value)
-                made.append(key)
-                return key
-            }
-        } catch {
-            for key in made { try writer.deleteTree(reference(to: key)) }
-            throw error
+        try values.map { value in
+            if case .object(let reference) = value { return try keep(reference) }
+            return try creation.create(target, value)
         }
     }
 

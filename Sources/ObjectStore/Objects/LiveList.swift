@@ -160,12 +160,15 @@ extension LiveList {
     private func elements(
         _ values: [Value], _ writer: ObjectWriter
     ) throws -> [ListElement] {
-        guard let embedded = EmbeddedWriter(writer, property, classSchema, of: owner) else {
-            return try values.map { try element($0, writer) }
+        guard property.type == .object else { return try values.map { try element($0, writer) } }
+        return try writer.undoingCreation { writer in
+            guard let embedded = EmbeddedWriter(writer, property, classSchema, of: owner) else {
+                return try values.map { try element($0, writer) }
+            }
+            let converted = try values.map { try ValueConversion.single($0, property, classSchema) }
+            return try embedded.make(converted) { _ in throw embedded.owned() }
+                .map { .int($0.rawValue) }
         }
-        let converted = try values.map { try ValueConversion.single($0, property, classSchema) }
-        return try embedded.make(converted) { _ in throw embedded.owned() }
-            .map { .int($0.rawValue) }
     }
 
     /// The object at an index that goes when the list lets go of it; nil unless it is embedded.

@@ -63,7 +63,7 @@ extension LiveSet {
         let writer = try objectWriter()
         let set = editor(writer)
         var isChanged = false
-        for element in try others.map({ try element($0, writer) }) {
+        for element in try elements(others, writer) {
             isChanged = try insert(element, set) || isChanged
         }
         return isChanged
@@ -91,10 +91,15 @@ extension LiveSet {
     public func formSymmetricDifference(_ others: [Value]) throws {
         let writer = try objectWriter()
         let set = editor(writer)
-        let elements = try others.map { try element($0, writer) }
-        for element in order.normalized(elements) where try !insert(element, set) {
+        let added = order.normalized(try elements(others, writer))
+        for element in added where try !insert(element, set) {
             _ = try remove(element, set)
         }
+    }
+
+    private func elements(_ values: [Value], _ writer: ObjectWriter) throws -> [ListElement] {
+        guard property.type == .object else { return try values.map { try element($0, writer) } }
+        return try writer.undoingCreation { writer in try values.map { try element($0, writer) } }
     }
 
     /// The others as elements of this set.

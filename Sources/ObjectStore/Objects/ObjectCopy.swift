@@ -27,8 +27,11 @@ extension Store {
                 mode: mode)
         }
         try checkTopLevel(classSchema)
-        var copy = ObjectCopy(writer, object.source, mode)
-        return LiveObject(.store(self), classSchema, try copy.copy(object, as: classSchema))
+        let key = try writer.undoingCreation { writer in
+            var copy = ObjectCopy(writer, object.source, mode)
+            return try copy.copy(object, as: classSchema)
+        }
+        return LiveObject(.store(self), classSchema, key)
     }
 }
 

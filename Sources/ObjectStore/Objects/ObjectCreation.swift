@@ -72,6 +72,7 @@ struct ObjectCreation {
         if mode == .error || classSchema.primaryKeyPosition != nil,
             let key = writer.inserter(of: classSchema).create(given)
         {
+            writer.created?.note(ObjectReference(table: classSchema.table, key: key))
             return key
         }
         return try createSlowly(classSchema, given)
@@ -79,6 +80,14 @@ struct ObjectCreation {
 
     /// The same for values of which the inserter has said that they need more than to be stored.
     func createSlowly(_ classSchema: ClassSchema, _ given: [Value?]) throws -> ObjectKey {
+        try writer.undoingCreation { try with($0).createNoting(classSchema, given) }
+    }
+
+    private func with(_ writer: ObjectWriter) -> ObjectCreation {
+        ObjectCreation(writer, mode: mode, depth: depth)
+    }
+
+    private func createNoting(_ classSchema: ClassSchema, _ given: [Value?]) throws -> ObjectKey {
         var given = given
         if let position = classSchema.primaryKeyPosition, given[position] == nil {
             // Once: it is needed to look for the object and to create it.
@@ -101,6 +110,7 @@ struct ObjectCreation {
         }
         if !owning.isEmpty { try makeEmbedded(&values, classSchema) }
         let key = writer.session.insert(classSchema.table)
+        writer.created?.note(ObjectReference(table: classSchema.table, key: key))
         for (property, value) in zip(classSchema.properties, values) where !property.isBacklinks {
             if property.collection != nil, value.isEmptyCollection { continue }
             try writer.write(value, property, key, classSchema)
@@ -108,37 +118,27 @@ struct ObjectCreation {
         return key
     }
 
-    /// Makes the embedded objects of a new object; if one cannot be made, none is left without a parent.
+    /// Makes the embedded objects of a new object.
     private func makeEmbedded(_ values: inout [Value], _ classSchema: ClassSchema) throws {
-        var made: [ObjectReference] = []
-        do {
-            for (position, property) in classSchema.properties.enumerated() {
-                guard
-                    let embedded = EmbeddedWriter(
-                        writer, property, classSchema, mode: mode, depth: depth)
-                else { continue }
-                if case .dictionary(let entries) = values[position], property.isMap {
-                    var children: [String: Value] = [:]
-                    for (key, value) in entries.sorted(by: { $0.key.precedesInBytes($1.key) }) {
-                        children[key] =
-                            try embedded.make(value).map { child in
-                                made.append(embedded.reference(to: child))
-                                return .object(embedded.reference(to: child))
-                            } ?? .null
-                    }
-                    values[position] = .dictionary(children)
-                } else if case .list(let elements) = values[position], property.isList {
-                    let keys = try embedded.make(elements) { _ in throw embedded.owned() }
-                    made += keys.map(embedded.reference)
-                    values[position] = .list(keys.map { .object(embedded.reference(to: $0)) })
-                } else if let key = try embedded.make(values[position]) {
-                    made.append(embedded.reference(to: key))
-                    values[position] = .object(embedded.reference(to: key))
+        for (position, property) in classSchema.properties.enumerated() {
+            guard
+                let embedded = EmbeddedWriter(
+                    writer, property, classSchema, mode: mode, depth: depth)
+            else { continue }
+            if case .dictionary(let entries) = values[position], property.isMap {
+                var children: [String: Value] = [:]
+                for (key, value) in entries.sorted(by: { $0.key.precedesInBytes($1.key) }) {
+                    children[key] =
+                        try embedded.make(value).map { .object(embedded.reference(to: $0)) }
+                        ?? .null
                 }
+                values[position] = .dictionary(children)
+            } else if case .list(let elements) = values[position], property.isList {
+                let keys = try embedded.make(elements) { _ in throw embedded.owned() }
+                values[position] = .list(keys.map { .object(embedded.reference(to: $0)) })
+            } else if let key = try embedded.make(values[position]) {
+                values[position] = .object(embedded.reference(to: key))
             }
-        } catch {
-            for child in made { try writer.deleteTree(child) }
-            throw error
         }
     }
 
@@ -171,21 +171,30 @@ struct ObjectCreation {
     }
 
     /// Sets those values that were given on an existing object.
+    ///
+    /// All are converted, and all links that are not embedded led somewhere, before the first is set.
     func update(_ key: ObjectKey, _ classSchema: ClassSchema, _ given: [Value?]) throws {
+        let writer = writer.alone
         var changes: [(Property, Value)] = []
         for (property, value) in zip(classSchema.properties, given) {
             guard let value, !property.isPrimary || writer.store.isMigrating else { continue }
             try writer.checkAssignable(property, classSchema)
             changes.append((property, try ValueConversion.stored(value, property, classSchema)))
         }
-        for (property, value) in changes {
-            if let embedded = EmbeddedWriter(
-                writer, property, classSchema, of: key, mode: mode, depth: depth)
-            {
-                try embedded.set(value, of: key)
+        let resolving = changes.contains { $0.0.type == .object }
+        changes =
+            try resolving
+            ? writer.undoingCreation { try with($0).resolveLinks(changes, classSchema) }
+            : resolveLinks(changes, classSchema)
+        for (property, resolved) in changes {
+            if writer.owns(property) {
+                try writer.undoingCreation { writer in
+                    try EmbeddedWriter(
+                        writer, property, classSchema, of: key, mode: mode, depth: depth)?
+                        .set(resolved, of: key)
+                }
                 continue
             }
-            let resolved = try resolveLinks(value, property, classSchema)
             if mode == .modified {
                 let stored = try writer.store.view.value(property, of: key, in: classSchema)
                 if stored == resolved { continue }
@@ -199,6 +208,15 @@ struct ObjectCreation {
                 }
             }
             try writer.write(resolved, property, key, classSchema)
+        }
+    }
+
+    private func resolveLinks(
+        _ changes: [(Property, Value)], _ classSchema: ClassSchema
+    ) throws -> [(Property, Value)] {
+        try changes.map { property, value in
+            if writer.owns(property) { return (property, value) }
+            return (property, try resolveLinks(value, property, classSchema))
         }
     }
 
@@ -236,6 +254,15 @@ struct ObjectCreation {
     ) throws -> Value {
         if property.type == .mixed { try checkLinks(value, property, classSchema) }
         guard property.type == .object || property.isSet else { return value }
+        guard property.type == .object else { return try resolved(value, property, classSchema) }
+        return try writer.undoingCreation {
+            try with($0).resolved(value, property, classSchema)
+        }
+    }
+
+    private func resolved(
+        _ value: Value, _ property: Property, _ classSchema: ClassSchema
+    ) throws -> Value {
         switch (property.collection, value) {
         case (.map, .dictionary(let entries)):
             // In the order of the keys, so that objects are created in an order that can be told.

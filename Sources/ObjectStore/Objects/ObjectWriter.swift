@@ -4,6 +4,8 @@ import ColumnStorage
 struct ObjectWriter {
     let store: Store
     let session: WriteSession
+    /// What the operation that is going on has created; nil where none is to be undone.
+    var created: CreatedObjects?
 
     init(_ store: Store, _ session: WriteSession) {
         self.store = store
@@ -31,8 +33,10 @@ struct ObjectWriter {
     ) throws {
         try checkSettable(property, of: key, in: classSchema)
         let converted = try ValueConversion.stored(value, property, classSchema)
-        if let embedded = EmbeddedWriter(self, property, classSchema, of: key) {
-            return try embedded.set(converted, of: key)
+        if owns(property) {
+            return try undoingCreation { writer in
+                try EmbeddedWriter(writer, property, classSchema, of: key)?.set(converted, of: key)
+            }
         }
         let resolved = try ObjectCreation(self).resolveLinks(converted, property, classSchema)
         try write(resolved, property, key, classSchema)
@@ -54,6 +58,11 @@ struct ObjectWriter {
             try list.append(links: links)
         }
         return true
+    }
+
+    /// Whether what a property holds is embedded in its object.
+    func owns(_ property: Property) -> Bool {
+        property.type == .object && store.view.schema.target(of: property)?.isEmbedded == true
     }
 
     func checkAssignable(_ property: Property, _ classSchema: ClassSchema) throws {

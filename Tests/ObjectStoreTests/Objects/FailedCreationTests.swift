@@ -1,0 +1,160 @@
+import ObjectStore
+import Testing
+
+/// What fails halfway leaves no object that it has created, and says nothing to observers.
+@Suite struct FailedCreationTests {
+    static let classes = [
+        ClassSchema(
+            "Toy",
+            [
+                Property("id", .int, isPrimary: true),
+                Property("age", .int, isOptional: true),
+                Property("next", .object, target: "Toy"),
+            ]),
+        ClassSchema(
+            "Label",
+            [
+                Property("text", .string),
+                Property("toy", .object, target: "Toy"),
+            ], isEmbedded: true),
+        ClassSchema(
+            "Dog",
+            [
+                Property("id", .int, isPrimary: true),
+                Property("best", .object, target: "Toy"),
+                Property("toys", .object, collection: .list, target: "Toy"),
+                Property("few", .object, collection: .set, target: "Toy"),
+                Property("named", .object, collection: .map, target: "Toy"),
+                Property("label", .object, target: "Label"),
+                Property("labels", .object, collection: .list, target: "Label"),
+            ]),
+    ]
+
+    let scheduler = ManualScheduler()
+    let store: Store
+    let dog: LiveObject
+
+    init() throws {
+        let store = try Store.temporary(Self.classes, scheduler: scheduler)
+        self.store = store
+        dog = try store.write {
+            try store.create(
+                "Dog",
+                .dictionary([
+                    "id": .int(1), "best": Self.toy(1), "label": Self.label("old", 2),
+                    "labels": .list([Self.label("first", 3)]),
+                ]))
+        }
+    }
+
+    static func toy(_ id: Int64, next: Value = .null) -> Value {
+        .dictionary(["id": .int(id), "age": .int(id), "next": next])
+    }
+
+    /// A toy that links to one more, which can be made, and cannot be made itself.
+    static let badToy = Value.dictionary([
+        "id": .int(90), "next": toy(91), "age": .string("x"),
+    ])
+
+    /// One whose values convert, and that has a key that is taken.
+    static let takenToy = Value.dictionary(["id": .int(1), "next": toy(92)])
+
+    static func label(_ text: String, _ id: Int64) -> Value {
+        .dictionary(["text": .string(text), "toy": toy(id)])
+    }
+
+    static let badLabel = Value.dictionary(["text": .string("bad"), "toy": takenToy])
+
+    static let bad: [(property: String, value: Value)] = [
+        ("best", toy(10, next: toy(11, next: takenToy))),
+        ("toys", .list([toy(10), toy(11, next: badToy)])),
+        ("toys", .list([toy(10), takenToy])),
+        ("few", .list([toy(10), takenToy])),
+        ("named", .dictionary(["a": toy(10), "b": takenToy])),
+        ("label", badLabel),
+        ("labels", .list([label("a", 10), badLabel])),
+    ]
+
+    /// Tries `body` in a write that goes on, and checks that nothing has come of it.
+    private func expectNothing(of body: () throws -> Void) throws {
+        var heard: [String] = []
+        let tokens = try ["Toy", "Dog"].map { name in
+            try store.objects(name).observe { change in
+                if case .update = change.kind { heard.append(name) }
+            }
+        }
+        scheduler.settle()
+        let before = try state()
+        try store.write { () throws in
+            #expect(throws: StoreError.self) { try body() }
+            #expect(try state() == before)
+        }
+        scheduler.settle()
+        #expect(heard == [])
+        tokens.forEach { $0.invalidate() }
+    }
+
+    private func state() throws -> [String] {
+        try ["Toy", "Dog"].map { "\(try store.objects($0).count())" }
+            + [
+                "\(try dog.value("best"))", "\(try dog.value("toys"))", "\(try dog.value("few"))",
+                "\(try dog.value("named"))", "\(try dog.value("label"))",
+                "\(try dog.value("labels"))",
+            ]
+    }
+
+    @Test(arguments: bad.indices) func `a creation`(index: Int) throws {
+        let (property, value) = Self.bad[index]
+        let good = ["id": .int(2), "best": Self.toy(30), "label": Self.label("new", 31)]
+        try expectNothing {
+            try store.create("Dog", .dictionary(good.merging([property: value]) { $1 }))
+        }
+    }
+
+    @Test func `a creation that may update`() throws {
+        try expectNothing {
+            try store.create(
+                "Dog",
+                .dictionary([
+                    "id": .int(2), "best": Self.toy(30), "label": Self.label("new", 31),
+                    "toys": .list([Self.toy(20), Self.badToy]),
+                ]), mode: .all)
+        }
+    }
+
+    @Test(arguments: bad.indices) func `an assignment`(index: Int) throws {
+        let (property, value) = Self.bad[index]
+        try expectNothing { try dog.set(property, value) }
+    }
+
+    @Test func `an update of several properties`() throws {
+        try expectNothing {
+            try store.update(
+                dog, ["best": Self.toy(10), "toys": .list([Self.toy(11), Self.takenToy])],
+                mode: .error)
+        }
+    }
+
+    @Test func `an addition to a list or a set`() throws {
+        try expectNothing { try dog.list("toys").append([Self.toy(10), Self.takenToy]) }
+        try expectNothing { try dog.list("labels").append([Self.label("a", 10), Self.badLabel]) }
+        try expectNothing { _ = try dog.set("few").formUnion([Self.toy(10), Self.takenToy]) }
+    }
+
+    @Test func `an object that was there keeps what its own update has made`() throws {
+        try store.write { () throws in
+            #expect(throws: StoreError.self) {
+                try store.create(
+                    "Dog",
+                    .dictionary([
+                        "id": .int(2), "best": Self.toy(1, next: Self.toy(40)),
+                        "toys": .list([Self.badToy]),
+                    ]), mode: .all)
+            }
+        }
+        let toy = try #require(try store.object("Toy", primaryKey: .int(1)))
+        let made = try #require(try store.object("Toy", primaryKey: .int(40)))
+        #expect(try toy.value("next") == .object(made.reference))
+        #expect(try store.objects("Dog").count() == 1)
+    }
+}
