@@ -83,6 +83,24 @@ public struct LuaTable: Hashable, Sendable {
         return count == 0 ? [] : (1...count).map { self[$0] }
     }
 
+    /// Whether there is nothing but the elements 1 … `count`, without metamethods.
+    ///
+    /// Costs a step for each key; copies nothing.
+    public var isArray: Bool {
+        guard let state = reference.home.state else { return true }
+        let L = state.stack
+        state.push(reference, on: L)
+        let table = shim_top(L)
+        var keys = 0
+        shim_push_nil(L)
+        while shim_rawnext(L, table) {
+            keys += 1
+            shim_settop(L, table + 1)
+        }
+        shim_settop(L, table - 1)
+        return keys == count
+    }
+
     /// All pairs, in `next`'s order, without metamethods.
     public var pairs: [(key: LuaValue, value: LuaValue)] {
         guard let state = reference.home.state else { return [] }

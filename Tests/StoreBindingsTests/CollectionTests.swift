@@ -449,6 +449,21 @@ import Testing
             """)
     }
 
+    @Test func `a table with names is no set of values`() throws {
+        let session = try session()
+        session.expect(
+            """
+            for _, name in ipairs { "union", "intersection", "is_subset_of", "intersects" } do
+                local wrong = message(rex.numbers[name], rex.numbers, { a = 5 })
+                assert(wrong:find("set, list, Results or array expected", 1, true), wrong)
+            end
+            store:write(function()
+                assert(code(rex.numbers.form_union, rex.numbers, { 1, a = 2 }) ~= "no error")
+                assert(not rex.numbers:contains(1) and #rex.numbers:union {} == #rex.numbers)
+            end)
+            """)
+    }
+
     @Test func `11.53 aggregates of values leave nil out`() throws {
         let session = try session()
         session.expect(

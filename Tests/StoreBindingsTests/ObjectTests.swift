@@ -168,6 +168,46 @@ import Testing
             """)
     }
 
+    @Test func `values that are partly named and partly not make no object`() throws {
+        let session = try Session()
+        session.expect(
+            """
+            store:write(function()
+                for _, values in ipairs { { "ball", price = 2 }, { "ball", 2, price = 3 }, { "ball", 2, nonsense = 1 } } do
+                    assert(code(store.create, store, "Toy", values) == "invalid_argument")
+                    assert(code(store.create, store, "Dog", { id = 1, toys = { values } }) == "invalid_argument")
+                end
+                assert(message(store.create, store, "Toy", { "ball", price = 2 })
+                    == "the values of a 'Toy' are either all named or all in the order of its properties, without gaps")
+            end)
+            assert(#store:objects "Toy" == 0 and #store:objects "Dog" == 0)
+            """)
+    }
+
+    @Test func `a caught error leaves no linked object that was made on the way`() throws {
+        let session = try Session()
+        session.expect(
+            """
+            local toys = { { "ball", 1 }, { label = "bone", price = "dear" } }
+            local heard = 0
+            local token = store:objects("Toy"):observe(function(change)
+                if change.type == "update" then heard = heard + 1 end
+            end)
+            local rex = dog()
+            store:write(function()
+                assert(code(store.create, store, "Dog", { id = 2, name = "Max", score = 1, good = true, toys = toys })
+                    == "type_mismatch")
+                assert(code(function() rex.toys = toys end) == "type_mismatch")
+                assert(code(function() rex.toys:append(toys[1], toys[2]) end) == "type_mismatch")
+                assert(code(function() rex.owner = { name = "Ann", dogs = { { id = 1 } } } end) ~= "no error")
+                assert(#store:objects "Toy" == 0 and #store:objects "Person" == 0 and #rex.toys == 0)
+            end)
+            turn()
+            assert(heard == 0 and #store:objects "Dog" == 1)
+            token:invalidate()
+            """)
+    }
+
     @Test func `classes are defined on a live store, and objects follow`() throws {
         let session = try Session()
         session.expect(

@@ -106,7 +106,8 @@ extension LuaCall {
     /// array.
     func values(_ index: Int, for handle: some CollectionHandle) throws -> [Value] {
         switch self[index] {
-        case .table(let table): return try table.array.map { try handle.value($0) }
+        case .table(let table) where table.isArray:
+            return try table.array.map { try handle.value($0) }
         case .userdata(let userdata):
             let bridge = ValueBridge(handle.handle, handle.frozen)
             if let map = userdata.object(as: MapHandle.type) {

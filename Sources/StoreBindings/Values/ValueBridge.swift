@@ -230,6 +230,12 @@ struct ValueBridge {
     /// The values of an object that a table describes: by name, or in schema order.
     func values(_ table: LuaTable, of classSchema: ClassSchema, depth: Int = 0) throws -> Value {
         if table.count > 0 {
+            guard table.isArray else {
+                throw StoreError(
+                    .invalidArgument,
+                    "the values of a '\(classSchema.name)' are either all named or all in the order of "
+                        + "its properties, without gaps")
+            }
             let array = table.array
             guard array.count <= classSchema.properties.count else {
                 throw StoreError(
