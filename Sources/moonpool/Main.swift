@@ -20,7 +20,7 @@ enum Main {
                 ProcessServices.writeOutput(script)
                 return
             }
-            MoonpoolCommand.main(Array(words.dropFirst()))
+            MoonpoolCommand.run(Array(words.dropFirst()))
             return
         }
         ProcessServices.exit(runAsLua(words))

@@ -1,4 +1,5 @@
 import ArgumentParser
+import EventLoops
 
 /// The commands, and what `moonpool --help` shows.
 struct MoonpoolCommand: ParsableCommand {
@@ -29,6 +30,22 @@ struct MoonpoolCommand: ParsableCommand {
             $0.hasPrefix("complete -o filenames ")
                 ? "complete -o default" + $0.dropFirst("complete".count) : String($0)
         }.joined(separator: "\n") + "\n"
+    }
+
+    /// Runs a command line; errors in it are shown as the command would show its own.
+    static func run(_ words: [String]) {
+        do {
+            var command = try parseAsRoot(words)
+            try command.run()
+        } catch {
+            if words.first == MigrateCommand.configuration.commandName, words.contains("--json"),
+                exitCode(for: error) == .validationFailure
+            {
+                ProcessServices.writeOutput(MigrationSession.report(usage: message(for: error)))
+                ProcessServices.exit(ExitCode.validationFailure.rawValue)
+            }
+            exit(withError: error)
+        }
     }
 
     /// Whether a command line with this first word is one for the commands, and not for `lua`'s reading of it.

@@ -101,6 +101,25 @@ import Testing
         #expect(again.error.contains("no backup was made"))
     }
 
+    @Test func `undo goes back behind a migration that was taken back, until another is applied`()
+        throws
+    {
+        let shop = try MigrationShop()
+        #expect(try shop.migrate("up", "--to", "2", "--no-backup").exitCode == 0)
+        let down = try shop.migrate("down", "--backup")
+        #expect(down.lines.contains { $0.hasSuffix("\(shop.store).backup-2") })
+        #expect(try shop.value("store:object('Person', 2).first") == "F2")
+        let undo = try shop.migrate("undo")
+        #expect(
+            undo.lines.first
+                == "'\(shop.store)' is as it was before the last migration was taken back, from "
+                + "\(shop.store).backup-2")
+        #expect(try shop.value("store:object('Person', 2).name") == "F2 L2")
+        #expect(try shop.migrate("down", "--backup").exitCode == 0)
+        #expect(try shop.migrate("up", "--to", "2", "--no-backup").exitCode == 0)
+        #expect(try shop.migrate("undo").error.contains("no backup was made"))
+    }
+
     @Test func `no backup is made where nothing is lost, or where none is wanted`() throws {
         let shop = try MigrationShop()
         #expect(try shop.migrate("up", "--no-backup").exitCode == 0)

@@ -18,6 +18,18 @@ import Testing
         #expect(!TemporaryFolder.names(in: shop.folder.path).contains("shop.moonpool"))
     }
 
+    @Test(arguments: [["--to", "x"], ["--nonsense"], ["more"]])
+    func `words that the command does not know, for programs`(words: [String]) throws {
+        let shop = try MigrationShop()
+        let outcome = try Tool.run(
+            ["migrate", "up", shop.store, "--dir", "migrations", "--json"] + words,
+            in: shop.folder.path)
+        #expect(outcome.exitCode == 64)
+        #expect(outcome.error == "")
+        #expect(try MigrationShop.json(outcome, "error.code") == "invalid_argument")
+        #expect(try MigrationShop.json(outcome, "error.message").contains(words[words.count - 1]))
+    }
+
     @Test func `a folder that is not there, and one without migrations`() throws {
         let shop = try MigrationShop([])
         let none = try shop.migrate("up")

@@ -31,6 +31,8 @@ public struct MigrationLog: Hashable, Sendable {
 
     /// The migrations, ascending by number.
     public var entries: [Entry] = []
+    /// The copy that was made before the last migration was taken back; none once another was applied.
+    public var backupOfDown: String?
 
     /// A log without entries.
     public init() {}
@@ -69,6 +71,7 @@ public struct MigrationLog: Hashable, Sendable {
                     number: number, name: name, checksum: checksum, appliedAt: appliedAt,
                     backup: backup.isEmpty ? nil : backup))
         }
+        if !reader.isAtEnd { log.backupOfDown = try reader.text() }
         return log
     }
 
@@ -84,6 +87,7 @@ public struct MigrationLog: Hashable, Sendable {
             writer.number(UInt64(bitPattern: entry.appliedAt.microseconds))
             writer.text(entry.backup ?? "")
         }
+        if let backupOfDown { writer.text(backupOfDown) }
         let bytes = writer.bytes
         try StoreError.wrapping { () throws(StorageError) in
             try session.setMetadata(Self.blob, bytes)

@@ -29,6 +29,7 @@ extension MigrationRunner {
                     return log.entries.last?.number == state.applied.last?.number
                 },
                 recording: { log in
+                    log.backupOfDown = nil
                     log.entries += files.map {
                         MigrationLog.Entry(
                             number: $0.number, name: $0.name, checksum: $0.checksum,

@@ -76,13 +76,13 @@ extension MigrationRunner {
     /// What was there is kept as another copy. Throws `invalid_argument` where there is no backup, or
     /// somebody has the store open.
     public func undo() throws -> ReportValue {
-        let entries = try withExisting(isReadOnly: true) { try $0.store.migrationLog().entries }
-        guard let entry = entries.last(where: { $0.backup != nil }),
-            let backup = entry.backup.map({ Self.path($0, beside: store) })
-        else {
+        let log = try withExisting(isReadOnly: true) { try $0.store.migrationLog() }
+        let entry = log.entries.last { $0.backup != nil }
+        guard let name = log.backupOfDown ?? entry?.backup else {
             throw StoreError(
                 .invalidArgument, "no backup was made when '\(store)' was migrated; down may help")
         }
+        let backup = Self.path(name, beside: store)
         guard ProcessServices.size(of: backup) != nil else {
             throw StoreError(
                 .invalidArgument, "the backup '\(backup)' is not there any more")
@@ -92,7 +92,7 @@ extension MigrationRunner {
         }
         // Objects that nobody holds any more, such as those of a migration, keep the file open until they are collected.
         _ = try module.state.run("collectgarbage() collectgarbage()")
-        let kept = Self.paths("\(store).undone-\(entries.last?.number ?? 0)").free
+        let kept = Self.paths("\(store).undone-\(log.entries.last?.number ?? 0)").free
         try StoreFiles.backup(store, to: kept)
         do {
             try StoreFiles.backup(backup, to: store, isReplacing: true)
@@ -101,8 +101,8 @@ extension MigrationRunner {
             throw error
         }
         return .members([
-            "store": .text(store), "restored": .text(backup), "undone": .count(entry.number),
-            "kept": .text(kept),
+            "store": .text(store), "restored": .text(backup), "kept": .text(kept),
+            "undone": log.backupOfDown == nil ? entry.map { .count($0.number) } ?? .null : .null,
         ])
     }
 }

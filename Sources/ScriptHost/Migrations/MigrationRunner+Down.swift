@@ -34,7 +34,10 @@ extension MigrationRunner {
                         attempt.backup = try makeBackup(handle, log, [classes], backup)
                         return true
                     },
-                    recording: { _ = $0.entries.popLast() },
+                    recording: { log in
+                        _ = log.entries.popLast()
+                        log.backupOfDown = attempt.backup.map(Self.fileName)
+                    },
                     migration: migrating(script, function, handle, attempt))
             }
             guard let report else { throw migratedMeanwhile }

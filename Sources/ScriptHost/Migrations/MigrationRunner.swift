@@ -151,6 +151,7 @@ public final class MigrationRunner {
                     return true
                 },
                 recording: { log in
+                    log.backupOfDown = nil
                     log.entries.append(
                         MigrationLog.Entry(
                             number: file.number, name: file.name, checksum: file.checksum,

@@ -55,8 +55,11 @@ public enum MigrationText {
 
     /// A report of `undo`, in lines.
     public static func undo(_ report: ReportValue) -> [String] {
-        [
-            "'\(plain(report["store"]))' is as it was before migration \(plain(report["undone"])), from "
+        let undone = report["undone"]
+        let moment =
+            undone == .null ? "the last migration was taken back" : "migration \(plain(undone))"
+        return [
+            "'\(plain(report["store"]))' is as it was before \(moment), from "
                 + plain(report["restored"]),
             "what it was until now is kept in \(plain(report["kept"]))",
         ]

@@ -54,15 +54,23 @@ enum MigrationSession {
             })
     }
 
+    /// What a program reads that has called a command with words that it does not know.
+    static func report(usage message: String) -> String { report("invalid_argument", message, []) }
+
+    private static func report(
+        _ code: String, _ message: String, _ applied: [ReportValue]
+    ) -> String {
+        ReportValue.members([
+            "error": .members(["code": .text(code), "message": .text(message)]),
+            "applied": .array(applied),
+        ]).json + "\n"
+    }
+
     private static func show(_ error: any Error, json: Bool, _ failure: Int32) -> Int32 {
         let (code, message) = MigrationFailure.describe(error)
         if json {
             let applied = (error as? MigrationFailure)?.applied ?? []
-            let report = ReportValue.members([
-                "error": .members(["code": .text(code), "message": .text(message)]),
-                "applied": .array(applied),
-            ])
-            ProcessServices.writeOutput(report.json + "\n")
+            ProcessServices.writeOutput(report(code, message, applied))
         } else {
             ProcessServices.writeError("moonpool: \(message)\n")
         }
