@@ -77,7 +77,7 @@ public enum EnvironmentRegistry {
             throw StorageError(rawCode: errno, call: "fstat", file: path)
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw StorageError(.notAStore, call: "not a regular file", file: path)
+            throw StorageError(.notAStore, call: StorageError.irregular, file: path)
         }
         let identity = Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
         if let entry = entries[identity] {

@@ -64,6 +64,9 @@ public struct StorageError: Error, Equatable, Sendable {
     /// The file, as the caller named it.
     public let file: String
 
+    /// The check that finds folders, pipes and devices.
+    static let irregular = "not a regular file"
+
     /// Wraps a raw code of LMDB or the system.
     public init(rawCode: Int32, call: String, file: String) {
         self.code = Self.classify(rawCode)
@@ -87,6 +90,8 @@ public struct StorageError: Error, Equatable, Sendable {
         case .diskFull where rawCode == EFBIG: "the system allows '\(file)' to grow no larger"
         case .diskFull: "no space left on the device of '\(file)'"
         case .readersFull: "too many readers of '\(file)'"
+        case .notAStore where call == Self.irregular:
+            "'\(file)' is not a store, and no regular file"
         case .notAStore: "'\(file)' is not a store"
         case .newerFormat: "'\(file)' was written by a newer version"
         case .damaged: "'\(file)' is damaged (\(call))"

@@ -97,6 +97,15 @@ import Testing
         Case("closed", "closed", by: "store:close() return rex.name"),
         Case("closed", "closed", by: "store:close() store:objects('Dog')"),
         Case(
+            "invalid_argument", "migration is over", "function that was given it",
+            by: """
+                local path, kept = "migrated.moonpool"
+                moonpool.open({ path = path, schema = { Dog = { id = "int" } } }):close()
+                moonpool.open { path = path, schema = { Dog = { key = "int" } }, schema_version = 1,
+                  migration = function(m) kept = m end }
+                kept:delete_class "Dog"
+                """),
+        Case(
             "migration_needed", "Dog", "age",
             by: """
                 local path = "changed.moonpool"
@@ -119,6 +128,7 @@ import Testing
                 local reader = moonpool.open { path = path, read_only = true }
                 reader:write(function() end)
                 """),
+        Case("file_corrupt", "'.'", "not a store", "no regular file", by: "moonpool.open '.'"),
         Case(
             "file_corrupt", "text.moonpool",
             by: """

@@ -7,7 +7,7 @@ extension Catalogue {
                 "(class: string, body: fun(old: Object, new: Object), options?: {batch: integer, resumable: boolean})"
             ],
             "Calls a function with each object as it was and as it is going to be.",
-            errors: [.unknownClass, .closed],
+            errors: [.unknownClass, .invalidArgument, .closed],
             example: """
                 store:define({ Toy = { name = "string", cents = "int" } }, function(m)
                   m:each("Toy", function(old, new) new.cents = math.tointeger(old.price * 100) end)
@@ -16,7 +16,7 @@ extension Catalogue {
                 """),
         .method(
             "rename_property", of: [migration], ["(class: string, old: string, new: string)"],
-            "Gives a property another name, with its values.", errors: [.invalidSchema, .closed],
+            "Gives a property another name, with its values.", errors: [.invalidSchema, .invalidArgument, .closed],
             example: """
                 store:define({ Toy = { name = "string", cost = "double" } }, function(m)
                   m:rename_property("Toy", "price", "cost")
@@ -25,7 +25,7 @@ extension Catalogue {
                 """),
         .method(
             "rename_class", of: [migration], ["(old: string, new: string)"],
-            "Gives a class another name, with its objects.", errors: [.invalidSchema, .closed],
+            "Gives a class another name, with its objects.", errors: [.invalidSchema, .invalidArgument, .closed],
             example: """
                 local farm = moonpool.open { in_memory = "farm", schema = { Cow = { name = "string" } } }
                 farm:write(function() farm:create("Cow", { name = "Berta" }) end)
@@ -35,7 +35,7 @@ extension Catalogue {
         .method(
             "delete_class", of: [migration], ["(class: string): boolean"],
             "Deletes all objects of a class, and the class where the new schema lacks it.",
-            errors: [.invalidSchema, .closed],
+            errors: [.invalidSchema, .invalidArgument, .closed],
             example: """
                 store:define({ Cat = { name = "string" } })
                 store:define({ Lion = { name = "string" } }, function(m) print(m:delete_class("Cat")) end)  --> true

@@ -56,7 +56,8 @@ extension Catalogue {
             "The properties of the classes that were made, in the form of a schema."),
         .field("notes", of: [importReport], "string[]", "What else is worth knowing."),
         .function(
-            "encode", of: json, ["(value: any): string"], "Writes a value as JSON.",
+            "encode", of: json, ["(value: any): string"],
+            "Writes a value as JSON; numbers that JSON does not have become \"NaN\", \"Infinity\", \"-Infinity\".",
             errors: [.invalidArgument],
             example: """
                 print(moonpool.json.encode { 1, 2.5, "x" })  --> [1,2.5,"x"]
