@@ -102,11 +102,17 @@ extension CollectionHandle {
 }
 
 extension LuaCall {
+    private static let collections = "set, list, Results or array"
+
     /// The values of the collection or array at a place: a set, a list, a map's values, Results, or a plain
     /// array.
     func values(_ index: Int, for handle: some CollectionHandle) throws -> [Value] {
         switch self[index] {
-        case .table(let table) where table.isArray:
+        case .table(let table):
+            guard table.isArray else {
+                throw argumentError(
+                    index, "\(Self.collections) expected, got a table with names or gaps")
+            }
             return try table.array.map { try handle.value($0) }
         case .userdata(let userdata):
             let bridge = ValueBridge(handle.handle, handle.frozen)
@@ -116,6 +122,6 @@ extension LuaCall {
             if let elements = try bridge.elements(of: userdata) { return elements }
         default: break
         }
-        throw typeError(index, "set, list, Results or array")
+        throw typeError(index, Self.collections)
     }
 }

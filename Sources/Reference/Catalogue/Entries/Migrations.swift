@@ -16,7 +16,8 @@ extension Catalogue {
                 """),
         .method(
             "rename_property", of: [migration], ["(class: string, old: string, new: string)"],
-            "Gives a property another name, with its values.", errors: [.invalidSchema, .invalidArgument, .closed],
+            "Gives a property another name, with its values.",
+            errors: [.invalidSchema, .invalidArgument, .closed],
             example: """
                 store:define({ Toy = { name = "string", cost = "double" } }, function(m)
                   m:rename_property("Toy", "price", "cost")
@@ -25,7 +26,8 @@ extension Catalogue {
                 """),
         .method(
             "rename_class", of: [migration], ["(old: string, new: string)"],
-            "Gives a class another name, with its objects.", errors: [.invalidSchema, .invalidArgument, .closed],
+            "Gives a class another name, with its objects.",
+            errors: [.invalidSchema, .invalidArgument, .closed],
             example: """
                 local farm = moonpool.open { in_memory = "farm", schema = { Cow = { name = "string" } } }
                 farm:write(function() farm:create("Cow", { name = "Berta" }) end)
