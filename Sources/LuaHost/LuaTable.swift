@@ -83,22 +83,23 @@ public struct LuaTable: Hashable, Sendable {
         return count == 0 ? [] : (1...count).map { self[$0] }
     }
 
-    /// Whether there is nothing but the elements 1 … `count`, without metamethods.
+    /// Whether every key is one of 1 … `count`, without metamethods; elements may be nil.
     ///
-    /// Costs a step for each key; copies nothing.
+    /// Costs a step for each key.
     public var isArray: Bool {
         guard let state = reference.home.state else { return true }
         let L = state.stack
         state.push(reference, on: L)
         let table = shim_top(L)
-        var keys = 0
+        defer { shim_settop(L, table - 1) }
+        let count = Int64(shim_rawlen(L, table))
         shim_push_nil(L)
         while shim_rawnext(L, table) {
-            keys += 1
+            guard case .integer(let index) = state.value(at: -2, on: L), index > 0, index <= count
+            else { return false }
             shim_settop(L, table + 1)
         }
-        shim_settop(L, table - 1)
-        return keys == count
+        return true
     }
 
     /// All pairs, in `next`'s order, without metamethods.

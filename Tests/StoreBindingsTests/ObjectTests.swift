@@ -178,9 +178,12 @@ import Testing
                     assert(code(store.create, store, "Dog", { id = 1, toys = { values } }) == "invalid_argument")
                 end
                 assert(message(store.create, store, "Toy", { "ball", price = 2 })
-                    == "the values of a 'Toy' are either all named or all in the order of its properties, without gaps")
+                    == "the values of a 'Toy' are either all named or all in the order of its properties")
             end)
             assert(#store:objects "Toy" == 0 and #store:objects "Dog" == 0)
+            -- A nil between others is a value that is not there.
+            local wrong = message(store.write, store, function() store:create("Toy", { nil, 2 }) end)
+            assert(not wrong:find("either all named", 1, true), wrong)
             """)
     }
 

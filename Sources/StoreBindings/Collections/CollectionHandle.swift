@@ -111,7 +111,7 @@ extension LuaCall {
         case .table(let table):
             guard table.isArray else {
                 throw argumentError(
-                    index, "\(Self.collections) expected, got a table with names or gaps")
+                    index, "\(Self.collections) expected, got a table with names")
             }
             return try table.array.map { try handle.value($0) }
         case .userdata(let userdata):

@@ -234,7 +234,7 @@ struct ValueBridge {
                 throw StoreError(
                     .invalidArgument,
                     "the values of a '\(classSchema.name)' are either all named or all in the order of "
-                        + "its properties, without gaps")
+                        + "its properties")
             }
             let array = table.array
             guard array.count <= classSchema.properties.count else {
