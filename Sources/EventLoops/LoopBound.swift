@@ -5,7 +5,8 @@
 public final class LoopBound<Value>: @unchecked Sendable {
     // Unchecked because: the value is reached through `value` alone, which checks the thread.
     private let loop: EventLoop
-    private var stored: Value
+    // Nil only at the end, when the value is on its way home.
+    private var stored: Value?
 
     /// Wraps a value on the loop's thread.
     public init(_ value: Value, on loop: EventLoop) {
@@ -16,7 +17,8 @@ public final class LoopBound<Value>: @unchecked Sendable {
 
     deinit {
         if loop.isOnLoop { return }
-        let parcel = Parcel(value: stored)
+        // Given away, not shared: whatever is left here could outlive the parcel, and be dropped on this thread.
+        let parcel = Parcel(value: stored.take())
         loop.post { _ = parcel }
     }
 
@@ -24,7 +26,8 @@ public final class LoopBound<Value>: @unchecked Sendable {
     public var value: Value {
         get {
             loop.preconditionOnLoop()
-            return stored
+            // because: it is given away by the last reference only.
+            return stored!
         }
         set {
             loop.preconditionOnLoop()
@@ -34,6 +37,6 @@ public final class LoopBound<Value>: @unchecked Sendable {
 
     private struct Parcel: @unchecked Sendable {
         // Unchecked because: nobody looks inside; it is carried home to be dropped.
-        let value: Value
+        let value: Value?
     }
 }

@@ -1,4 +1,5 @@
 import EventLoops
+import ObjectStore
 import ScriptHost
 
 // The program `moonpool`: what `lua` does with the same words, plus stores, a prompt, and commands.
@@ -12,6 +13,7 @@ enum Main {
         ProcessServices.unblockSignals()
         // A file that may not grow any larger is an error to report, not a reason to die.
         ProcessServices.ignoreFileSizeSignal()
+        StoreFiles.explainLostPages(exitStatus: lostPagesStatus)
         let words = CommandLine.arguments
         if words.count > 1, MoonpoolCommand.takes(words[1]) {
             if words.count == 3, words[1] == "--generate-completion-script",
@@ -25,6 +27,9 @@ enum Main {
         }
         ProcessServices.exit(runAsLua(words))
     }
+
+    /// What the system's own tools call an input/output error.
+    private static let lostPagesStatus: Int32 = 74
 
     private static func runAsLua(_ words: [String]) -> Int32 {
         do throws(LuaCommandLine.UsageError) {

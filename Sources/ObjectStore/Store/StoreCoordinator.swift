@@ -27,10 +27,14 @@ final class StoreCoordinator: Sendable {
     }
 
     deinit {
-        Self.registry.withLock { registry in
-            // Another coordinator may already stand for a file that was opened at the same address.
-            if registry[file]?.coordinator == nil { registry[file] = nil }
+        // Another coordinator may already stand for a file that was opened at the same address. This may be the last
+        // reference to it, and its end takes the lock as well.
+        let other = Self.registry.withLock { registry in
+            let other = registry[file]?.coordinator
+            if other == nil { registry[file] = nil }
+            return other
         }
+        withExtendedLifetime(other) {}
     }
 
     /// The coordinator of a file.

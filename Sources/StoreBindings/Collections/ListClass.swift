@@ -41,25 +41,21 @@ final class ListHandle: CollectionHandle {
         ],
         index: { list, index, result in
             if list.collection.property.type == .mixed {
-                let item = try NestedCollection.item(at: .element(list.collection, position(index)))
+                let item = try NestedCollection.item(
+                    at: .element(list.collection, ScriptIndex.position(index)))
                 return result.set(ValueBridge(list.handle, list.frozen).lua(item))
             }
-            guard index >= 1, let value = try list.collection.element(at: position(index)) else {
+            guard index >= 1,
+                let value = try list.collection.element(at: ScriptIndex.position(index))
+            else {
                 return result.setNil()
             }
             result.set(list.lua(value))
         },
         setIndex: { list, index, field in
             let value = try list.value(field.luaValue)
-            try list.collection.set(value, at: position(index))
+            try list.collection.set(value, at: ScriptIndex.position(index))
         })
-
-    /// A position from an index that a script counts from 1.
-    ///
-    /// Absurd ones stay out of range without overflowing.
-    fileprivate static func position(_ index: Int64) -> Int {
-        Int(max(min(index, 1 << 52), -1 << 52)) - 1
-    }
 
     private static let changing: [LuaMethod<ListHandle>] = [
         LuaMethod("append") { list, call in
@@ -67,21 +63,24 @@ final class ListHandle: CollectionHandle {
             return .none
         },
         LuaMethod("insert") { list, call in
-            let position = position(try call.integer(2))
+            let position = ScriptIndex.position(try call.integer(2))
             try list.collection.insert(try list.value(call[3]), at: position)
             return .none
         },
         LuaMethod("remove") { list, call in
-            try list.collection.remove(at: position(try call.integer(2)))
+            try list.collection.remove(at: ScriptIndex.position(try call.integer(2)))
             return .none
         },
         LuaMethod("move") { list, call in
             try list.collection.move(
-                from: position(try call.integer(2)), to: position(try call.integer(3)))
+                from: ScriptIndex.position(try call.integer(2)),
+                to: ScriptIndex.position(try call.integer(3)))
             return .none
         },
         LuaMethod("swap") { list, call in
-            try list.collection.swap(position(try call.integer(2)), position(try call.integer(3)))
+            try list.collection.swap(
+                ScriptIndex.position(try call.integer(2)), ScriptIndex.position(try call.integer(3))
+            )
             return .none
         },
         LuaMethod("clear") { list, _ in

@@ -52,11 +52,12 @@ final class NestedHandle {
             }
         ],
         index: { list, index, result in
-            list.set(index >= 1 ? try list.nested.item(at: position(index)) : nil, result)
+            list.set(
+                index >= 1 ? try list.nested.item(at: ScriptIndex.position(index)) : nil, result)
         },
         setIndex: { list, index, field in
             let value = try list.bridge.mixed(field.luaValue)
-            let place = position(index)
+            let place = ScriptIndex.position(index)
             if place == (try list.nested.count()) {
                 return try list.nested.append([value])
             }
@@ -68,31 +69,30 @@ final class NestedHandle {
         return items.map(\.item)
     }
 
-    private static func position(_ index: Int64) -> Int {
-        Int(max(min(index, 1 << 52), -1 << 52)) - 1
-    }
-
     private static let listMethods: [LuaMethod<NestedHandle>] = [
         LuaMethod("append") { list, call in
             try list.nested.append(try call.rest(from: 2).map { try list.bridge.mixed($0) })
             return .none
         },
         LuaMethod("insert") { list, call in
-            let position = position(try call.integer(2))
+            let position = ScriptIndex.position(try call.integer(2))
             try list.nested.insert(try list.bridge.mixed(call[3]), at: position)
             return .none
         },
         LuaMethod("remove") { list, call in
-            try list.nested.remove(at: position(try call.integer(2)))
+            try list.nested.remove(at: ScriptIndex.position(try call.integer(2)))
             return .none
         },
         LuaMethod("move") { list, call in
             try list.nested.move(
-                from: position(try call.integer(2)), to: position(try call.integer(3)))
+                from: ScriptIndex.position(try call.integer(2)),
+                to: ScriptIndex.position(try call.integer(3)))
             return .none
         },
         LuaMethod("swap") { list, call in
-            try list.nested.swap(position(try call.integer(2)), position(try call.integer(3)))
+            try list.nested.swap(
+                ScriptIndex.position(try call.integer(2)), ScriptIndex.position(try call.integer(3))
+            )
             return .none
         },
         LuaMethod("index_of") { list, call in

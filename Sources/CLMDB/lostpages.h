@@ -1,0 +1,98 @@
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+/* Reading a page of a mapped file that is gone is a signal, and its handler may call little more than the system. */
+
+struct shim_lost_pages {
+    struct termios terminal;
+    int has_terminal;
+    int status;
+};
+
+static inline struct shim_lost_pages *shim_lost_pages(void) {
+    static struct shim_lost_pages state;
+    return &state;
+}
+
+static inline const char *shim_lost_pages_number(const char *text, unsigned long *number) {
+    for (*number = 0; (*text >= '0' && *text <= '9') || (*text >= 'a' && *text <= 'f'); text++)
+        *number = *number * 16 + (unsigned long)(*text <= '9' ? *text - '0' : *text - 'a' + 10);
+    return text;
+}
+
+/* The next line of the system's table of what is mapped; false at its end. */
+static inline int shim_lost_pages_line(int table, char *line, size_t size) {
+    size_t used = 0;
+    while (read(table, line + used, 1) == 1) {
+        if (line[used] == '\n') break;
+        if (used + 1 < size) used++;
+    }
+    line[used] = 0;
+    return used > 0;
+}
+
+/* The path of the file that is mapped at an address, in `line`; NULL where there is none. A line of the table is
+   `begin-end rights offset device inode  path`, the numbers without 0x. */
+static inline const char *shim_lost_pages_path(unsigned long address, char *line, size_t size) {
+    int table = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    if (table < 0) return NULL;
+    const char *path = NULL;
+    while (shim_lost_pages_line(table, line, size)) {
+        unsigned long begin, end;
+        const char *rest = shim_lost_pages_number(line, &begin);
+        shim_lost_pages_number(rest + 1, &end);
+        if (address < begin || address >= end) continue;
+        path = strchr(line, '/');
+        break;
+    }
+    close(table);
+    return path;
+}
+
+static inline void shim_lost_pages_say(const char *text) {
+    size_t left = strlen(text);
+    while (left > 0) {
+        ssize_t written = write(2, text, left);
+        if (written <= 0) return;
+        text += written;
+        left -= (size_t)written;
+    }
+}
+
+static inline void shim_lost_pages_end(int number, siginfo_t *info, void *context) {
+    (void)context;
+    struct shim_lost_pages *state = shim_lost_pages();
+    char line[4352];
+    const char *path = shim_lost_pages_path((unsigned long)info->si_addr, line, sizeof line);
+    if (!path) {
+        /* No file: the system does what it does with such a signal when it comes again. */
+        signal(number, SIG_DFL);
+        return;
+    }
+    if (state->has_terminal) {
+        signal(SIGTTOU, SIG_IGN);
+        tcsetattr(0, TCSANOW, &state->terminal);
+    }
+    shim_lost_pages_say("\nmoonpool: ");
+    shim_lost_pages_say(path);
+    shim_lost_pages_say(
+        " cannot be read any more: it was cut short while it was open, or its device has failed; "
+        "put a backup in its place, or see what 'moonpool check' says of it\n");
+    _exit(state->status);
+}
+
+/* Lets the process end with a word on the file when a page of it is gone. */
+static inline void shim_lost_pages_explain(int status) {
+    struct shim_lost_pages *state = shim_lost_pages();
+    state->status = status;
+    state->has_terminal = tcgetattr(0, &state->terminal) == 0;
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = shim_lost_pages_end;
+    action.sa_flags = SA_SIGINFO | SA_RESETHAND;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGBUS, &action, NULL);
+}

@@ -1,0 +1,29 @@
+import Testing
+
+/// A file that another program, or the script itself, cuts short while a store has it open.
+@Suite struct LostPagesTests {
+    private static let script = """
+        local path = arg[1] .. "/cut short.moonpool"
+        local store = moonpool.open { path = path, schema = { Dog = { name = "string", age = "int" } } }
+        store:write(function()
+          for i = 1, 20000 do store:create("Dog", { name = "dog " .. i, age = i % 20 }) end
+        end)
+        print(store:objects("Dog"):count())
+        io.open(path, "w"):close()
+        local function look() return store:objects("Dog"):where("name endswith '7'"):sum("age") end
+        print("went on", pcall(look))
+        """
+
+    @Test func `ends with a word that names the file, and no crash`() throws {
+        let folder = try TemporaryFolder()
+        let script = try folder.write(Self.script, to: "cut.lua")
+        let outcome = try Tool.run([script, folder.path])
+        #expect(outcome.exitCode == 74, "\(outcome.error)")
+        #expect(outcome.output == "20000\n")
+        #expect(
+            outcome.error.hasPrefix(
+                "\nmoonpool: \(folder.path)/cut short.moonpool cannot be read any more"),
+            "\(outcome.error)")
+        #expect(outcome.error.split(separator: "\n").count == 1, "\(outcome.error)")
+    }
+}
