@@ -148,7 +148,7 @@ import Testing
                 "moonpool.open { in_memory = 'x', schema = { Dog = { owner = 'Persn' }, Person = {} } }"
             )
                 == [
-                    "1:43: 'Dog.owner' leads to class 'Persn', which is not declared; did you mean 'Person'?"
+                    "1:62: 'Dog.owner' leads to class 'Persn', which is not declared; did you mean 'Person'?"
                 ])
     }
 

@@ -163,9 +163,35 @@ import Testing
             refused({ { "a", "int", defualt = 1 } }, "'Dog.a'", "did you mean 'default'")
             refused({ a = { type = "int", primary = "no" } }, "'Dog.a'", "'primary' is true or false")
             refused({ a = { type = "int primary", primary = false } }, "'Dog.a'", "keep one")
+            refused({ a = "person" }, "'Dog.a': 'person' is no type and no class that is declared")
+            refused({ a = "dgo" }, "'dgo' is no type; did you mean 'Dog'?")
+            refused({ a = "itn primary" }, "'Dog.a': 'itn' is no type; did you mean 'int'?")
+            refused({ a = "object" }, "'Dog.a'", "the name of the class")
+            refused({ a = { type = "backlinks[]" } }, "'Dog.a'", "backlinks Class.property")
             for _, type in ipairs { "int[][]", "int[]?", "int?[]?", "string<>{}" } do
                 refused({ a = type }, "'Dog.a'", "'" .. type .. "' is no type", '"int?[]"')
             end
+            """)
+    }
+
+    @Test func `classes with small letters are linked to like others`() {
+        session.expect(
+            """
+            store:define {
+                person = { id = "int primary", items = "item[]", best = "item", pets = "backlinks dog.owner" },
+                item = { id = "int primary", notes = "note[]" },
+                note = { embedded = true, text = "string" },
+                dog = { id = "int primary", owner = { type = "person" } },
+            }
+            store:define(store:schema())
+            store:write(function()
+                local ann = store:create("person", { id = 1, items = { { id = 7, notes = { { text = "new" } } } } })
+                ann.best = ann.items[1]
+                store:create("dog", { id = 1, owner = ann })
+            end)
+            local ann = store:object("person", 1)
+            assert(ann.best.id == 7 and ann.best.notes[1].text == "new" and #ann.pets == 1)
+            assert(#store:objects "dog":where "any owner.items.id == 7" == 1)
             """)
     }
 }

@@ -22,6 +22,10 @@ public enum PropertySyntax {
             case "primary": property.isPrimary = true
             case "indexed": property.isIndexed = true
             case "fulltext": property.isFullText = true
+            case _ where word.contains("."):
+                throw StoreError(
+                    .invalidSchema,
+                    "\(place): '\(type) \(word)' is no type; did you mean 'backlinks \(word)'?")
             default:
                 throw StoreError(
                     .invalidSchema,
@@ -62,20 +66,18 @@ public enum PropertySyntax {
         if let type, type != .object, type != .backlinks {
             return Property(name, type, isOptional: isOptional, collection: collection)
         }
-        guard let first = base.unicodeScalars.first, !first.properties.isLowercase,
-            !CollectionKind.allCases.contains(where: { base.hasSuffix($0.mark) }), base.last != "?"
-        else {
-            let isNested = base.contains { "[<{?".contains($0) }
-            let known = PropertyType.allCases.map(\.rawValue)
+        guard !base.isEmpty, !base.contains(where: { "[]<>{}?".contains($0) }) else {
             throw StoreError(
                 .invalidSchema,
-                "\(place): '\(text)' is no type"
-                    + (isNested
-                        ? "; one [], <> or {} ends a type, and ? stands before it, as in \"int?[]\"; a mixed "
-                            + "value holds lists in lists"
-                        : NearestName.find(String(base), among: known).map {
-                            "; did you mean '\($0)'?"
-                        } ?? "; class names begin with an upper-case letter"))
+                "\(place): '\(text)' is no type; one [], <> or {} ends a type, and ? stands before it, as in "
+                    + "\"int?[]\"; a mixed value holds lists in lists")
+        }
+        guard type == nil else {
+            let right =
+                type == .backlinks
+                ? "write \"backlinks Class.property\", as in Person.dogs"
+                : "a link is written as the name of the class that it leads to"
+            throw StoreError(.invalidSchema, "\(place): '\(text)' is no type; \(right)")
         }
         return Property(
             name, .object, isOptional: isOptional && collection != nil, collection: collection,

@@ -81,6 +81,9 @@ struct SchemaValidation {
                 faults.append("\(place) is computed, not stored; leave out its map_to")
             }
         }
+        if let target = property.target, known[target] == nil {
+            return faults.append(place + unknown(target))
+        }
         if property.isPrimary, !property.type.canBePrimary || !property.isSingle {
             faults.append(
                 "\(place) is a primary key of type \(property.typeName); "
@@ -104,10 +107,6 @@ struct SchemaValidation {
                 "\(place) cannot hold embedded objects, which are never the same; "
                     + "write \(target)[] or \(target){}")
         }
-        if let target = property.target, known[target] == nil {
-            let nearest = NearestName.hint(for: target, among: Array(known.keys))
-            faults.append("\(place) leads to class '\(target)', which is not declared\(nearest)")
-        }
         if let origin = property.origin { check(origin, place, classSchema) }
         if let value = property.defaultValue {
             do {
@@ -116,6 +115,19 @@ struct SchemaValidation {
                 faults.append("\(place): the default \(value.summary) is no \(property.typeName)")
             }
         }
+    }
+
+    /// What is wrong with the name of a class that is not declared: most types begin with a small letter, most classes
+    /// do not.
+    private func unknown(_ target: String) -> String {
+        guard target.first?.isLowercase == true else {
+            return " leads to class '\(target)', which is not declared"
+                + NearestName.hint(for: target, among: Array(known.keys))
+        }
+        let types = PropertyType.allCases.filter { $0 != .object }.map(\.rawValue)
+        let nearest = NearestName.find(target, among: types + known.keys)
+        return ": '\(target)' is no type"
+            + (nearest.map { "; did you mean '\($0)'?" } ?? " and no class that is declared")
     }
 
     private mutating func check(

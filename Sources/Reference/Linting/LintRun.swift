@@ -258,7 +258,7 @@ final class LintRun {
         } catch {
             if isJudging, let error = error as? StoreError {
                 for line in error.message.split(separator: "\n") {
-                    report(.invalidSchema, String(line), at: offset)
+                    report(.invalidSchema, String(line), at: literal.place(of: line) ?? offset)
                 }
             }
             schemas[offset] = .some(nil)

@@ -11,6 +11,8 @@ struct SchemaLiteral {
     /// The classes; nil where a part is computed, so that nobody knows them all.
     private(set) var classes: [ClassSchema]?
     private(set) var faults: [Fault] = []
+    /// Where the types of the properties stand, by class and name as errors have them: `'Dog.age'`.
+    private var places: [String: Int] = [:]
 
     /// Reads the fields of a table; `follow` finds the table that a variable certainly is.
     init(_ fields: [SourceField], follow: (SourceExpression) -> [SourceField]?) {
@@ -26,6 +28,11 @@ struct SchemaLiteral {
             classes.append(found)
         }
         self.classes = isWhole ? classes : nil
+    }
+
+    /// Where the property stands that a message of the schema's check begins with.
+    func place(of message: Substring) -> Int? {
+        message.split(separator: "'", maxSplits: 1).first.flatMap { places[String($0)] }
     }
 
     private static func key(of field: SourceField) -> String? {
@@ -103,6 +110,7 @@ struct SchemaLiteral {
         _ name: String, _ text: (text: String, start: Int), _ className: String,
         _ properties: inout [Property]
     ) -> Bool {
+        places["\(className).\(name)"] = text.start
         do {
             properties.append(try PropertySyntax.parse(name: name, in: className, text.text))
             return true

@@ -99,6 +99,8 @@ public enum MigrationModule {
         answer: (SchemaPlan.Candidate) throws -> SchemaPlan.Answer
     ) throws -> String {
         let classes = try module.classes(in: schema)
+        // A script for a schema that no store can have would fail when it is applied.
+        _ = try Schema.planned(classes)
         return try withExisting(module, store) { handle in
             try SchemaPlan(from: handle.store.schema, to: classes, answer: answer)
                 .script(for: store)

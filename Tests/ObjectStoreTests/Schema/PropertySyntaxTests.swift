@@ -21,8 +21,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "has no type"), ("itn", "did you mean 'int'?"), ("int primry", "no modifier"),
-        ("backlinks Person", "backlinks Class.property"), ("person", "upper-case"),
+        ("", "has no type"), ("int[[]", "no type"), ("int primry", "no modifier"),
+        ("backlinks Person", "backlinks Class.property"), ("object", "name of the class"),
+        ("backlinks?", "backlinks Class.property"), ("[]", "no type"),
+        ("backlink Person.dogs", "did you mean 'backlinks Person.dogs'?"),
         ("mixed?", "may always be nil"), ("mixed?<>", "write \"mixed<>\""),
     ])
     func `says what it does not understand`(text: String, part: String) {
