@@ -59,8 +59,23 @@ func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count
     read(descriptor, buffer, count)
 }
 
-func systemWrite(_ descriptor: Int32, _ buffer: UnsafeRawPointer?, _ count: Int) -> Int {
-    write(descriptor, buffer, count)
+/// Writes all of the bytes, waiting where the descriptor takes no more for now; 0, or what the system says.
+func systemWriteAll(_ descriptor: Int32, _ bytes: [UInt8]) -> Int32 {
+    bytes.withUnsafeBytes { bytes in
+        var done = 0
+        while done < bytes.count {
+            let count = write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)
+            if count > 0 {
+                done += count
+            } else if errno == EAGAIN {
+                var state = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                poll(&state, 1, -1)
+            } else if errno != EINTR {
+                return errno
+            }
+        }
+        return 0
+    }
 }
 
 func systemClose(_ descriptor: Int32) { close(descriptor) }

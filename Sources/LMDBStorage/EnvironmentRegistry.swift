@@ -60,26 +60,12 @@ public enum EnvironmentRegistry {
         {
             options.readOnly = false
         }
-        let flags = options.readOnly || exists ? O_RDONLY : O_RDWR | O_CREAT | O_EXCL
-        var descriptor = Platform.openDescriptor(path, flags | O_CLOEXEC, 0o644)
-        // What another process has made meanwhile is never removed.
-        var isOwn = unlinkAtOnce || flags & O_CREAT != 0 && descriptor >= 0
-        if descriptor < 0 && errno == EEXIST {
-            descriptor = Platform.openDescriptor(path, O_RDONLY | O_CLOEXEC)
-        }
-        guard descriptor >= 0 else {
-            throw StorageError(rawCode: errno, call: "open", file: path)
-        }
+        let (descriptor, isMade) = try find(path, making: !options.readOnly && !exists)
         // Closing this descriptor is harmless: LMDB's POSIX locks are on the lock file.
         defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else {
-            throw StorageError(rawCode: errno, call: "fstat", file: path)
-        }
-        guard status.st_mode & S_IFMT == S_IFREG else {
-            throw StorageError(.notAStore, call: StorageError.irregular, file: path)
-        }
-        let identity = Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+        let identity = try identity(of: descriptor, path)
+        // What another process has made meanwhile is never removed.
+        var isOwn = unlinkAtOnce || isMade
         if let entry = entries[identity] {
             entries[identity]?.leases += 1
             return EnvironmentLease(entry.environment, identity)
@@ -113,6 +99,35 @@ public enum EnvironmentRegistry {
             }
             throw error
         }
+    }
+
+    /// A descriptor of the file at a path, which is made where there is none if `making` says so.
+    private static func find(
+        _ path: String, making: Bool
+    ) throws(StorageError) -> (descriptor: Int32, isMade: Bool) {
+        let flags = making ? O_RDWR | O_CREAT | O_EXCL : O_RDONLY
+        var descriptor = Platform.openDescriptor(path, flags | O_CLOEXEC, 0o644)
+        let isMade = making && descriptor >= 0
+        if descriptor < 0 && errno == EEXIST {
+            descriptor = Platform.openDescriptor(path, O_RDONLY | O_CLOEXEC)
+        }
+        guard descriptor >= 0 else {
+            throw StorageError(rawCode: errno, call: "open", file: path)
+        }
+        return (descriptor, isMade)
+    }
+
+    private static func identity(
+        of descriptor: Int32, _ path: String
+    ) throws(StorageError) -> Identity {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else {
+            throw StorageError(rawCode: errno, call: "fstat", file: path)
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw StorageError(.notAStore, call: StorageError.irregular, file: path)
+        }
+        return Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
     }
 
     /// The size of the device that a folder lies on; 0 if it is not known.

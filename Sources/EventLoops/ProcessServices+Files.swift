@@ -1,0 +1,74 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+// Files and folders.
+extension ProcessServices {
+    /// The first bytes of a file; nil when it cannot be read.
+    public static func read(_ path: String, limit: Int) -> [UInt8]? {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: min(limit, 64 << 10))
+        while bytes.count < limit {
+            let count = systemRead(file, &buffer, buffer.count)
+            if count <= 0 { return count < 0 ? nil : bytes }
+            bytes += buffer[..<min(count, limit - bytes.count)]
+        }
+        return bytes
+    }
+
+    /// Writes a file, or adds to its end; what the system says if that fails.
+    public static func write(_ text: String, to path: String, appending: Bool = false) -> String? {
+        let flags = O_WRONLY | O_CREAT | O_CLOEXEC | (appending ? O_APPEND : O_TRUNC)
+        let file = open(path, flags, 0o644)
+        guard file >= 0 else { return String(cString: strerror(errno)) }
+        defer { close(file) }
+        let code = systemWriteAll(file, Array(text.utf8))
+        return code == 0 ? nil : String(cString: strerror(code))
+    }
+
+    /// Makes a folder in one that exists, unless it is there; what the system says if that fails.
+    public static func makeFolder(_ path: String) -> String? {
+        mkdir(path, 0o777) == 0 || errno == EEXIST ? nil : String(cString: strerror(errno))
+    }
+
+    /// When a file was changed last, in nanoseconds, and how long it is: whether it is still the same.
+    public static func stamp(of path: String) -> String? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        #if canImport(Glibc)
+            let time = status.st_mtim
+        #else
+            let time = status.st_mtimespec
+        #endif
+        return "\(time.tv_sec).\(time.tv_nsec) \(status.st_size) \(status.st_ino)"
+    }
+
+    /// How many bytes a file has; nil if there is none.
+    public static func size(of path: String) -> Int? {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : nil
+    }
+
+    /// The names in a folder, in no order, without `.` and `..`; nil when it cannot be read.
+    public static func names(in folder: String) -> [String]? {
+        guard let directory = opendir(folder) else { return nil }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            let length = MemoryLayout.size(ofValue: entry.pointee.d_name)
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: length) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    /// Removes a file, if there is one.
+    public static func remove(_ path: String) { unlink(path) }
+}
