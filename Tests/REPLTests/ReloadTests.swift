@@ -164,6 +164,7 @@ import Testing
         #expect(try session.run("add()") == "the second update")
         try write(kennel("'third'"))
         try session.wait(forShown: "reloaded kennel; 1 observer in place of 1")
+        _ = try session.run("store:refresh()")
         // What is written while an entry runs is reloaded behind it.
         try session.with { session in
             session.context.state.globals["reload_is_due"] = .function(
