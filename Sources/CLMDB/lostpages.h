@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <termios.h>
 #include <unistd.h>
@@ -7,13 +8,15 @@
 /* Reading a page of a mapped file that is gone is a signal, and its handler may call little more than the system. */
 
 struct shim_lost_pages {
+    const char *program;
     struct termios terminal;
     int has_terminal;
     int status;
+    atomic_flag is_ending;
 };
 
-static inline struct shim_lost_pages *shim_lost_pages(void) {
-    static struct shim_lost_pages state;
+static inline struct shim_lost_pages *shim_lost_pages_state(void) {
+    static struct shim_lost_pages state = { .is_ending = ATOMIC_FLAG_INIT };
     return &state;
 }
 
@@ -64,7 +67,7 @@ static inline void shim_lost_pages_say(const char *text) {
 
 static inline void shim_lost_pages_end(int number, siginfo_t *info, void *context) {
     (void)context;
-    struct shim_lost_pages *state = shim_lost_pages();
+    struct shim_lost_pages *state = shim_lost_pages_state();
     char line[4352];
     const char *path = shim_lost_pages_path((unsigned long)info->si_addr, line, sizeof line);
     if (!path) {
@@ -72,27 +75,33 @@ static inline void shim_lost_pages_end(int number, siginfo_t *info, void *contex
         signal(number, SIG_DFL);
         return;
     }
+    /* Threads that read the same file come here as well: one of them speaks. */
+    if (atomic_flag_test_and_set(&state->is_ending))
+        for (;;) pause();
     if (state->has_terminal) {
         signal(SIGTTOU, SIG_IGN);
         tcsetattr(0, TCSANOW, &state->terminal);
     }
-    shim_lost_pages_say("\nmoonpool: ");
+    shim_lost_pages_say("\n");
+    shim_lost_pages_say(state->program);
+    shim_lost_pages_say(": ");
     shim_lost_pages_say(path);
     shim_lost_pages_say(
         " cannot be read any more: it was cut short while it was open, or its device has failed; "
-        "put a backup in its place, or see what 'moonpool check' says of it\n");
+        "put a backup in its place\n");
     _exit(state->status);
 }
 
-/* Lets the process end with a word on the file when a page of it is gone. */
-static inline void shim_lost_pages_explain(int status) {
-    struct shim_lost_pages *state = shim_lost_pages();
+/* Lets the process end with a word on the file when a page of it is gone. The program's name must stay. */
+static inline void shim_lost_pages_explain(const char *program, int status) {
+    struct shim_lost_pages *state = shim_lost_pages_state();
+    state->program = program;
     state->status = status;
     state->has_terminal = tcgetattr(0, &state->terminal) == 0;
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_sigaction = shim_lost_pages_end;
-    action.sa_flags = SA_SIGINFO | SA_RESETHAND;
+    action.sa_flags = SA_SIGINFO;
     sigemptyset(&action.sa_mask);
     sigaction(SIGBUS, &action, NULL);
 }

@@ -13,7 +13,7 @@ enum Main {
         ProcessServices.unblockSignals()
         // A file that may not grow any larger is an error to report, not a reason to die.
         ProcessServices.ignoreFileSizeSignal()
-        StoreFiles.explainLostPages(exitStatus: lostPagesStatus)
+        StoreFiles.explainLostPages(as: "moonpool", exitStatus: lostPagesStatus)
         let words = CommandLine.arguments
         if words.count > 1, MoonpoolCommand.takes(words[1]) {
             if words.count == 3, words[1] == "--generate-completion-script",

@@ -101,6 +101,7 @@ import Testing
             assert(code(function() rex.marks[5] = 1 end) == "out_of_range")
             assert(code(function() rex.marks:insert(0, 1) end) == "out_of_range")
             assert(code(function() rex.marks:remove(math.mininteger) end) == "out_of_range")
+            assert(message(function() rex.marks[math.maxinteger] = 1 end):find(math.maxinteger, 1, true))
             assert(code(function() rex.marks:append("x") end) == "type_mismatch")
             local loop = {} loop.owner = loop loop.dogs = { loop }
             assert(code(function() store:create("Person", { name = "x", dogs = { { id = 7, name = "y", score = 1, good = true, owner = loop } } }) end) ~= "no error")

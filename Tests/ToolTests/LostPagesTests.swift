@@ -26,4 +26,30 @@ import Testing
             "\(outcome.error)")
         #expect(outcome.error.split(separator: "\n").count == 1, "\(outcome.error)")
     }
+
+    @Test func `one word is said, however many threads read the file`() throws {
+        let folder = try TemporaryFolder()
+        let script = try folder.write(
+            """
+            local path = arg[1] .. "/shared.moonpool"
+            local store = moonpool.open { path = path, schema = { Dog = { name = "string" } } }
+            store:write(function()
+              for i = 1, 20000 do store:create("Dog", { name = "dog " .. i }) end
+            end)
+            local begun = 0
+            moonpool.on_message(function() begun = begun + 1 end)
+            for i = 1, 6 do
+              moonpool.worker("reader " .. i, function(dogs)
+                moonpool.post_to_parent("begins")
+                while true do local _ = #dogs:where "name contains '77'" end
+              end, store:objects "Dog")
+            end
+            moonpool.wait_until(function() return begun == 6 end)
+            io.open(path, "w"):close()
+            while true do local _ = #store:objects "Dog":where "name contains '78'" end
+            """, to: "cut.lua")
+        let outcome = try Tool.run([script, folder.path])
+        #expect(outcome.exitCode == 74, "\(outcome.error)")
+        #expect(outcome.error.split(separator: "\n").count == 1, "\(outcome.error)")
+    }
 }

@@ -209,7 +209,9 @@ public final class ColumnFile: Sendable {
     }
 
     /// Lets the process end with a message when pages of an open file can no longer be read.
-    public static func explainLostPages(exitStatus: Int32) { LostPages.explain(status: exitStatus) }
+    public static func explainLostPages(as program: StaticString, exitStatus: Int32) {
+        LostPages.explain(as: program, status: exitStatus)
+    }
 
     /// Removes the copies that this process, which is about to end, has begun and not finished.
     public static func removeUnfinishedCopies() { FileCompaction.removeUnfinishedCopies() }

@@ -82,7 +82,7 @@ struct SchemaValidation {
             }
         }
         if let target = property.target, known[target] == nil {
-            return faults.append(place + unknown(target))
+            return faults.append(place + undeclared(target))
         }
         if property.isPrimary, !property.type.canBePrimary || !property.isSingle {
             faults.append(
@@ -119,7 +119,7 @@ struct SchemaValidation {
 
     /// What is wrong with the name of a class that is not declared: most types begin with a small letter, most classes
     /// do not.
-    private func unknown(_ target: String) -> String {
+    private func undeclared(_ target: String) -> String {
         guard target.first?.isLowercase == true else {
             return " leads to class '\(target)', which is not declared"
                 + NearestName.hint(for: target, among: Array(known.keys))

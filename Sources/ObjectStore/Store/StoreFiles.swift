@@ -46,13 +46,13 @@ public enum StoreFiles {
     /// On any thread; backups and compactions that go on meanwhile fail.
     public static func removeUnfinishedCopies() { ColumnFile.removeUnfinishedCopies() }
 
-    /// Lets the process end with a message, and this status, when a file that is open can no longer be read: another
+    /// Lets the process end with a message of the program, and this status, when a file that is open can no longer be read: another
     /// program has cut it short, or its device has failed.
     ///
     /// Without this the process ends too, by SIGBUS and without a word. Takes over that signal, and leaves the terminal
     /// at standard input as it is now. For programs, at their start.
-    public static func explainLostPages(exitStatus: Int32) {
-        ColumnFile.explainLostPages(exitStatus: exitStatus)
+    public static func explainLostPages(as program: StaticString, exitStatus: Int32) {
+        ColumnFile.explainLostPages(as: program, exitStatus: exitStatus)
     }
 
     /// For reading, which tells whether it is a store.
