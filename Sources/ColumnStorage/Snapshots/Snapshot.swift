@@ -209,18 +209,21 @@ public final class Snapshot {
     /// Returns the version before it, frozen.
     ///
     /// A write that changed nothing makes a version too. On an error (`mapFull`, `diskFull`, …) nothing of
-    /// the write remains and the snapshot is where it was.
-    public func commit() throws(StorageError) -> Snapshot {
+    /// the write remains and the snapshot is where it was. `whenVisible` is called as soon as others can see the
+    /// version: before this snapshot has moved there, so that they need not wait for that.
+    public func commit(whenVisible: () -> Void = {}) throws(StorageError) -> Snapshot {
         // because: it is kept when asked for.
-        try commit(keepingLeft: true)!
+        try commit(keepingLeft: true, whenVisible)!
     }
 
     /// The same for who does not need the version before, which costs less.
-    public func commitOnly() throws(StorageError) {
-        _ = try commit(keepingLeft: false)
+    public func commitOnly(whenVisible: () -> Void = {}) throws(StorageError) {
+        _ = try commit(keepingLeft: false, whenVisible)
     }
 
-    private func commit(keepingLeft: Bool) throws(StorageError) -> Snapshot? {
+    private func commit(
+        keepingLeft: Bool, _ whenVisible: () -> Void
+    ) throws(StorageError) -> Snapshot? {
         guard let session = write else {
             preconditionFailure("commit without a write")
         }
@@ -240,6 +243,7 @@ public final class Snapshot {
             cancelWrite()
             throw error
         }
+        whenVisible()
         do throws(StorageError) {
             try next.renew()
         } catch {

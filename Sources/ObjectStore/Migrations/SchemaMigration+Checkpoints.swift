@@ -79,10 +79,9 @@ extension SchemaMigration {
         do {
             try StoreError.wrapping { () throws(StorageError) in
                 try session.setMetadata(SchemaCatalog.name, catalog)
-                try store.view.snapshot.commitOnly()
             }
+            try store.commitSnapshot()
             hasCommitted = true
-            store.wakeOthers()
             let turn = try store.awaitWriteTurn()
             try StoreError.wrapping { () throws(StorageError) in
                 _ = try store.view.snapshot.beginWrite(turn)

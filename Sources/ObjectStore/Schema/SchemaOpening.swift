@@ -58,7 +58,6 @@ struct SchemaOpening {
             case .reset: try reset()
             }
         }
-        store.wakeOthers()
     }
 
     private var wanted: [ClassSchema] { store.configuration.schema ?? [] }
@@ -182,7 +181,7 @@ extension Store {
         do {
             try adopt(try SchemaCatalog.bytes(snapshot) ?? [])
             try body()
-            _ = try StoreError.wrapping { () throws(StorageError) in try snapshot.commit() }
+            try commitSnapshot()
             didCommitSchema()
         } catch {
             if snapshot.write != nil { snapshot.cancelWrite() }

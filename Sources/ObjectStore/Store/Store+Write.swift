@@ -85,11 +85,7 @@ extension Store {
         let before = view.version
         let left: Snapshot?
         do {
-            left = try StoreError.wrapping { () throws(StorageError) -> Snapshot? in
-                if keepingLeft { return try view.snapshot.commit() }
-                try view.snapshot.commitOnly()
-                return nil
-            }
+            left = try commitSnapshot(keepingLeft: keepingLeft)
         } catch {
             // because: who commits is to hear why that failed, not that the file can then not even be read.
             try? didRollBack()
@@ -99,8 +95,6 @@ extension Store {
         let leftView = left.map { StoreView(schema: committedSchema, snapshot: $0, isFrozen: true) }
         didCommitSchema()
         settleOutcome(isCommitted: true)
-        // Other threads take a while to wake: they need not wait for the observers of this one.
-        wakeOthers()
         // Somebody may have committed again already.
         if view.version > before + 1 { followSchema() }
         notifications.didCommit(leaving: leftView, silencing: silenced)

@@ -339,9 +339,19 @@ extension Store {
         try body()
     }
 
-    /// Wakes the other stores of the file.
-    func wakeOthers() {
+    /// Commits the snapshot's write and wakes the other stores of the file: other threads take a while to wake, and need
+    /// not wait until this one has moved to the new version.
+    ///
+    /// Returns the version that was left, if it is to be kept.
+    @discardableResult  // because: it is kept only when asked for
+    func commitSnapshot(keepingLeft: Bool = false) throws -> Snapshot? {
+        let wakeOthers = { [coordinator, membership] in coordinator.didCommit(membership) }
+        let left = try StoreError.wrapping { () throws(StorageError) -> Snapshot? in
+            if keepingLeft { return try view.snapshot.commit(whenVisible: wakeOthers) }
+            try view.snapshot.commitOnly(whenVisible: wakeOthers)
+            return nil
+        }
         pin.move(to: view.version)
-        coordinator.didCommit(membership)
+        return left
     }
 }
