@@ -111,6 +111,32 @@ import Testing
         #expect(try RecentNodes.read(read.handle).find(.tail, 2) == nil)
     }
 
+    @Test func `a buffer follows what another one has committed, and forgets what was not`() throws
+    {
+        let file = try file()
+        let buffers = [RecentNodeBuffer(), RecentNodeBuffer()]
+        var generator = SeededGenerator(seed: 5)
+        var expected: [UInt64] = []
+        for round in UInt64(1)..<200 {
+            let buffer = buffers.randomElement(using: &generator)!
+            let write = try WriteTransaction(file.lease(), durability: .memory)
+            let version = write.handle.version
+            buffer.begin(on: version - 1)
+            let key = round % 11
+            let place = try buffer.reserve(.tail, key, count: 8, file.tables, in: write.handle)
+            place.initializeMemory(as: UInt8.self, repeating: UInt8(key))
+            try buffer.store(in: write.handle)
+            if Int.random(in: 0..<3, using: &generator) == 0 {
+                write.abort()
+            } else {
+                try write.commit()
+                buffer.didCommit(as: version)
+                if !expected.contains(key) { expected.append(key) }
+            }
+            #expect(try waiting(file).sorted() == expected.sorted())
+        }
+    }
+
     @Test func `fit on the page of the names, which is what they are for`() throws {
         let file = try file()
         for version in UInt64(1)..<60 {

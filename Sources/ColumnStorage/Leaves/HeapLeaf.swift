@@ -31,6 +31,14 @@ struct HeapLeaf {
         nonmutating set { (address - 128).storeBytes(of: newValue, as: ClusterBits.self) }
     }
 
+    /// The committed leaf that this one was unpacked from, for as long as the write is open; nil if it was another.
+    var origin: UnsafeRawPointer? {
+        get { UnsafeRawPointer(bitPattern: (address - 64).loadUnaligned(as: UInt.self)) }
+        nonmutating set {
+            (address - 64).storeBytes(of: UInt(bitPattern: newValue), as: UInt.self)
+        }
+    }
+
     /// What a presence leaf holds.
     var presence: ClusterBits {
         get { address.loadUnaligned(as: ClusterBits.self) }
@@ -144,6 +152,7 @@ struct HeapLeaf {
     ) {
         marks = .zero
         longs = .zero
+        origin = nil
         address.storeBytes(of: Self.encoding(of: kind), as: UInt8.self)
         address.storeBytes(of: LeafFormat.hasNulls, toByteOffset: 1, as: UInt8.self)
         address.storeBytes(of: UInt16(Cluster.rows), toByteOffset: 2, as: UInt16.self)

@@ -8,7 +8,8 @@
 ///
 /// Owns the memory it packs into.
 final class LeafPacker {
-    @exclusivity(unchecked) private var buffer: UnsafeMutableRawPointer
+    /// Holds every leaf of numbers.
+    @exclusivity(unchecked) private(set) var buffer: UnsafeMutableRawPointer
     @exclusivity(unchecked) private var capacity: Int
     private let slots: UnsafeMutablePointer<UInt16>
     private let representatives: UnsafeMutablePointer<Int>
@@ -93,7 +94,7 @@ final class LeafPacker {
         UnsafeRawBufferPointer(start: buffer, count: size)
     }
 
-    private func setRange(_ least: UInt64, _ greatest: UInt64) {
+    func setRange(_ least: UInt64, _ greatest: UInt64) {
         buffer.storeBytes(of: least, toByteOffset: 4, as: UInt64.self)
         buffer.storeBytes(of: greatest, toByteOffset: 12, as: UInt64.self)
     }

@@ -244,6 +244,7 @@ public final class Snapshot {
             throw error
         }
         whenVisible()
+        session.didCommit(as: committed)
         do throws(StorageError) {
             try next.renew()
         } catch {

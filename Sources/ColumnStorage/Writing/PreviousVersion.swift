@@ -38,6 +38,9 @@ final class PreviousVersion {
         if !known.setBounds(overlay.headBefore) {
             source.noteDamage("no memory for the directory of a table")
         }
+        for (key, address) in overlay.origins where key.cluster < known.clusterCount {
+            known.enter(key.slot, key.cluster, address)
+        }
         return known
     }
 }

@@ -2,12 +2,14 @@ import LMDBStorage
 
 /// The recent nodes as an open write changes them.
 ///
-/// Kept with a snapshot's workspace from write to write; each write reads them anew.
+/// Kept with a snapshot's workspace from write to write; a write reads them anew unless the one before it was ours.
 final class RecentNodeBuffer {
     private let bytes: UnsafeMutableRawBufferPointer
     @exclusivity(unchecked) private var used = 0
     @exclusivity(unchecked) private var isLoaded = false
     @exclusivity(unchecked) private var isChanged = false
+    /// The version whose nodes these are; nil when they are those of an open write.
+    @exclusivity(unchecked) private var version: UInt64?
 
     init() {
         bytes = .allocate(byteCount: RecentNodes.limit, alignment: 8)
@@ -15,10 +17,21 @@ final class RecentNodeBuffer {
 
     deinit { bytes.deallocate() }
 
-    /// Another write begins.
-    func begin() {
-        isLoaded = false
+    /// Another write begins, on a version.
+    func begin(on base: UInt64) {
+        isLoaded = version == base
+        if !isLoaded { version = nil }
         isChanged = false
+    }
+
+    /// The write was committed as a version.
+    func didCommit(as version: UInt64) {
+        if isLoaded { self.version = version }
+    }
+
+    private func willChange() {
+        isChanged = true
+        version = nil
     }
 
     private func load(_ transaction: TransactionHandle) throws(StorageError) {
@@ -45,7 +58,7 @@ final class RecentNodeBuffer {
         in transaction: TransactionHandle
     ) throws(StorageError) -> UnsafeMutableRawBufferPointer {
         try load(transaction)
-        isChanged = true
+        willChange()
         if let offset = nodes.offset(home, key) {
             let start = offset + RecentNodes.headSize
             if RecentNodes.size(UnsafeRawBufferPointer(bytes), offset) == count {
@@ -81,7 +94,7 @@ final class RecentNodeBuffer {
                 && keys.contains(RecentNodes.key(all, offset))
             {
                 remove(at: offset)
-                isChanged = true
+                willChange()
             } else {
                 offset += RecentNodes.headSize + RecentNodes.size(all, offset)
             }

@@ -88,11 +88,14 @@ extension TableOverlay {
                 let long =
                     kind == .string || kind == .data
                     ? try putLong(leaf, slot, cluster, present) : .zero
-                let packed = session.packer.pack(leaf, kind, present: present, long: long)
+                let packed =
+                    session.packer.patch(leaf, kind)
+                    ?? session.packer.pack(leaf, kind, present: present, long: long)
                 try session.put(
                     reader.leaves, id, key.rawValue, packed, mayBeLast: cluster >= tailCluster)
             }
             if !leaf.marks.isEmpty { marks[key.rawValue] = leaf.marks }
+            noteOrigin(key, leaf)
         }
         flushed.insert(key.rawValue)
         release(key, leaf)

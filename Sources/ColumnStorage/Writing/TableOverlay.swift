@@ -16,6 +16,9 @@ final class TableOverlay {
     @exclusivity(unchecked) var flushed: Set<UInt64> = []
     /// Marks of leaves that were put away.
     @exclusivity(unchecked) var marks: [UInt64: ClusterBits] = [:]
+    /// Committed leaves whose successors were put away: the first few, which save a search when old values are kept.
+    @exclusivity(unchecked) private(set) var origins: [(key: LeafKey, address: UnsafeRawPointer)] =
+        []
     /// Presence before and after, of clusters whose presence was put away.
     @exclusivity(unchecked) var presence: [Int: (old: ClusterBits, new: ClusterBits)] = [:]
     /// Whether the table was touched at all, net changes or not.
@@ -130,6 +133,9 @@ final class TableOverlay {
             } else {
                 leaf.unpack(Leaf(source), kind(of: slot), text: nil)
                 leaf.marks = marks[key] ?? .zero
+                if cluster != tailCluster, flushed.isEmpty || !flushed.contains(key) {
+                    leaf.origin = source
+                }
             }
             leaves[key] = leaf
             reader.enter(slot, cluster, UnsafeRawPointer(leaf.address))
@@ -164,6 +170,11 @@ final class TableOverlay {
         return leaves[key]?.marks ?? marks[key] ?? .zero
     }
 
+    /// Remembers where the committed form of a leaf lies.
+    func noteOrigin(_ key: LeafKey, _ leaf: HeapLeaf) {
+        if let address = leaf.origin, origins.count < 16 { origins.append((key, address)) }
+    }
+
     /// Every heap leaf goes, and with it everything that the write has not put away.
     func discard() {
         for (key, leaf) in leaves {
@@ -177,6 +188,7 @@ final class TableOverlay {
         flushed.removeAll(keepingCapacity: flushed.capacity < 64)
         marks.removeAll(keepingCapacity: marks.capacity < 64)
         presence.removeAll(keepingCapacity: presence.capacity < 64)
+        origins.removeAll(keepingCapacity: true)
         for slot in recent.indices { recent[slot] = nil }
     }
 

@@ -53,7 +53,7 @@ public final class WriteSession {
         pool = workspace.pool
         arena = workspace.arena
         recentNodes = workspace.recentNodes
-        recentNodes.begin()
+        recentNodes.begin(on: transaction.handle.version - 1)
         generation = workspace.generation
         definitionsBefore = snapshot.source.definitions
     }
@@ -264,6 +264,9 @@ public final class WriteSession {
             entry = try cursor.next()
         }
     }
+
+    /// The write has become a version.
+    func didCommit(as version: UInt64) { recentNodes.didCommit(as: version) }
 
     /// The shards that the write has touched.
     func touchedShards() -> UInt32 {
