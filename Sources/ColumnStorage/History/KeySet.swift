@@ -46,7 +46,11 @@ public struct KeySet: Sendable, Hashable {
 
     /// The set of some keys in any order, repeats allowed; sorts them once.
     public init(unordered keys: [ObjectKey]) {
-        runs = []
+        if keys.count == 1 {
+            self.init(keys[0])
+            return
+        }
+        self.init()
         if keys.isEmpty { return }
         for raw in keys.map(\.rawValue).sorted() { append(first: raw, last: raw) }
     }

@@ -33,7 +33,8 @@ public struct CollectionChange {
     /// The collection of plain values that this is about; nil for objects.
     let values: ChangedCollection?
     /// What `insertions` and `modificationsNew` are, where they are no positions of the collection itself.
-    private let arranged: (inserted: [Value], modified: [Value])?
+    private let inserted: [Value]?
+    private let modified: [Value]?
     let oldView: StoreView?
     let newView: StoreView?
     let changes: ChangeSet?
@@ -42,10 +43,11 @@ public struct CollectionChange {
         _ kind: Kind, isCollectionValid: Bool = true, positions: PositionChanges = .init(),
         lost: [ElementDetail] = [], table: TableID, filter: KeyPathFilter? = nil,
         values: ChangedCollection? = nil,
-        arranged: (inserted: [Value], modified: [Value])? = nil, step: VersionStep? = nil
+        inserted: [Value]? = nil, modified: [Value]? = nil, step: VersionStep? = nil
     ) {
         self.values = values
-        self.arranged = arranged
+        self.inserted = inserted
+        self.modified = modified
         self.kind = kind
         self.isCollectionValid = isCollectionValid
         self.positions = positions
@@ -82,11 +84,11 @@ public struct CollectionChange {
     ///
     /// Read them while the observer runs, as all that shows the version after the change.
     public var insertedValues: [Value] {
-        arranged?.inserted ?? plainValues(newView, insertions)
+        inserted ?? plainValues(newView, insertions)
     }
     /// The plain values that were replaced, as they are now; as `modifications` lists them.
     public var modifiedValues: [Value] {
-        arranged?.modified ?? plainValues(newView, modificationsNew)
+        modified ?? plainValues(newView, modificationsNew)
     }
 
     /// Whether the collection holds plain values, not objects.
@@ -184,7 +186,7 @@ public struct CollectionChange {
     /// The object of the i-th modified row; nil for a plain value.
     private func modifiedObject(_ index: Int, _ view: StoreView) -> ObjectReference? {
         if values == nil { return reference(positions.modifiedKeys[index]) }
-        let value = arranged?.modified[index] ?? plainValues(view, [modificationsNew[index]]).first
+        let value = modified?[index] ?? plainValues(view, [modificationsNew[index]]).first
         guard case .object(let object)? = value else { return nil }
         return object
     }

@@ -16,7 +16,7 @@ import Testing
     private func concerned(_ body: () throws -> Void) throws -> [String] {
         try world.store.write(body)
         defer { world.stores.settle() }
-        return pump.tracked.values.map(\.name).sorted()
+        return pump.tracked.inOrder.map(\.name).sorted()
     }
 
     @Test func `of ten thousand observers only the concerned one is asked`() throws {

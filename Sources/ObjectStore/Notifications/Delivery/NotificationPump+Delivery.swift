@@ -17,7 +17,7 @@ extension NotificationPump {
         guard !tracked.isEmpty else { return }
         // What a handler commits from here on is for the next delivery: its begin has served everybody.
         let version = store.view.version
-        for observer in tracked.values.sorted(by: { $0.number < $1.number }) {
+        for observer in tracked.inOrder {
             guard !isClosed else { return }
             if observer.isActive, observer.isTracked, observer.base.map({ $0 < version }) ?? true,
                 observer.delay?.isHolding != true
@@ -37,6 +37,9 @@ extension NotificationPump {
     }
 
     private func serve(_ observer: Observer) {
+        // What the last call was for is let go of after the next one, which need not wait for that.
+        let lastReason = observer.makeReason
+        defer { withExtendedLifetime(lastReason) {} }
         let call: Observer.Call?
         do {
             call = try prepare(observer)
@@ -62,9 +65,9 @@ extension NotificationPump {
             move(observer)
             return try observer.begin(in: target)
         }
-        let start = ContinuousClock.now
+        let watch = Stopwatch()
         let call = try observer.advance(along: step)
-        observer.statistics.finding.add(start.microsecondsSince)
+        observer.statistics.finding.add(watch.microseconds)
         move(observer)
         if step.changes.schemaChanged { file(observer) }
         if call != nil, target.version > base + 1 {
@@ -79,7 +82,7 @@ extension NotificationPump {
         let wasInWrite = store.isInWrite
         current = observer
         callRound = pendingRound
-        let start = ContinuousClock.now
+        let watch = Stopwatch()
         do {
             try call()
         } catch {
@@ -89,7 +92,7 @@ extension NotificationPump {
             }
             report(error, observer)
         }
-        observer.statistics.handling.add(start.microsecondsSince)
+        observer.statistics.handling.add(watch.microseconds)
         (current, callRound) = outer
     }
 
@@ -124,13 +127,5 @@ extension NotificationPump {
             pendingRound = 0
             participants = []
         }
-    }
-}
-
-extension ContinuousClock.Instant {
-    /// How long ago this was, in microseconds.
-    fileprivate var microsecondsSince: Double {
-        let (seconds, attoseconds) = duration(to: .now).components
-        return Double(seconds) * 1e6 + Double(attoseconds) / 1e12
     }
 }

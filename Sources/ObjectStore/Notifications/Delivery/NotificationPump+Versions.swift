@@ -17,10 +17,9 @@ extension NotificationPump {
         observers[observer.number] = observer
         file(observer)
         if let version {
-            observer.rest(at: version)
+            observer.stand(at: version)
         } else {
-            observer.track(from: nil)
-            tracked[observer.number] = observer
+            tracked.insert(observer)
             store.requestTurn()
         }
     }
@@ -69,8 +68,8 @@ extension NotificationPump {
             guard !observer.isTracked, observer.isActive else { return }
             // Nothing has concerned it since it rests, so any version since then will do.
             let base = pending.firstReadable(from: observer.base ?? 0) ?? left.version
-            observer.track(from: base)
-            tracked[observer.number] = observer
+            observer.stand(at: base)
+            tracked.insert(observer)
             pending.enter(base)
         }
         if let changes = recorded(from: left.version), !changes.schemaChanged {
@@ -83,11 +82,11 @@ extension NotificationPump {
     /// The observer has seen the present version.
     func move(_ observer: Observer) {
         if observer.isTracked { forget(observer) }
-        observer.rest(at: store.view.version)
+        observer.stand(at: store.view.version)
     }
 
     private func forget(_ observer: Observer) {
-        tracked[observer.number] = nil
+        tracked.remove(observer)
         if let base = observer.base { pending.leave(base) }
     }
 

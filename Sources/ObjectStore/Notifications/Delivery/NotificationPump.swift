@@ -32,7 +32,7 @@ public final class NotificationPump {
     // Who has something to hear, and what is kept for them of earlier versions.
     var index = ObserverIndex()
     var filed: [Int: ObserverInterests] = [:]
-    var tracked: [Int: Observer] = [:]
+    var tracked = TrackedObservers()
     var pending = PendingVersions()
     /// What was last read of the history.
     var lastRead: (from: UInt64, to: UInt64, changes: ChangeSet)?
@@ -62,7 +62,7 @@ public final class NotificationPump {
     var hasWork: Bool {
         if tracked.isEmpty { return false }
         let version = store.view.version
-        return tracked.values.contains { $0.base != version && $0.delay?.isHolding != true }
+        return tracked.contains { $0.base != version && $0.delay?.isHolding != true }
     }
 }
 
@@ -113,7 +113,7 @@ extension NotificationPump {
             // One that rests may share an older version that another one has still to leave: not this time.
             for observer in silenced.flatMap({ [$0, $0.delay?.probe] }) {
                 if let observer, observer.isActive, !observer.isTracked {
-                    observer.rest(at: left.version)
+                    observer.stand(at: left.version)
                 }
             }
             keep(left)

@@ -94,17 +94,14 @@ final class CollectionObserver: Observer {
         var positions = rows.advance(
             along: step, modified: filter?.touchedRows(in: step) ?? KeySet())
         try Interruption.check()
-        let arranged = rows as? ArrangedValues
-        var lost = (arranged?.lost ?? []).map { ElementDetail.value($0, mapKey: "") }
+        var lost = rows.lost.map { ElementDetail.value($0, mapKey: "") }
         if let loud = delay?.loudChanges { (positions, lost) = loud.told() }
         guard !positions.isEmpty, let handler else { return nil }
         let change = CollectionChange(
             .update, positions: positions, lost: lost, table: table, filter: filter,
             values: collection.values,
-            arranged: arranged.map {
-                ($0.values(at: positions.insertions), $0.values(at: positions.modificationsNew))
-            },
-            step: step)
+            inserted: rows.values(at: positions.insertions),
+            modified: rows.values(at: positions.modificationsNew), step: step)
         explain(positions, step)
         return { try handler(change) }
     }

@@ -15,8 +15,8 @@ class Observer {
     /// The version that the observer has seen, nil before its first call; of a resting one the
     /// version since when nothing has concerned it.
     fileprivate(set) var base: UInt64?
-    /// Whether the observer has something to hear, or may have; the others rest.
-    fileprivate(set) var isTracked = false
+    /// Where the observer stands among those that have something to hear, or may have; nil while it rests.
+    var place: Int?
     /// Whether the call that is due is the last one.
     var isFinished = false
     var statistics = ObserverStatistics()
@@ -36,6 +36,8 @@ class Observer {
         self.name = name
         self.pump = pump
     }
+
+    var isTracked: Bool { place != nil }
 
     var reason: DeliveryReason? { makeReason?() }
 
@@ -89,13 +91,6 @@ class Observer {
 extension Observer {
     func register(as number: Int) { self.number = number }
 
-    func track(from version: UInt64?) {
-        isTracked = true
-        base = version
-    }
-
-    func rest(at version: UInt64) {
-        isTracked = false
-        base = version
-    }
+    /// The observer has seen a version, or none.
+    func stand(at version: UInt64?) { base = version }
 }

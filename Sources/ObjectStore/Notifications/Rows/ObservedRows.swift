@@ -10,6 +10,18 @@ protocol ObservedRows {
 
     /// Moves along a step. `modified` are the rows whose changes the observer wants to hear of.
     mutating func advance(along step: VersionStep, modified: KeySet) -> PositionChanges
+
+    /// The plain values that the last step took away or moved, as its deletions list them; empty where they can be
+    /// read at their positions in the collection itself.
+    var lost: [Value] { get }
+
+    /// The plain values at some positions; nil where these are positions in the collection itself.
+    func values(at positions: [Int]) -> [Value]?
+}
+
+extension ObservedRows {
+    var lost: [Value] { [] }
+    func values(at positions: [Int]) -> [Value]? { nil }
 }
 
 /// Rows that can be asked for by their position.

@@ -11,10 +11,10 @@ struct RowDelta {
 
     /// All of them.
     var rows: KeySet {
-        var rows = left
-        rows += entered
-        rows += stayed
-        return KeySet(unordered: rows)
+        var rows = KeySet(unordered: left)
+        rows.formUnion(KeySet(unordered: entered))
+        rows.formUnion(KeySet(unordered: stayed))
+        return rows
     }
 
     var isEmpty: Bool { left.isEmpty && entered.isEmpty && stayed.isEmpty }

@@ -74,5 +74,7 @@ struct QueryPlan {
 
 extension BoundPredicate {
     /// The conditions that all must hold.
-    var conditions: [ScanPlanner.Condition] { parts.map { ($0.text, $0.node, $0.tables) } }
+    var conditions: [ScanPlanner.Condition] {
+        zip(parts, tables).map { ($0.text, $0.node, $1) }
+    }
 }

@@ -44,16 +44,13 @@ public struct CompiledPredicate: Sendable {
 
     /// The condition with its tables looked up in a view: use it to ask about many objects.
     public func bound(to view: StoreView) -> BoundPredicate {
-        var bound: [BoundPredicate.Part] = []
-        var last: (ids: [TableID], tables: BoundTables)?
-        for part in parts {
-            let tables =
-                last.flatMap { $0.ids == part.tables ? $0.tables : nil }
-                ?? BoundTables(part.tables, in: view)
-            last = (part.tables, tables)
-            bound.append(.init(text: part.text, node: part.node, tables: tables))
+        var tables: [BoundTables] = []
+        tables.reserveCapacity(parts.count)
+        for (index, part) in parts.enumerated() {
+            let isAsBefore = index > 0 && parts[index - 1].tables == part.tables
+            tables.append(isAsBefore ? tables[index - 1] : BoundTables(part.tables, in: view))
         }
-        return BoundPredicate(parts: bound)
+        return BoundPredicate(parts: parts, tables: tables)
     }
 
     /// Whether an object matches in a view.
@@ -82,26 +79,25 @@ public struct CompiledPredicate: Sendable {
 ///
 /// Confined to the view's thread; it follows a live view.
 public struct BoundPredicate {
-    struct Part {
-        let text: String
-        let node: any PredicateNode
-        let tables: BoundTables
-    }
-
-    let parts: [Part]
+    /// The conditions that all must hold.
+    let parts: [CompiledPredicate.Part]
+    /// The tables of each of them.
+    let tables: [BoundTables]
 
     /// Whether an object matches.
     public func matches(_ key: ObjectKey) -> Bool {
-        for part in parts where !part.node.matches(part.tables, key) { return false }
+        for index in parts.indices where !parts[index].node.matches(tables[index], key) {
+            return false
+        }
         return true
     }
 
     /// The rows of `among` in a cluster that match.
     public func evaluate(cluster: Int, among: ClusterBits) -> ClusterBits {
         var bits = among
-        for part in parts {
+        for index in parts.indices {
             if bits.isEmpty { break }
-            bits = part.node.evaluate(part.tables, cluster, among: bits)
+            bits = parts[index].node.evaluate(tables[index], cluster, among: bits)
         }
         return bits
     }

@@ -5,12 +5,10 @@ import ColumnStorage
 /// Confined to the view's thread; it follows a live view.
 public struct SortComparator {
     private let keys: [BoundSortKey]
-    private let descending: [Bool]
 
     /// Prepares to compare in a view.
     public init(_ keys: [SortKey], in view: StoreView) {
         self.keys = keys.map { $0.bound(to: view) }
-        descending = keys.map { !$0.ascending }
     }
 
     /// -1, 0 or 1; 0 only for the same object.
@@ -21,9 +19,9 @@ public struct SortComparator {
 
     /// -1, 0 or 1; 0 for objects with equal values.
     func orderByValues(_ left: ObjectKey, _ right: ObjectKey) -> Int {
-        for index in keys.indices {
-            let order = SortComparator.order(keys[index].value(left), keys[index].value(right))
-            if order != 0 { return descending[index] ? -order : order }
+        for key in keys {
+            let order = SortComparator.order(key.value(left), key.value(right))
+            if order != 0 { return key.isAscending ? order : -order }
         }
         return 0
     }
@@ -31,10 +29,11 @@ public struct SortComparator {
     /// A number that orders objects like the first key does, as far as 64 bits tell: of two that
     /// differ, the smaller is that of the object that stands first.
     func code(of key: ObjectKey) -> UInt64 {
-        guard let code = keys[0].code(key)?.code else {
-            return SortCode.ofNil(ascending: !descending[0])
+        let first = keys[0]
+        guard let code = first.code(key)?.code else {
+            return SortCode.ofNil(ascending: first.isAscending)
         }
-        return descending[0] ? ~code : code
+        return first.isAscending ? code : ~code
     }
 
     /// Nil first, NaN last.

@@ -126,7 +126,7 @@ public struct SortKey: Hashable, Sendable {
 
     /// The key ready to be read in a view.
     func bound(to view: StoreView) -> BoundSortKey {
-        BoundSortKey(reading, in: view)
+        BoundSortKey(reading, ascending: ascending, in: view)
     }
 }
 

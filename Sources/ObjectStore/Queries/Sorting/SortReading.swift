@@ -52,20 +52,28 @@ final class SortReading: Sendable {
 ///
 /// A class, because an order is asked again and again: passing it on counts one reference.
 final class BoundSortKey {
-    private let reading: SortReading
-    private let tables: BoundTables
-    /// The column of a value that the objects have themselves, which is most often read: no path to walk.
-    private let own: (rows: TableReader, source: ColumnSource)?
+    /// Where the values are.
+    private enum Place {
+        /// In a column of the objects themselves, which is most often read: no path to walk.
+        case own(TableReader, ColumnSource)
+        /// Elsewhere, in these tables.
+        case elsewhere(BoundTables)
+    }
 
-    init(_ reading: SortReading, in view: StoreView) {
+    /// Whether small values, and before them nil, come first.
+    let isAscending: Bool
+    private let reading: SortReading
+    private let place: Place
+
+    init(_ reading: SortReading, ascending: Bool, in view: StoreView) {
         self.reading = reading
-        tables = BoundTables(reading.tables, in: view)
+        isAscending = ascending
         if let path = reading.path, path.hops.isEmpty,
             case .value(let slot, let source) = path.terminal
         {
-            own = (tables[slot], source)
+            place = .own(view.table(reading.tables[slot]), source)
         } else {
-            own = nil
+            place = .elsewhere(BoundTables(reading.tables, in: view))
         }
     }
 
@@ -73,13 +81,16 @@ final class BoundSortKey {
     var isMixed: Bool { reading.isMixed }
 
     /// The column of the objects themselves that holds the values; nil where they are read otherwise.
-    var ownColumn: ColumnSource? { own?.source }
+    var ownColumn: ColumnSource? { if case .own(_, let source) = place { source } else { nil } }
 
     /// The value of an object; no value at all is null.
     func value(_ key: ObjectKey) -> Scalar {
-        if let own { return own.source.scalar(own.rows, key) }
-        if let path = reading.path { return path.value(tables, key) }
-        let value = reading.expression?.value(tables, key)
-        return value == .nothing ? .null : value ?? .null
+        switch place {
+        case .own(let rows, let source): return source.scalar(rows, key)
+        case .elsewhere(let tables):
+            if let path = reading.path { return path.value(tables, key) }
+            let value = reading.expression?.value(tables, key)
+            return value == .nothing ? .null : value ?? .null
+        }
     }
 }

@@ -44,7 +44,7 @@ struct ArrangedValues: ObservedRows {
     var cost: String { Self.cost(of: sequence.property) }
 
     /// The values at some positions.
-    func values(at positions: [Int]) -> [Value] {
+    func values(at positions: [Int]) -> [Value]? {
         let reader = ValueReader(sequence)
         return positions.map { reader.value(shown.number(at: $0)) }
     }
