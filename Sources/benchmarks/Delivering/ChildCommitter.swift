@@ -33,6 +33,10 @@ final class ChildCommitter: Committer {
         process = child
     }
 
+    /// The child pauses itself: a command that woke it right before its commit would have moved the threads of both
+    /// processes to other processors.
+    func rest() {}
+
     func setAge(_ age: Int64, of key: Int64) throws -> Beginning { try ask("age \(key) \(age)") }
 
     func setScore(_ score: Double, of key: Int64) throws -> Beginning {
@@ -79,6 +83,7 @@ final class ChildCommitter: Committer {
             guard words.count == 3, let key = Int64(words[1]), let value = Double(words[2]) else {
                 throw BenchmarkError("not understood: \(line)")
             }
+            contestant.rest()
             let beginning =
                 switch words[0] {
                 case "age": try contestant.setAge(Int64(value), of: key)

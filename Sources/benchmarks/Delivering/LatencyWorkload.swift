@@ -109,7 +109,7 @@ enum LatencyWorkload {
         }
         let deadline = nanoseconds() + 4_000_000_000
         for (number, key) in keys.enumerated() where nanoseconds() < deadline {
-            usleep(1000)  // so that the observer's thread sleeps, as it would in a quiet program
+            committer.rest()
             let before = calls.number
             let person = people.person(Int(key))
             guard let beginning = try commit(number, person, observed, committer) else { continue }

@@ -1,3 +1,5 @@
+import Glibc
+
 /// What the observer of a latency row watches.
 enum Observed: Hashable, Sendable {
     /// The people older than an age, in the order of their creation.
@@ -23,10 +25,17 @@ typealias Beginning = () throws -> UInt64
 
 /// Who commits while an observer waits: a contestant, or a process that does it for one.
 ///
-/// Each method is one transaction, which need not be over when it returns.
+/// Each method but the first is one transaction, which need not be over when it returns.
 protocol Committer: AnyObject {
+    /// Pauses before a commit.
+    func rest()
     func setAge(_ age: Int64, of key: Int64) throws -> Beginning
     func setScore(_ score: Double, of key: Int64) throws -> Beginning
     /// Adds a person at the end of the club's list.
     func appendToClub(_ key: Int64) throws -> Beginning
+}
+
+extension Committer {
+    /// Lets the threads of committer and observer sleep, as they would in a quiet program.
+    func rest() { usleep(1000) }
 }
