@@ -33,8 +33,7 @@ final class ChildCommitter: Committer {
         process = child
     }
 
-    /// The child pauses itself: a command that woke it right before its commit would have moved the threads of both
-    /// processes to other processors.
+    /// The child pauses itself.
     func rest() {}
 
     func setAge(_ age: Int64, of key: Int64) throws -> Beginning { try ask("age \(key) \(age)") }
@@ -56,14 +55,20 @@ final class ChildCommitter: Committer {
     }
 
     private func ask(_ command: String) throws -> Beginning {
+        try send(command)
+        return answer
+    }
+
+    private func send(_ command: String) throws {
         let line = Array((command + "\n").utf8)
         guard write(commands, line, line.count) == line.count else {
             throw BenchmarkError("the committing process is gone")
         }
-        return answer
     }
 
+    // The child waits for this question: it must not be woken by its own commit while the observer is on its way.
     private func answer() throws -> UInt64 {
+        try send("began")
         var answer: [UInt8] = []
         var byte: UInt8 = 0
         while read(answers, &byte, 1) == 1 {
@@ -78,22 +83,26 @@ final class ChildCommitter: Committer {
     /// What the child process does.
     static func serve(_ contestant: any Contestant, folder: String) throws {
         try contestant.open(folder: folder, .never)
+        var beginning: Beginning = { 0 }
         while let line = readLine() {
             let words = line.split(separator: " ")
+            if words == ["began"] {
+                let answer = Array("\(try beginning())\n".utf8)
+                guard write(STDOUT_FILENO, answer, answer.count) == answer.count else {
+                    throw BenchmarkError("nobody reads the answers")
+                }
+                continue
+            }
             guard words.count == 3, let key = Int64(words[1]), let value = Double(words[2]) else {
                 throw BenchmarkError("not understood: \(line)")
             }
-            contestant.rest()
-            let beginning =
+            contestant.rest()  // nothing where the contestant pauses by itself
+            beginning =
                 switch words[0] {
                 case "age": try contestant.setAge(Int64(value), of: key)
                 case "score": try contestant.setScore(value, of: key)
                 default: try contestant.appendToClub(key)
                 }
-            let answer = Array("\(try beginning())\n".utf8)
-            guard write(STDOUT_FILENO, answer, answer.count) == answer.count else {
-                throw BenchmarkError("nobody reads the answers")
-            }
         }
         try contestant.close()
     }

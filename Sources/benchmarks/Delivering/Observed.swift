@@ -27,7 +27,8 @@ typealias Beginning = () throws -> UInt64
 ///
 /// Each method but the first is one transaction, which need not be over when it returns.
 protocol Committer: AnyObject {
-    /// Pauses before a commit.
+    /// Pauses before a commit; nothing where the thread that commits is another one, which then pauses itself: to wake it
+    /// right before its commit would move threads from one processor to the other.
     func rest()
     func setAge(_ age: Int64, of key: Int64) throws -> Beginning
     func setScore(_ score: Double, of key: Int64) throws -> Beginning
@@ -36,6 +37,8 @@ protocol Committer: AnyObject {
 }
 
 extension Committer {
-    /// Lets the threads of committer and observer sleep, as they would in a quiet program.
-    func rest() { usleep(1000) }
+    func rest() { restBeforeCommit() }
 }
+
+/// Lets the threads of committer and observer sleep, as they would in a quiet program.
+func restBeforeCommit() { usleep(1000) }

@@ -148,6 +148,9 @@ extension LuaContestant {
         return seconds
     }
 
+    /// The script pauses itself, on the thread that commits.
+    func rest() {}
+
     func setAge(_ age: Int64, of key: Int64) throws -> Beginning {
         try commit("set_age", .integer(Int(key)), .integer(Int(age)))
     }

@@ -227,18 +227,21 @@ let luaText = #"""
     end
 
     function steps.set_age(key, age)
+      rest()
       local person = store:object("Person", key)
       began()
       store:write(function() person.age = age end)
     end
 
     function steps.set_score(key, score)
+      rest()
       local person = store:object("Person", key)
       began()
       store:write(function() person.score = score + 0.0 end)
     end
 
     function steps.append_to_club(key)
+      rest()
       local members, person = store:objects("Club")[1].members, store:object("Person", key)
       began()
       store:write(function() members:append(person) end)

@@ -35,6 +35,11 @@ final class LuaThread {
                     moments.called(Int(try call.integer(1)))
                     return .none
                 })
+            context.state.globals["rest"] = .function(
+                context.state.makeFunction("rest") { _ in
+                    restBeforeCommit()
+                    return .none
+                })
             context.state.globals["began"] = .function(
                 context.state.makeFunction("began") { _ in
                     moments.began.store(nanoseconds(), ordering: .releasing)
