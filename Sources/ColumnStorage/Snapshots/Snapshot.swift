@@ -35,18 +35,18 @@ public final class Snapshot {
         spares = nil
     }
 
-    /// The version that a live snapshot has left.
+    /// The version that a live snapshot is about to leave.
     private init(
-        leaving reader: ReadTransaction, of file: ColumnFile,
+        leaving reader: ReadTransaction, of live: SnapshotSource,
         _ definitions: [TableID: TableDefinition], _ spares: SpareReaders?
     ) {
         if let spare = spares?.take() {
             source = spare.source
-            source.reopen(reader)
             tables = spare.tables
         } else {
-            source = SnapshotSource(file, reader)
+            source = SnapshotSource(live.file, reader)
         }
+        source.takeOver(reader, from: live)
         source.definitions = definitions
         isFrozen = true
         self.spares = spares
@@ -134,7 +134,7 @@ public final class Snapshot {
     }
 
     private func move(from old: ReadTransaction, to next: ReadTransaction) -> Snapshot {
-        let left = Snapshot(leaving: old, of: file, source.definitions, spares)
+        let left = Snapshot(leaving: old, of: source, source.definitions, spares)
         follow(from: old.version, to: next)
         return left
     }
@@ -257,7 +257,7 @@ public final class Snapshot {
         for overlay in session.overlays.values { overlay.settleTail() }
         session.end()
         source.write = nil
-        let left = keepingLeft ? Snapshot(leaving: old, of: file, before, spares) : nil
+        let left = keepingLeft ? Snapshot(leaving: old, of: source, before, spares) : nil
         if next.version == committed {
             source.move(to: next)
             for reader in tables.values

@@ -97,10 +97,12 @@ package final class SnapshotSource {
         forgetPages()
     }
 
-    /// Reads a version after ``close()``, for another snapshot.
-    func reopen(_ next: ReadTransaction) {
+    /// Reads a version that another source is about to leave, the first time or after ``close()``.
+    func takeOver(_ left: ReadTransaction, from other: SnapshotSource) {
         damage = nil
-        move(to: next)
+        move(to: left)
+        // Its bytes lie in the version's own pages.
+        knownRecent = other.knownRecent
     }
 
     func close() {
