@@ -27,8 +27,8 @@ typealias Beginning = () throws -> UInt64
 ///
 /// Each method but the first is one transaction, which need not be over when it returns.
 protocol Committer: AnyObject {
-    /// Pauses before a commit; nothing where the thread that commits is another one, which then pauses itself: to wake it
-    /// right before its commit would move threads from one processor to the other.
+    /// Pauses before a commit; nothing where the thread that commits is another one, which then pauses itself: it would
+    /// otherwise be woken by somebody else in the very moment of its commit.
     func rest()
     func setAge(_ age: Int64, of key: Int64) throws -> Beginning
     func setScore(_ score: Double, of key: Int64) throws -> Beginning
