@@ -42,6 +42,33 @@ extension TableReader {
         _ = try snapshot.commit()
     }
 
+    @Test func `others are called when they can see a commit, and for no other`() throws {
+        let snapshot = try open()
+        try define(snapshot)
+        let other = try open()
+        for keepsLeft in [true, false] {
+            let before = snapshot.version
+            var seen: [UInt64] = []
+            func call() {
+                _ = try? other.advance()
+                seen.append(other.version)
+                #expect(snapshot.version == before)
+            }
+            _ = try snapshot.beginWrite()
+            if keepsLeft {
+                _ = try snapshot.commit(whenVisible: call)
+            } else {
+                try snapshot.commitOnly(whenVisible: call)
+            }
+            #expect(seen == [before + 1] && snapshot.version == before + 1)
+        }
+        _ = try snapshot.beginWrite()
+        try #require(snapshot.write).fail(StorageError(.diskFull, call: "write", file: "here"))
+        #expect(throws: StorageError.self) {
+            try snapshot.commitOnly { Issue.record("called for a commit that was not made") }
+        }
+    }
+
     @Test func `reads what it has written, inside the write and after it`() throws {
         let snapshot = try open()
         try define(snapshot)

@@ -8,7 +8,7 @@
 ///
 /// Owns the memory it packs into.
 final class LeafPacker {
-    /// Holds every leaf of numbers.
+    /// Never too small for a leaf of numbers; text may need more.
     @exclusivity(unchecked) private(set) var buffer: UnsafeMutableRawPointer
     @exclusivity(unchecked) private var capacity: Int
     private let slots: UnsafeMutablePointer<UInt16>

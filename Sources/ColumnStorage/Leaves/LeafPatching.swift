@@ -1,4 +1,4 @@
-/// Packing a leaf of which a write has set a few values: what the others are made of is known to be the best.
+// Packing a leaf of numbers of which a write has set a few: the committed leaf, with these in their places.
 extension LeafPacker {
     /// More values than this are packed anew, which costs the same for any number.
     private static let patchLimit = 64

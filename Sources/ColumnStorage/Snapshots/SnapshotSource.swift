@@ -101,7 +101,7 @@ package final class SnapshotSource {
     func takeOver(_ left: ReadTransaction, from other: SnapshotSource) {
         damage = nil
         move(to: left)
-        // Its bytes lie in the version's own pages.
+        // They lie in pages of the version, which stay as long as it is held.
         knownRecent = other.knownRecent
     }
 

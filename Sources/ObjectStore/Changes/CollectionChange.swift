@@ -32,8 +32,9 @@ public struct CollectionChange {
     private let filter: KeyPathFilter?
     /// The collection of plain values that this is about; nil for objects.
     let values: ChangedCollection?
-    /// What `insertions` and `modificationsNew` are, where they are no positions of the collection itself.
+    /// What `insertions` are, where they are no positions of the collection itself.
     private let inserted: [Value]?
+    /// The same of `modificationsNew`.
     private let modified: [Value]?
     let oldView: StoreView?
     let newView: StoreView?

@@ -33,7 +33,7 @@ final class ChildCommitter: Committer {
         process = child
     }
 
-    /// The child pauses itself.
+    /// The child's contestant pauses.
     func rest() {}
 
     func setAge(_ age: Int64, of key: Int64) throws -> Beginning { try ask("age \(key) \(age)") }
@@ -83,7 +83,7 @@ final class ChildCommitter: Committer {
     /// What the child process does.
     static func serve(_ contestant: any Contestant, folder: String) throws {
         try contestant.open(folder: folder, .never)
-        var beginning: Beginning = { 0 }
+        var beginning: Beginning = { throw BenchmarkError("nothing was committed yet") }
         while let line = readLine() {
             let words = line.split(separator: " ")
             if words == ["began"] {

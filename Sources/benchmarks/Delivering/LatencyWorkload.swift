@@ -48,7 +48,7 @@ enum LatencyWorkload {
                 thread.join()
             }
             return try (0..<400).map { _ in
-                usleep(1000)  // so that both processors' caches and clocks are as in the other rows
+                restAsInQuietProgram()
                 let before = calls.number
                 let start = nanoseconds()
                 signal.raise()

@@ -37,7 +37,7 @@ final class LuaThread {
                 })
             context.state.globals["rest"] = .function(
                 context.state.makeFunction("rest") { _ in
-                    restBeforeCommit()
+                    restAsInQuietProgram()
                     return .none
                 })
             context.state.globals["began"] = .function(

@@ -19,6 +19,34 @@ import Testing
         return pump.tracked.inOrder.map(\.name).sorted()
     }
 
+    @Test
+    func
+        `tracked observers come and go in any order, and are listed in that of their registration`()
+        throws
+    {
+        var tracked = TrackedObservers()
+        let observers = (0..<20).map { number in
+            let observer = Observer(name: "\(number)", pump: pump)
+            observer.register(as: number)
+            return observer
+        }
+        var expected: Set<Int> = []
+        var generator = SplitMix(seed: 9)
+        for _ in 0..<500 {
+            let observer = observers.randomElement(using: &generator)!
+            if observer.isTracked {
+                tracked.remove(observer)
+                expected.remove(observer.number)
+            } else {
+                tracked.insert(observer)
+                expected.insert(observer.number)
+            }
+            #expect(tracked.inOrder.map(\.number) == expected.sorted())
+            #expect(tracked.isEmpty == expected.isEmpty)
+            #expect(observers.filter(\.isTracked).map(\.number) == expected.sorted())
+        }
+    }
+
     @Test func `of ten thousand observers only the concerned one is asked`() throws {
         try world.store.write {
             for number in 0..<10_000 {

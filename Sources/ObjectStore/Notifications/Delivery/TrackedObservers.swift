@@ -8,6 +8,7 @@ struct TrackedObservers {
 
     /// All of them, in the order of their registration.
     var inOrder: [Observer] {
+        // Most often there is one, and even that would be copied to be sorted.
         observers.count == 1 ? observers : observers.sorted { $0.number < $1.number }
     }
 

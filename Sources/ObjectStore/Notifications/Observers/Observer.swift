@@ -15,7 +15,7 @@ class Observer {
     /// The version that the observer has seen, nil before its first call; of a resting one the
     /// version since when nothing has concerned it.
     fileprivate(set) var base: UInt64?
-    /// Where the observer stands among those that have something to hear, or may have; nil while it rests.
+    /// Where the observer stands in ``TrackedObservers``, which alone changes it; nil while it rests.
     var place: Int?
     /// Whether the call that is due is the last one.
     var isFinished = false
@@ -37,6 +37,7 @@ class Observer {
         self.pump = pump
     }
 
+    /// Whether the observer has something to hear, or may have; the others rest.
     var isTracked: Bool { place != nil }
 
     var reason: DeliveryReason? { makeReason?() }

@@ -8,8 +8,7 @@ public struct SortComparator {
 
     /// Prepares to compare in a view.
     public init(_ keys: [SortKey], in view: StoreView) {
-        // By their places: a key has a dozen parts, none of which need be counted.
-        self.keys = keys.indices.map { keys[$0].bound(to: view) }
+        self.keys = keys.map { $0.bound(to: view) }
     }
 
     /// -1, 0 or 1; 0 only for the same object.
