@@ -134,6 +134,8 @@ extension LuaContestant {
             case .club: ("observe_club", 0)
             }
         _ = try observer.run(step, .integer(Int(age)))
+        // This script would follow the other process's commits as well, and take the observer's processor.
+        if isRemote { _ = try opened().run("close") }
         return LuaObservation(observer)
     }
 

@@ -61,7 +61,7 @@ let luaText = #"""
 
     function steps.close()
       if token then token:invalidate() end
-      store:close()
+      if store then store:close() end
       store, held, batch, token = nil, nil, nil, nil
       collectgarbage()
     end
