@@ -6,18 +6,37 @@
 
 // Files and folders.
 extension ProcessServices {
-    /// The first bytes of a file; nil when it cannot be read.
+    /// The first bytes of a file; nil when it cannot be read, and `errno` says why.
     public static func read(_ path: String, limit: Int) -> [UInt8]? {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }
-        defer { close(file) }
+        defer {
+            let code = errno
+            close(file)
+            errno = code
+        }
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: min(limit, 64 << 10))
         while bytes.count < limit {
             let count = systemRead(file, &buffer, buffer.count)
-            if count <= 0 { return count < 0 ? nil : bytes }
+            if count == 0 { return bytes }
+            if count < 0 {
+                if errno == EINTR { continue }
+                return nil
+            }
             bytes += buffer[..<min(count, limit - bytes.count)]
         }
+        return bytes
+    }
+
+    /// All of a file that is read at once, such as a script: what is cut off could run as if it were whole.
+    ///
+    /// `limit` is in bytes. Throws for a file that cannot be read, and for a longer one.
+    public static func readWhole(
+        _ path: String, limit: Int = 64 << 20
+    ) throws(UnreadFile) -> [UInt8] {
+        guard let bytes = read(path, limit: limit + 1) else { throw UnreadFile(system: errno) }
+        if bytes.count > limit { throw UnreadFile(longerThan: limit) }
         return bytes
     }
 

@@ -117,7 +117,11 @@ extension Session {
             let folder = TerminalEnvironment.folder("XDG_CONFIG_HOME", fallback: ".config")
         else { return }
         let path = folder + "/moonpool/init.lua"
-        guard let bytes = ProcessServices.read(path, limit: 16 << 20) else { return }
-        evaluate(String(decoding: bytes, as: UTF8.self), named: path)
+        do {
+            let bytes = try ProcessServices.readWhole(path)
+            evaluate(String(decoding: bytes, as: UTF8.self), named: path)
+        } catch {
+            if !error.isMissing { write("cannot read \(path): \(error.reason)\n") }
+        }
     }
 }

@@ -49,8 +49,12 @@ extension ScriptContext {
 
     /// Compiles a file of text.
     static func chunk(_ path: String, name: String, _ state: LuaState) throws -> LuaFunction {
-        guard var bytes = ProcessServices.read(path, limit: 64 << 20) else {
-            throw ScriptFailure(code: "invalid_argument", message: "cannot open \(path)")
+        var bytes: [UInt8]
+        do {
+            bytes = try ProcessServices.readWhole(path)
+        } catch {
+            throw ScriptFailure(
+                code: "invalid_argument", message: "cannot open \(path): \(error.reason)")
         }
         if bytes.first == UInt8(ascii: "#") {
             // A line for the system, which Lua skips; its end stays, for the numbers of lines.
@@ -109,10 +113,14 @@ extension ScriptContext {
         for folder in configuration.rights.files.readableFolders {
             guard
                 let path = try? configuration.rights.files.check(
-                    "\(folder)/\(file).lua", for: .reading),
-                let bytes = ProcessServices.read(path, limit: 4 << 20)
+                    "\(folder)/\(file).lua", for: .reading)
             else { continue }
-            return (bytes, path)
+            do {
+                return (try ProcessServices.readWhole(path), path)
+            } catch {
+                if error.isMissing { continue }
+                throw LuaArgumentError("module '\(name)' cannot be read: \(error.reason)")
+            }
         }
         throw LuaArgumentError("module '\(name)' is not available to this script")
     }

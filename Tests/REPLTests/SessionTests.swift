@@ -243,7 +243,9 @@ import Testing
         #expect(try session.run(".help").contains(".observers"))
         #expect(try session.run(".help observe").contains("observe"))
         #expect(try session.run(".help Dog").hasPrefix("Dog = {"))
-        #expect(try session.run(".load /nowhere.lua") == "cannot read /nowhere.lua")
+        #expect(
+            try session.run(".load /nowhere.lua")
+                == "cannot read /nowhere.lua: No such file or directory")
         #expect(try session.run(".timing on").hasPrefix("timing is on\n"))
         #expect(try session.run("1").hasPrefix("1\n"))
     }

@@ -27,7 +27,7 @@ import Testing
         #expect(try Tool.run(["--sandbox", "-e", "print(io)"]).output == "nil\n")
         #expect(
             try Tool.run(["--sandbox", "/nowhere.lua"]).error.hasSuffix(
-                ": cannot open /nowhere.lua\n"))
+                ": cannot open /nowhere.lua: No such file or directory\n"))
         #expect(try Tool.run(["--sandbox", "-"], input: "print(").exitCode == 1)
     }
 

@@ -50,7 +50,9 @@ import Testing
     @Test func `what cannot be read is exit code 2, and unknown options are 64`() throws {
         let missing = try Tool.run(["lint", folder.path + "/none.lua"])
         #expect(missing.exitCode == 2)
-        #expect(missing.error == "moonpool: cannot read '\(folder.path)/none.lua'\n")
+        #expect(
+            missing.error
+                == "moonpool: cannot read '\(folder.path)/none.lua': No such file or directory\n")
         let good = try folder.write("print(1)\n", to: "good.lua")
         let store = try Tool.run(["lint", good, "--store", folder.path + "/none.moonpool"])
         #expect(store.exitCode == 2)

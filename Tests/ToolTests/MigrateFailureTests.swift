@@ -41,6 +41,18 @@ import Testing
         #expect(missing.error == "moonpool: the folder 'migrations' cannot be read\n")
     }
 
+    @Test func `a migration that is too long is refused, not run as far as it was read`() throws {
+        let shop = try MigrationShop()
+        let path = shop.migrations + "/0003_ages.lua"
+        try #require(truncate(path, (16 << 20) + 1) == 0)
+        let long = try shop.migrate("up")
+        #expect(long.exitCode == 1)
+        #expect(
+            long.error
+                == "moonpool: 'migrations/0003_ages.lua' cannot be read: it is longer than 16 MiB\n"
+        )
+    }
+
     @Test func `two migrations of one number, and a number that is missing`() throws {
         let shop = try MigrationShop()
         try shop.write(MigrationShop.third, to: "3_other.lua")

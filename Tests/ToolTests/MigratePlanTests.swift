@@ -190,7 +190,10 @@ import Testing
         let world = try World()
         let missing = try Tool.run(["migrate", "plan", world.store, "none.lua"], in: "/")
         #expect(missing.exitCode == 1)
-        #expect(missing.error == "moonpool: the schema script 'none.lua' cannot be read\n")
+        #expect(
+            missing.error
+                == "moonpool: the schema script 'none.lua' cannot be read: No such file or directory\n"
+        )
         let none = try world.run("lint", "7")
         #expect(none.exitCode == 2)
         #expect(none.error.contains("must return a schema"))

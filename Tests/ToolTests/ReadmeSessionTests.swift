@@ -20,7 +20,7 @@ import Testing
         #expect(try Tool.run(["transcript"]).exitCode == 64)
         let missing = try Tool.run(["transcript", "/nowhere"])
         #expect(missing.exitCode == 1)
-        #expect(missing.error == "moonpool: cannot read /nowhere\n")
+        #expect(missing.error == "moonpool: cannot read /nowhere: No such file or directory\n")
         let empty = try folder.write("nothing\n", to: "empty.txt")
         let outcome = try Tool.run(["transcript", empty])
         #expect(outcome.exitCode == 1)

@@ -89,9 +89,7 @@ final class ModuleReloader {
             return ProcessServices.stamp(of: source.path) != source.stamp
         }
         return ModuleOrder.sorted(changed) { name in
-            (modules[name] ?? files[name]).flatMap {
-                ProcessServices.read($0.path, limit: 64 << 20)
-            }
+            (modules[name] ?? files[name]).flatMap { try? ProcessServices.readWhole($0.path) }
         }
     }
 
@@ -129,10 +127,7 @@ final class ModuleReloader {
                     + (near.map { "; did you mean '\($0)'?" } ?? ""))
         }
         let stamp = ProcessServices.stamp(of: source.path)
-        guard let bytes = ProcessServices.read(source.path, limit: 64 << 20) else {
-            throw CommandError("cannot read \(source.path)")
-        }
-        var text = String(decoding: bytes, as: UTF8.self)
+        var text = try MetaCommand.text(of: source.path, named: source.path)
         if text.hasPrefix("#") { text = "--" + text }
         let chunk = try context.state.load(text, name: "@" + source.path)
         let isModule = modules[name] != nil

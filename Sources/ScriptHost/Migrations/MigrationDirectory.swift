@@ -53,9 +53,7 @@ public struct MigrationDirectory: Sendable {
                 .invalidArgument,
                 "'\(path)': migrations are numbered from 1 on, with 15 digits at most")
         }
-        guard let source = ProcessServices.read(path, limit: MigrationFile.sizeLimit) else {
-            throw StoreError(.invalidArgument, "'\(path)' cannot be read")
-        }
+        let source = try MigrationFile.source(of: path)
         return MigrationFile(
             number: number, name: String(rest.dropFirst().dropLast(4)), path: path,
             checksum: SourceChecksum.of(source), source: source)

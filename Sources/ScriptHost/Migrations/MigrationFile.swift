@@ -15,8 +15,6 @@ public struct MigrationFile: Sendable {
     public let checksum: String
     let source: [UInt8]
 
-    static let sizeLimit = 16 << 20
-
     /// The name of the file.
     public var fileName: String { path.split(separator: "/").last.map(String.init) ?? path }
 
@@ -70,6 +68,16 @@ extension MigrationFile {
                 up: table["up"].function, down: table["down"].function)
         } catch let error as StoreError {
             throw StoreError(error.code, "'\(path)': \(error.message)")
+        }
+    }
+
+    /// What is in a script of a migration, its tests, or (`kind`) something else.
+    static func source(of path: String, called kind: String = "") throws(StoreError) -> [UInt8] {
+        do {
+            return try ProcessServices.readWhole(path, limit: 16 << 20)
+        } catch {
+            throw StoreError(
+                .invalidArgument, "\(kind)'\(path)' cannot be read: \(error.reason)")
         }
     }
 

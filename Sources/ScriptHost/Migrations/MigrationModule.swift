@@ -128,11 +128,9 @@ public enum MigrationModule {
     ///
     /// Throws `invalid_argument` for a file that cannot be read or returns no table, and what it raises.
     public static func schema(_ module: StoreModule, inFile path: String) throws -> LuaTable {
-        guard let source = ProcessServices.read(path, limit: MigrationFile.sizeLimit) else {
-            throw StoreError(.invalidArgument, "the schema script '\(path)' cannot be read")
-        }
         return try MigrationFile.table(
-            source, path, module, "a schema, such as { Dog = { name = \"string\" } }")
+            try MigrationFile.source(of: path, called: "the schema script "), path, module,
+            "a schema, such as { Dog = { name = \"string\" } }")
     }
 
     private static func withExisting<Result>(

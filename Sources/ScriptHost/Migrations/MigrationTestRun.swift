@@ -47,13 +47,13 @@ public struct MigrationTestRun {
         var outcomes: [Outcome] = []
         for file in directory.files {
             let path = file.testPath
-            guard let source = ProcessServices.read(path, limit: MigrationFile.sizeLimit) else {
+            guard ProcessServices.size(of: path) != nil else {
                 outcomes.append(try outcome(file, nil, hasFixture: false) { try test(file, nil) })
                 continue
             }
             var cases: [LuaTable] = []
             let reading = try outcome(file, nil, hasFixture: true) {
-                cases = try self.cases(source, path)
+                cases = try self.cases(try MigrationFile.source(of: path), path)
             }
             if reading.message != nil { outcomes.append(reading) }
             for fixture in cases {

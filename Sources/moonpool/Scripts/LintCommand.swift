@@ -42,10 +42,7 @@ struct LintCommand: ParsableCommand {
                 opened.close()
             }
             for script in scripts {
-                guard let bytes = ProcessServices.read(script, limit: 64 << 20) else {
-                    throw StoreError(.invalidArgument, "cannot read '\(script)'")
-                }
-                let source = String(decoding: bytes, as: UTF8.self)
+                let source = try Self.source(of: script)
                 found.append((script, linter.findings(in: source)))
             }
         } catch let error as StoreError {
@@ -54,6 +51,14 @@ struct LintCommand: ParsableCommand {
         }
         ProcessServices.writeOutput(json ? Self.json(found) : Self.text(found))
         if found.contains(where: { !$0.findings.isEmpty }) { throw ExitCode(1) }
+    }
+
+    private static func source(of script: String) throws(StoreError) -> String {
+        do {
+            return String(decoding: try ProcessServices.readWhole(script), as: UTF8.self)
+        } catch {
+            throw StoreError(.invalidArgument, "cannot read '\(script)': \(error.reason)")
+        }
     }
 
     /// `script.lua:12:8: message`, a line each.

@@ -32,8 +32,11 @@ struct TranscriptCommand: ParsableCommand {
         }
         var hasFailed = false
         for file in files {
-            guard let bytes = ProcessServices.read(file, limit: 64 << 20) else {
-                ProcessServices.writeError("moonpool: cannot read \(file)\n")
+            let bytes: [UInt8]
+            do {
+                bytes = try ProcessServices.readWhole(file)
+            } catch {
+                ProcessServices.writeError("moonpool: cannot read \(file): \(error.reason)\n")
                 throw ExitCode(1)
             }
             let outcome = try player.play(String(decoding: bytes, as: UTF8.self))
