@@ -6,37 +6,39 @@
 
 // Files and folders.
 extension ProcessServices {
-    /// The first bytes of a file; nil when it cannot be read, and `errno` says why.
+    /// The first bytes of a file; nil when it cannot be read.
     public static func read(_ path: String, limit: Int) -> [UInt8]? {
+        try? beginning(of: path, limit)
+    }
+
+    /// All of a file that is read at once, such as a script: what is cut off could run as if it were whole.
+    ///
+    /// `limit` is in bytes, some MiB. Throws for a file that cannot be read, and for a longer one.
+    public static func readWhole(
+        _ path: String, limit: Int = 64 << 20
+    ) throws(UnreadFile) -> [UInt8] {
+        let bytes = try beginning(of: path, limit + 1)
+        if bytes.count > limit { throw .tooLong(limit) }
+        return bytes
+    }
+
+    private static func beginning(
+        of path: String, _ limit: Int
+    ) throws(UnreadFile) -> [UInt8] {
         let file = open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return nil }
-        defer {
-            let code = errno
-            close(file)
-            errno = code
-        }
+        guard file >= 0 else { throw .system(errno) }
+        defer { close(file) }
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: min(limit, 64 << 10))
         while bytes.count < limit {
             let count = systemRead(file, &buffer, buffer.count)
             if count == 0 { return bytes }
-            if count < 0 {
-                if errno == EINTR { continue }
-                return nil
+            if count > 0 {
+                bytes += buffer[..<min(count, limit - bytes.count)]
+            } else if errno != EINTR {
+                throw .system(errno)
             }
-            bytes += buffer[..<min(count, limit - bytes.count)]
         }
-        return bytes
-    }
-
-    /// All of a file that is read at once, such as a script: what is cut off could run as if it were whole.
-    ///
-    /// `limit` is in bytes. Throws for a file that cannot be read, and for a longer one.
-    public static func readWhole(
-        _ path: String, limit: Int = 64 << 20
-    ) throws(UnreadFile) -> [UInt8] {
-        guard let bytes = read(path, limit: limit + 1) else { throw UnreadFile(system: errno) }
-        if bytes.count > limit { throw UnreadFile(longerThan: limit) }
         return bytes
     }
 

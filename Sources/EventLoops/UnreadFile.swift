@@ -5,19 +5,22 @@
 #endif
 
 /// Why a file was not read as a whole.
-public struct UnreadFile: Error {
-    /// What the system says, or that the file is too long: "No such file or directory".
-    public let reason: String
-    /// Whether there is no such file.
-    public let isMissing: Bool
+public enum UnreadFile: Error {
+    /// The system's error number (`errno`).
+    case system(Int32)
+    /// The file has more bytes than this.
+    case tooLong(Int)
 
-    init(system number: Int32) {
-        reason = String(cString: strerror(number))
-        isMissing = number == ENOENT
+    /// What the system says, or that the file is too long: "No such file or directory".
+    public var reason: String {
+        switch self {
+        case .system(let number): String(cString: strerror(number))
+        case .tooLong(let limit): "it is longer than \(limit >> 20) MiB"
+        }
     }
 
-    init(longerThan limit: Int) {
-        reason = "it is longer than \(limit >> 20) MiB"
-        isMissing = false
+    /// Whether there is no such file.
+    public var isMissing: Bool {
+        if case .system(ENOENT) = self { true } else { false }
     }
 }

@@ -118,7 +118,7 @@ extension Session {
         else { return }
         let path = folder + "/moonpool/init.lua"
         do {
-            let bytes = try ProcessServices.readWhole(path)
+            let bytes = try ProcessServices.readWhole(path, limit: 16 << 20)
             evaluate(String(decoding: bytes, as: UTF8.self), named: path)
         } catch {
             if !error.isMissing { write("cannot read \(path): \(error.reason)\n") }

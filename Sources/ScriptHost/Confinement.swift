@@ -116,9 +116,10 @@ extension ScriptContext {
                     "\(folder)/\(file).lua", for: .reading)
             else { continue }
             do {
-                return (try ProcessServices.readWhole(path), path)
+                return (try ProcessServices.readWhole(path, limit: 4 << 20), path)
             } catch {
-                if error.isMissing { continue }
+                // What cannot be read here may be in another folder, as with Lua's own search.
+                guard case .tooLong = error else { continue }
                 throw LuaArgumentError("module '\(name)' cannot be read: \(error.reason)")
             }
         }

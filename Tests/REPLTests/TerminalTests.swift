@@ -187,6 +187,21 @@ final class TerminalSession {
         #expect(try third.end() == 0)
     }
 
+    @Test func `a start-up file that cannot be read is told of, and one that is not there is not`()
+        throws
+    {
+        let first = try TerminalSession()
+        defer { first.remove() }
+        #expect(!first.terminal.screen.text.contains("cannot read"))
+        #expect(try first.end() == 0)
+        let file = first.folder.appending(path: "config/moonpool/init.lua")
+        try FileManager.default.createDirectory(at: file, withIntermediateDirectories: true)
+        let second = try TerminalSession(folder: first.folder)
+        try second.terminal.wait(forText: "init.lua: Is a directory")
+        #expect(try second.run("1 + 1").contains("2"))
+        #expect(try second.end() == 0)
+    }
+
     @Test func `os.exit ends the session with its code, also from a timer`() throws {
         let session = try TerminalSession()
         defer { session.remove() }

@@ -1,3 +1,4 @@
+import Glibc
 import LuaHost
 import ScriptHost
 import Testing
@@ -93,6 +94,30 @@ import Testing
             log(e.code)
             """, files: .folders([], reading: [folder.path]))
         #expect(script.log == ["42", "read_only"])
+    }
+
+    @Test func `require tries all folders, and runs no beginning of a module that is too long`()
+        throws
+    {
+        let (first, second) = (try Folder(), try Folder())
+        try first.write("no folder", to: "inner")
+        #expect(mkdir(second.path + "/inner", 0o700) == 0)
+        try second.write("return 'found'", to: "inner/module.lua")
+        try second.write("return 'its beginning' --", to: "long.lua")
+        #expect(truncate(second.path + "/long.lua", 4 << 20) == 0)
+        try second.write("return 'its beginning' --", to: "longer.lua")
+        #expect(truncate(second.path + "/longer.lua", (4 << 20) + 1) == 0)
+        let script = try run(
+            """
+            log(require 'inner.module')
+            log(require 'long')
+            log(select(2, pcall(require, 'longer')).message)
+            """, files: .folders([], reading: [first.path, second.path]))
+        #expect(
+            script.log == [
+                "found", "its beginning",
+                "module 'longer' cannot be read: it is longer than 4 MiB",
+            ])
     }
 
     @Test func `stores in memory are each script's own`() throws {

@@ -53,6 +53,20 @@ import Testing
         )
     }
 
+    @Test func `tests of a migration that are too long have failed, not passed`() throws {
+        let shop = try MigrationShop()
+        try shop.write("", to: "0003_ages_test.lua")
+        try #require(truncate(shop.migrations + "/0003_ages_test.lua", (16 << 20) + 1) == 0)
+        let outcome = try Tool.run(["migrate", "test", "migrations"], in: shop.folder.path)
+        #expect(outcome.exitCode == 1)
+        #expect(
+            outcome.lines.suffix(3) == [
+                "failed  0003 ages",
+                "        'migrations/0003_ages_test.lua' cannot be read: it is longer than 16 MiB",
+                "3 tests, 1 failed",
+            ])
+    }
+
     @Test func `two migrations of one number, and a number that is missing`() throws {
         let shop = try MigrationShop()
         try shop.write(MigrationShop.third, to: "3_other.lua")

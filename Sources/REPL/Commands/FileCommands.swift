@@ -3,24 +3,13 @@ import LineEditing
 import LuaHost
 
 extension MetaCommand {
-    /// What is in a file; the error names it as `name`.
-    static func text(of path: String, named name: String) throws(CommandError) -> String {
-        do {
-            return String(decoding: try ProcessServices.readWhole(path), as: UTF8.self)
-        } catch {
-            throw CommandError("cannot read \(name): \(error.reason)")
-        }
-    }
-
     static let files: [MetaCommand] = [
         MetaCommand(
             "load", "FILE", "Runs a file as if it were typed: its locals stay.", argument: .file
         ) { session, path in
             guard !path.isEmpty else { throw CommandError(".load takes the name of a file") }
             let full = FileNames.expanded(path)
-            var text = try MetaCommand.text(of: full, named: path)
-            // The first line of a program may be the system's; it stays for the numbers' sake.
-            if text.hasPrefix("#") { text = "--" + text }
+            let text = try SourceText.read(full, named: path)
             session.modules.noteLoaded(file: full)
             session.evaluate(text, named: full)
         },

@@ -127,8 +127,7 @@ final class ModuleReloader {
                     + (near.map { "; did you mean '\($0)'?" } ?? ""))
         }
         let stamp = ProcessServices.stamp(of: source.path)
-        var text = try MetaCommand.text(of: source.path, named: source.path)
-        if text.hasPrefix("#") { text = "--" + text }
+        let text = try SourceText.read(source.path, named: source.path)
         let chunk = try context.state.load(text, name: "@" + source.path)
         let isModule = modules[name] != nil
         let outcome = try replacingObservers(of: shortName(of: chunk) ?? source.path) {

@@ -71,13 +71,15 @@ extension MigrationFile {
         }
     }
 
-    /// What is in a script of a migration, its tests, or (`kind`) something else.
-    static func source(of path: String, called kind: String = "") throws(StoreError) -> [UInt8] {
+    /// What is in a script of a migration or of its tests, or in another; the error calls it `name`, or by its path.
+    static func source(
+        of path: String, called name: String? = nil
+    ) throws(StoreError) -> [UInt8] {
         do {
             return try ProcessServices.readWhole(path, limit: 16 << 20)
         } catch {
             throw StoreError(
-                .invalidArgument, "\(kind)'\(path)' cannot be read: \(error.reason)")
+                .invalidArgument, "\(name ?? "'\(path)'") cannot be read: \(error.reason)")
         }
     }
 

@@ -128,9 +128,9 @@ public enum MigrationModule {
     ///
     /// Throws `invalid_argument` for a file that cannot be read or returns no table, and what it raises.
     public static func schema(_ module: StoreModule, inFile path: String) throws -> LuaTable {
+        let source = try MigrationFile.source(of: path, called: "the schema script '\(path)'")
         return try MigrationFile.table(
-            try MigrationFile.source(of: path, called: "the schema script "), path, module,
-            "a schema, such as { Dog = { name = \"string\" } }")
+            source, path, module, "a schema, such as { Dog = { name = \"string\" } }")
     }
 
     private static func withExisting<Result>(

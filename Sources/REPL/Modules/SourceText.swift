@@ -1,0 +1,15 @@
+import EventLoops
+
+/// The text of Lua files that the prompt runs.
+enum SourceText {
+    /// What is in a file; the error names it as `name`.
+    static func read(_ path: String, named name: String) throws(CommandError) -> String {
+        do {
+            let text = String(decoding: try ProcessServices.readWhole(path), as: UTF8.self)
+            // The first line of a program may be the system's; it stays for the numbers' sake.
+            return text.hasPrefix("#") ? "--" + text : text
+        } catch {
+            throw CommandError("cannot read \(name): \(error.reason)")
+        }
+    }
+}
