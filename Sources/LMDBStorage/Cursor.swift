@@ -97,10 +97,13 @@ package struct Cursor: ~Copyable {
     /// The entry at the position.
     package func current() throws(StorageError) -> Entry? { try move(MDB_GET_CURRENT) }
 
-    /// Takes over what was filled into a place that was lent.
+    /// What comes before each change: takes over what was filled into a place that was lent, and makes sure of room.
     @inline(__always)
-    private func settle() {
-        environment._withUnsafeGuaranteedRef { if $0.changes.isLent { $0.changes.settle() } }
+    private func prepare(for bytes: Int = 0) throws(StorageError) {
+        let code = environment._withUnsafeGuaranteedRef {
+            $0.prepareChange(of: bytes, in: mdb_cursor_txn(pointer))
+        }
+        try check(code, "fallocate", environment)
     }
 
     /// Lets the log know of a change, if there is one.
@@ -113,7 +116,7 @@ package struct Cursor: ~Copyable {
     package func put(
         _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, append: Bool = false
     ) throws(StorageError) {
-        settle()
+        try prepare(for: value.count)
         var wrappedKey = MDB_val(key)
         var wrappedValue = MDB_val(value)
         let flags = append ? UInt32(MDB_APPEND) : 0
@@ -127,7 +130,7 @@ package struct Cursor: ~Copyable {
     package func put(
         _ key: UInt64, _ value: UnsafeRawBufferPointer, append: Bool = false
     ) throws(StorageError) {
-        settle()
+        try prepare(for: value.count)
         var key = key
         let code = withUnsafeMutablePointer(to: &key) { pointer in
             var wrappedKey = MDB_val(mv_size: 8, mv_data: pointer)
@@ -143,7 +146,7 @@ package struct Cursor: ~Copyable {
 
     /// Removes the entry at the position; the cursor is then on the next one (``current()``).
     package func delete() throws(StorageError) {
-        settle()
+        try prepare()
         record { recorder in
             var key = MDB_val()
             var value = MDB_val()

@@ -21,18 +21,24 @@ extension Environment {
         return Int(statistics.ms_psize)
     }
 
-    /// How many bytes the file has, and how many of them the newest version uses.
+    /// How many bytes the file has, but for room that it has only while it is open, and how many of them the newest
+    /// version uses.
     ///
     /// Costs a look at the list of free pages.
     public func space() throws(StorageError) -> (total: Int, used: Int) {
         let free = try freedBytes(after: [0])[0]
+        let content = size().used
+        let used = max(0, content - free)
+        if room != nil { return (content, used) }
         var descriptor: mdb_filehandle_t = -1
         try check(mdb_env_get_fd(pointer, &descriptor), "mdb_env_get_fd", path)
         var status = stat()
         guard fstat(descriptor, &status) == 0 else {
             throw StorageError(rawCode: errno, call: "fstat", file: path)
         }
-        return (Int(status.st_size), max(0, size().used - free))
+        // Another process may just have opened it and made it as large as its map.
+        let taken = max(content, Int(status.st_blocks) * 512)
+        return (min(Int(status.st_size), taken), used)
     }
 
     /// For each version: the bytes that commits after it have let go of, which cannot be used again while somebody

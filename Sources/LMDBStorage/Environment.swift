@@ -45,6 +45,11 @@ public struct EnvironmentOptions: Sendable {
     public var maxReaders: Int
     /// Refuse to write; the file may then lie on a read-only device.
     public var readOnly: Bool
+    /// Change pages where they are mapped: less than half the time of a small commit that nobody flushes.
+    ///
+    /// Not for files that are flushed often: the system then takes the right to write away from each page, and a commit
+    /// takes more than twice as long. Ignored where a page may lose its place on the device (``FileRoom``).
+    public var writesThroughMap: Bool
 
     /// The usual largest size of a file: 1 TiB, less beside a sanitizer, which takes most of the address space.
     public static let usualMapSize = isSanitized ? 1 << 32 : 1 << 40
@@ -57,11 +62,15 @@ public struct EnvironmentOptions: Sendable {
         #endif
     }
 
-    /// The defaults: 1 TiB, 4096 readers, writable.
-    public init(mapSize: Int = usualMapSize, maxReaders: Int = 4096, readOnly: Bool = false) {
+    /// The defaults: 1 TiB, 4096 readers, writable, with calls that write.
+    public init(
+        mapSize: Int = usualMapSize, maxReaders: Int = 4096, readOnly: Bool = false,
+        writesThroughMap: Bool = false
+    ) {
         self.mapSize = mapSize
         self.maxReaders = maxReaders
         self.readOnly = readOnly
+        self.writesThroughMap = writesThroughMap
     }
 }
 
@@ -103,6 +112,8 @@ public final class Environment: Sendable {
     private let lockRegion: LockRegion?
     /// Nil for what has no name, or cannot be written.
     let place: FilePlace?
+    /// Nil where the map is not written to.
+    let room: FileRoom?
     let line = WriteLine()
     let readers = Mutex(ReaderBook())
     /// What the open write changes, for the log.
@@ -121,21 +132,22 @@ public final class Environment: Sendable {
         self.path = path
         self.options = options
         self.isReadOnly = options.readOnly
+        let sizeBefore = Platform.size(of: path)
         pointer = try Self.openEnvironment(path, options, names.count)
-        do throws(StorageError) {
-            tables = try Self.openTables(pointer, names, path, options.readOnly)
-        } catch {
-            mdb_env_close(pointer)
-            throw error
-        }
-        do throws(StorageError) {
-            place = isPrivate || options.readOnly ? nil : try FilePlace(pointer, path)
-        } catch {
-            mdb_env_close(pointer)
-            throw error
-        }
         let region = isPrivate || options.readOnly ? nil : LockRegion(of: path)
         lockRegion = region
+        room = Self.isMapWritten(pointer) ? FileRoom(pointer, path, isNamed: !isPrivate) : nil
+        do throws(StorageError) {
+            tables = try Self.openTables(pointer, names, path, options.readOnly, room)
+            place = isPrivate || options.readOnly ? nil : try FilePlace(pointer, path)
+            if let room, !(region?.isTaken ?? false) { room.settle() }
+        } catch {
+            // It may be another program's file.
+            if let room, !(region?.isTaken ?? false) { room.trim(least: sizeBefore) }
+            region?.closeFile()
+            mdb_env_close(pointer)
+            throw error
+        }
         log =
             isPrivate || options.readOnly
             ? nil
@@ -147,6 +159,8 @@ public final class Environment: Sendable {
     ) throws(StorageError) -> OpaquePointer {
         var mapSize = options.mapSize
         let least = min(options.mapSize, 1 << 30)
+        var writesThroughMap =
+            options.writesThroughMap && !options.readOnly && FileRoom.isSupported(path)
         while true {
             var created: OpaquePointer?
             try check(mdb_env_create(&created), "mdb_env_create", path)
@@ -158,6 +172,7 @@ public final class Environment: Sendable {
             if code == 0 {
                 var flags = UInt32(MDB_NOSUBDIR | MDB_NOTLS)
                 if options.readOnly { flags |= UInt32(MDB_RDONLY) }
+                if writesThroughMap { flags |= UInt32(MDB_WRITEMAP) }
                 code = mdb_env_open(pointer, path, flags, 0o644)
                 if code == EACCES, options.readOnly, FileLock.isFree(of: path) {
                     // A folder where this process can write no lock file. LMDB wants a new handle to try again.
@@ -167,6 +182,11 @@ public final class Environment: Sendable {
             }
             if code == 0 { return pointer }
             mdb_env_close(pointer)
+            if writesThroughMap && code != ENOMEM {
+                // The file may not even for a moment be as large as its map.
+                writesThroughMap = false
+                continue
+            }
             // An address space limit may forbid the generous default; take what there is.
             guard code == ENOMEM, mapSize / 2 >= least else {
                 throw StorageError(rawCode: code, call: "mdb_env_open", file: path)
@@ -175,12 +195,18 @@ public final class Environment: Sendable {
         }
     }
 
+    private static func isMapWritten(_ environment: OpaquePointer) -> Bool {
+        var flags: UInt32 = 0
+        return mdb_env_get_flags(environment, &flags) == 0 && flags & UInt32(MDB_WRITEMAP) != 0
+    }
+
     private static func openTables(
-        _ environment: OpaquePointer, _ names: [TableName], _ path: String, _ readOnly: Bool
+        _ environment: OpaquePointer, _ names: [TableName], _ path: String, _ readOnly: Bool,
+        _ room: FileRoom?
     ) throws(StorageError) -> [Table] {
         // A read transaction first: opening an existing file then needs no write lock.
         do throws(StorageError) {
-            return try openTables(environment, names, path, flags: 0, transaction: MDB_RDONLY)
+            return try openTables(environment, names, path, nil, flags: 0, transaction: MDB_RDONLY)
         } catch {
             guard error.rawCode == MDB_NOTFOUND else { throw error }
             // Tables are only made in an empty file: somebody else's is left as it is.
@@ -189,30 +215,35 @@ public final class Environment: Sendable {
             if readOnly || stat.ms_entries != 0 {
                 // Another process may be making them: whoever waits for the write lock sees them.
                 let tables = try? openTables(
-                    environment, names, path, flags: 0, transaction: readOnly ? MDB_RDONLY : 0)
+                    environment, names, path, nil, flags: 0,
+                    transaction: readOnly ? MDB_RDONLY : 0)
                 if let tables { return tables }
                 throw StorageError(.notAStore, call: "mdb_dbi_open", file: path)
             }
         }
-        return try openTables(environment, names, path, flags: MDB_CREATE, transaction: 0)
+        return try openTables(environment, names, path, room, flags: MDB_CREATE, transaction: 0)
     }
 
     private static func openTables(
-        _ environment: OpaquePointer, _ names: [TableName], _ path: String, flags: Int32,
-        transaction kind: Int32
+        _ environment: OpaquePointer, _ names: [TableName], _ path: String, _ room: FileRoom?,
+        flags: Int32, transaction kind: Int32
     ) throws(StorageError) -> [Table] {
         var begun: OpaquePointer?
         try check(mdb_txn_begin(environment, nil, UInt32(kind), &begun), "mdb_txn_begin", path)
         var tables: [Table] = []
-        for name in names {
-            var dbi: UInt32 = 0
-            let order = name.order == .integers ? MDB_INTEGERKEY : 0
-            let code = mdb_dbi_open(begun, name.name, UInt32(flags | order), &dbi)
-            if code != 0 {
-                mdb_txn_abort(begun)
-                throw StorageError(rawCode: code, call: "mdb_dbi_open", file: path)
+        do throws(StorageError) {
+            try room?.begin(begun)
+            for name in names {
+                try check(room?.makeRoom(for: 0, in: begun) ?? 0, "fallocate", path)
+                var dbi: UInt32 = 0
+                let order = name.order == .integers ? MDB_INTEGERKEY : 0
+                let code = mdb_dbi_open(begun, name.name, UInt32(flags | order), &dbi)
+                try check(code, "mdb_dbi_open", path)
+                tables.append(Table(dbi: dbi))
             }
-            tables.append(Table(dbi: dbi))
+        } catch {
+            mdb_txn_abort(begun)
+            throw error
         }
         try check(mdb_txn_commit(begun), "mdb_txn_commit", path)
         return tables
@@ -319,6 +350,14 @@ public final class Environment: Sendable {
         }
     }
 
+    /// What comes before each change of a write: takes over what was filled into a place that was lent, and makes sure of
+    /// room for a value of some bytes; the system's code.
+    @inline(__always)
+    func prepareChange(of bytes: Int, in transaction: OpaquePointer?) -> Int32 {
+        if changes.isLent { changes.settle() }
+        return room?.makeRoom(for: bytes, in: transaction) ?? 0
+    }
+
     /// The error for a code of a call within a transaction.
     ///
     /// LMDB refuses everything after a failure in a write; what is said is why it failed first.
@@ -347,6 +386,7 @@ public final class Environment: Sendable {
             for reader in parked.spare { mdb_txn_abort(reader.pointer) }
             parked.spare = []
         }
+        if let room, let lockRegion, !lockRegion.isTaken { room.trim() }
         lockRegion?.closeFile()
         mdb_env_close(pointer)
         log?.removeFile()

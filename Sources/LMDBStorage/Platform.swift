@@ -1,3 +1,5 @@
+import CLMDB
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Darwin)
@@ -15,6 +17,14 @@
         var before: @Sendable (Int32) -> Bool
         /// Called when it has been.
         var after: @Sendable (Int32) -> Void
+    }
+
+    /// Lets tests take the room away from files.
+    struct RoomProbe: Sendable {
+        static let installed = Mutex<RoomProbe?>(nil)
+
+        /// Called with a file's path and the size that it is to have; false says that there is no room.
+        var before: @Sendable (String, Int) -> Bool
     }
 #endif
 
@@ -54,6 +64,18 @@ enum Platform {
         #else
             return fdatasync(descriptor) == 0
         #endif
+    }
+
+    /// Gives bytes of an open file room on its device, and the file that size at least unless it keeps its own; the
+    /// system's code.
+    static func allocate(
+        _ descriptor: Int32, _ path: String, keepsSize: Bool = false, from start: Int, to end: Int
+    ) -> Int32 {
+        #if DEBUG
+            let probe = RoomProbe.installed.withLock { $0 }
+            if let probe, !probe.before(path, end) { return ENOSPC }
+        #endif
+        return shim_allocate(descriptor, keepsSize ? 1 : 0, off_t(start), off_t(end - start))
     }
 
     /// The system's lock on an open file as a whole; false if it cannot be had.
@@ -112,22 +134,29 @@ enum Platform {
         return size.overflow ? .max : Int(clamping: size.partialValue)
     }
 
-    /// Whether a file has just about reached the end of its device, or the largest size that the system allows this
-    /// process: what a write that was cut short is tested for.
-    static func hasNoRoom(_ path: String) -> Bool {
-        let slack = 1 << 20
-        var limit = rlimit()
+    /// The size of the file that a path leads to; 0 if it is not known.
+    static func size(of path: String) -> Int {
         var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : 0
+    }
+
+    /// The largest size of a file that the system allows this process; nil where there is no limit.
+    static var largestFile: UInt64? {
+        var limit = rlimit()
         #if canImport(Glibc)
             let kind = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
         #else
             let kind = RLIMIT_FSIZE
         #endif
-        if getrlimit(kind, &limit) == 0, stat(path, &status) == 0,
-            UInt64(status.st_size) + UInt64(slack) >= UInt64(limit.rlim_cur)
-        {
-            return true
-        }
+        guard getrlimit(kind, &limit) == 0, limit.rlim_cur != rlim_t.max else { return nil }
+        return UInt64(limit.rlim_cur)
+    }
+
+    /// Whether a file has just about reached the end of its device, or the largest size that the system allows this
+    /// process: what a write that was cut short is tested for.
+    static func hasNoRoom(_ path: String) -> Bool {
+        let slack = 1 << 20
+        if let largest = largestFile, UInt64(size(of: path) + slack) >= largest { return true }
         var device = statvfs()
         guard statvfs(path, &device) == 0 else { return false }
         return UInt64(device.f_bavail) * UInt64(device.f_frsize) < UInt64(slack)

@@ -46,10 +46,13 @@ package struct TransactionHandle {
         throw environment._withUnsafeGuaranteedRef { $0.failure(code, "mdb_get") }
     }
 
-    /// Takes over what was filled into a place that was lent.
+    /// What comes before each change: takes over what was filled into a place that was lent, and makes sure of room.
     @inline(__always)
-    private func settle() {
-        environment._withUnsafeGuaranteedRef { if $0.changes.isLent { $0.changes.settle() } }
+    private func prepare(for bytes: Int = 0) throws(StorageError) {
+        let code = environment._withUnsafeGuaranteedRef {
+            $0.prepareChange(of: bytes, in: pointer)
+        }
+        try check(code, "fallocate", environment)
     }
 
     /// Lets the log know of a change, if there is one.
@@ -62,7 +65,7 @@ package struct TransactionHandle {
     package func put(
         _ table: Table, _ key: UInt64, _ value: UnsafeRawBufferPointer, append: Bool = false
     ) throws(StorageError) {
-        settle()
+        try prepare(for: value.count)
         var key = key
         let code = withUnsafeMutablePointer(to: &key) { pointer in
             var wrappedKey = MDB_val(mv_size: 8, mv_data: pointer)
@@ -82,7 +85,7 @@ package struct TransactionHandle {
         _ table: Table, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
         append: Bool = false
     ) throws(StorageError) {
-        settle()
+        try prepare(for: value.count)
         var wrappedKey = MDB_val(key)
         var wrappedValue = MDB_val(value)
         let flags = append ? UInt32(MDB_APPEND) : 0
@@ -95,7 +98,7 @@ package struct TransactionHandle {
     package func reserve(
         _ table: Table, _ key: UInt64, count: Int, append: Bool = false
     ) throws(StorageError) -> UnsafeMutableRawBufferPointer {
-        settle()
+        try prepare(for: count)
         var key = key
         var wrappedValue = MDB_val(mv_size: count, mv_data: nil)
         let code = withUnsafeMutablePointer(to: &key) { pointer in
@@ -117,7 +120,7 @@ package struct TransactionHandle {
     /// False when it was not there.
     @discardableResult  // because: removing what is absent is often fine
     package func delete(_ table: Table, _ key: UInt64) throws(StorageError) -> Bool {
-        settle()
+        try prepare()
         var key = key
         let code = withUnsafeMutablePointer(to: &key) { pointer in
             var wrapped = MDB_val(mv_size: 8, mv_data: pointer)
@@ -135,7 +138,7 @@ package struct TransactionHandle {
     package func delete(
         _ table: Table, _ key: UnsafeRawBufferPointer
     ) throws(StorageError) -> Bool {
-        settle()
+        try prepare()
         var wrapped = MDB_val(key)
         guard try removed(mdb_del(pointer, table.dbi, &wrapped, nil)) else { return false }
         record { $0.delete(table.dbi, key) }
@@ -150,7 +153,7 @@ package struct TransactionHandle {
 
     /// Removes all entries of a table.
     package func drop(_ table: Table) throws(StorageError) {
-        settle()
+        try prepare()
         try check(mdb_drop(pointer, table.dbi, 0), "mdb_drop", environment)
         record { $0.drop(table.dbi) }
     }

@@ -40,7 +40,7 @@ package final class WriteTransaction {
         guard environment.writerThread.load(ordering: .relaxed) != this else {
             throw StorageError(.writeInProgress, call: "begin write", file: environment.path)
         }
-        try environment.place?.verify(environment.path)
+        if environment.room == nil { try environment.place?.verify(environment.path) }
         var begun = turn?.take()
         self.turn = begun == nil ? nil : turn
         if begun == nil {
@@ -49,6 +49,7 @@ package final class WriteTransaction {
                 environment.path)
         }
         do throws(StorageError) {
+            try environment.room?.begin(begun)
             course = try Self.decide(environment, durability, begun)
         } catch {
             if let turn = self.turn { _ = turn.end(isCommit: false) } else { mdb_txn_abort(begun) }
@@ -103,6 +104,9 @@ package final class WriteTransaction {
         do throws(StorageError) {
             // Before anybody can see the commit, so that nobody sees one that may still be lost.
             defer { log?.recorder.end() }
+            if let room = environment.room {
+                try check(room.makeRoom(for: 0, in: ended), "fallocate", environment.path)
+            }
             try log?.write(version)
         } catch {
             if let turn { _ = turn.end(isCommit: false) } else { mdb_txn_abort(ended) }

@@ -63,7 +63,6 @@ import Testing
 
     @Test func `compact leaves a file alone that another process has open`() throws {
         try makeSparse()
-        let before = size(store)
         let script = try folder.write(
             Self.open + """
                 print "ready" io.flush()
@@ -72,6 +71,7 @@ import Testing
                 """, to: "holder.lua")
         let holder = try Subprocess(Tool.path, [script, store])
         try holder.wait { holder.output.contains("ready") }
+        let before = size(store)
         let refused = try Tool.run(["compact", store])
         #expect(refused.exitCode == 1)
         #expect(refused.error.contains("is open in process "), "\(refused.error)")

@@ -250,6 +250,8 @@ public final class ColumnFile: Sendable {
 
 extension FileOptions {
     var environment: EnvironmentOptions {
-        EnvironmentOptions(mapSize: mapSize, maxReaders: maxReaders, readOnly: isReadOnly)
+        EnvironmentOptions(
+            mapSize: mapSize, maxReaders: maxReaders, readOnly: isReadOnly,
+            writesThroughMap: durability == .memory)
     }
 }

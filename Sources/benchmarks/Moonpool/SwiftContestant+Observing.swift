@@ -26,8 +26,12 @@ extension SwiftContestant {
     func observe(
         _ observed: Observed, isRemote: Bool, called: @escaping @Sendable (Int) -> Void
     ) throws -> (any Observation)? {
-        try SwiftObservation(
+        let observation = try SwiftObservation(
             Self.configuration(folder, durability), observed, isRemote: isRemote, called: called)
+        // This store does not follow the other process's commits: it would keep all pages of its version from being used
+        // again.
+        if isRemote { try close() }
+        return observation
     }
 
     func updateObserved(_ keys: [Int64], commits: Int) throws -> Double? {

@@ -140,8 +140,12 @@ import Testing
         #expect(try MigrationWorld.values(store, "Toy", "label") == [.string("ball")])
     }
 
-    @Test func `12.40 an error rolls everything back, and the migration can be tried again`() throws
-    {
+    @Test(arguments: [StoreConfiguration.Durability.full, .memory])
+    func `12.40 an error rolls everything back, and the migration can be tried again`(
+        durability: StoreConfiguration.Durability
+    ) throws {
+        var world = world
+        world.durability = durability
         try world.fill([personBefore], people, version: 1)
         let before = try bytes(world.path)
         #expect(throws: TestFailure()) {
@@ -151,7 +155,8 @@ import Testing
                 throw TestFailure()
             }
         }
-        #expect(try bytes(world.path) == before)
+        // Who does not wait for commits writes where free pages lie, before it is known what becomes of them.
+        if durability == .full { #expect(try bytes(world.path) == before) }
         #expect(try Store.schemaVersion(atPath: world.path) == 1)
         let old = try world.open([personBefore], version: 1)
         #expect(

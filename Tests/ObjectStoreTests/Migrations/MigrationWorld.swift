@@ -6,6 +6,7 @@ import Testing
 struct MigrationWorld {
     let folder = TemporaryFolder()
     var path: String { folder.file("world.moonpool") }
+    var durability = StoreConfiguration.Durability.memory
 
     func open(
         _ classes: [ClassSchema]?, version: UInt64 = 0, deletes: Bool = false,
@@ -14,7 +15,7 @@ struct MigrationWorld {
     ) throws -> Store {
         var configuration = StoreConfiguration(
             .file(path), schema: classes, schemaVersion: version, deletesIfMigrationNeeded: deletes)
-        configuration.durability = .memory
+        configuration.durability = durability
         return try Store(configuration, scheduler: scheduler, migration: migration)
     }
 

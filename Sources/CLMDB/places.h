@@ -1,0 +1,28 @@
+#include <errno.h>
+#include <unistd.h>
+
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+
+/* Room on the device: the system's code. What has it already keeps it. */
+static inline int shim_allocate(int file, int keeps_size, off_t start, off_t count) {
+    /* FALLOC_FL_KEEP_SIZE is 1. The call by its number, because its declaration is GNU's own. */
+    while (syscall(SYS_fallocate, file, keeps_size ? 1 : 0, start, count) != 0)
+        if (errno != EINTR) return errno;
+    return 0;
+}
+
+/* Whether a file lies where what has room on the device keeps its place: on ext4, XFS or tmpfs. */
+static inline int shim_keeps_places(int file) {
+    struct statfs system;
+    if (fstatfs(file, &system) != 0) return 0;
+    return system.f_type == 0xEF53 || system.f_type == 0x58465342 || system.f_type == 0x01021994;
+}
+#else
+static inline int shim_allocate(int file, int keeps_size, off_t start, off_t count) {
+    return ENOTSUP;
+}
+
+static inline int shim_keeps_places(int file) { return 0; }
+#endif

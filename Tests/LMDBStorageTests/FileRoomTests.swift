@@ -1,0 +1,301 @@
+import Glibc
+import Testing
+
+@testable import LMDBStorage
+
+/// Files that are written through their map, which must have room for each page before LMDB touches it.
+@Suite(.serialized) struct FileRoomTests {
+    let path = "\(folder)/moonpool-room-\(getpid())-\(UInt64.random(in: 0 ... .max))"
+
+    /// The usual folder if files keep their places there, else memory.
+    private static let folder: String = {
+        let probe = "/tmp/moonpool-room-\(getpid())"
+        close(Glibc.open(probe, O_RDWR | O_CREAT, 0o600))
+        defer { unlink(probe) }
+        return FileRoom.isSupported(probe) ? "/tmp" : "/dev/shm"
+    }()
+
+    private static let tables = [TableName("a", .integers), TableName("b", .bytes)]
+
+    private func open(_ mapSize: Int = 1 << 32) throws -> EnvironmentLease {
+        let lease = try EnvironmentRegistry.open(
+            path: path, options: EnvironmentOptions(mapSize: mapSize, writesThroughMap: true),
+            tables: Self.tables)
+        try #require(lease.environment.room != nil)
+        return lease
+    }
+
+    private func remove() { for ending in ["", "-lock", "-log"] { unlink(path + ending) } }
+
+    private var status: stat {
+        var status = stat()
+        stat(path, &status)
+        return status
+    }
+
+    private var size: Int { Int(status.st_size) }
+
+    private func put(_ lease: EnvironmentLease, _ keys: Range<UInt64>, count: Int) throws {
+        let write = try WriteTransaction(lease, durability: .memory)
+        for key in keys { try Self.put(write, key, count) }
+        try write.commit()
+    }
+
+    private static func put(_ write: WriteTransaction, _ key: UInt64, _ count: Int) throws {
+        let value = [UInt8](repeating: UInt8(truncatingIfNeeded: key), count: count)
+        try value.withUnsafeBytes {
+            try write.handle.put(write.environment.tables[0], key, $0)
+        }
+    }
+
+    private func check(
+        _ lease: EnvironmentLease, _ keys: Range<UInt64>, count: Int, entries: Int? = nil
+    ) throws {
+        let read = try ReadTransaction(lease)
+        let table = lease.environment.tables[0]
+        #expect(try read.handle.statistics(table).entries == entries ?? keys.count)
+        for key in keys {
+            let value = try #require(try read.handle.get(table, key))
+            #expect(value.count == count)
+            #expect(value.allSatisfy { $0 == UInt8(truncatingIfNeeded: key) })
+        }
+    }
+
+    @Test func `is as large as its content when closed, and not much larger while open`() throws {
+        defer { remove() }
+        var lease: EnvironmentLease? = try open()
+        try put(try #require(lease), 0..<5000, count: 100)
+        let (used, _) = try #require(lease).environment.size()
+        #expect(size >= used)
+        #expect(size < used * 2)
+        #expect(Int(status.st_blocks) * 512 >= size, "each page has a place")
+        #expect(try lease?.environment.space().total == used)
+        lease = nil
+        #expect(size == used)
+        try check(try open(), 0..<5000, count: 100)
+        #expect(size == used)
+    }
+
+    @Test func `keeps what was written whichever way it is opened`() throws {
+        defer { remove() }
+        try put(try open(), 0..<1000, count: 300)
+        do {
+            let plain = try EnvironmentRegistry.open(
+                path: path, options: EnvironmentOptions(), tables: Self.tables)
+            #expect(plain.environment.room == nil)
+            try put(plain, 1000..<2000, count: 300)
+            try check(plain, 0..<2000, count: 300)
+        }
+        try put(try open(), 2000..<3000, count: 300)
+        try check(try open(), 0..<3000, count: 300)
+        #expect(try PageVerifier.faultsAsItIs(path: path, atMost: 1).isEmpty)
+    }
+
+    @Test func `takes back the size of its map that a killed process has left`() throws {
+        defer { remove() }
+        try put(try open(), 0..<100, count: 100)
+        let before = size
+        #expect(truncate(path, 1 << 40) == 0)
+        let lease = try open()
+        #expect(size < before + 1 << 20)
+        try check(lease, 0..<100, count: 100)
+        #expect(truncate(path, 1 << 40) == 0)
+        try put(lease, 100..<200, count: 100)
+        #expect(size < before + 1 << 20)
+        try check(lease, 0..<200, count: 100)
+    }
+
+    @Test func `fills the holes of others before it writes into them`() throws {
+        defer { remove() }
+        let lease = try open()
+        try put(lease, 0..<10, count: 100)
+        #expect(truncate(path, off_t(size + 1 << 20)) == 0)
+        try put(lease, 10..<20, count: 100)
+        let used = lease.environment.size().used
+        #expect(Int(status.st_blocks) * 512 >= used)
+        try check(lease, 0..<20, count: 100)
+    }
+
+    @Test func `another program's file is left as it is`() throws {
+        defer { remove() }
+        do {
+            let foreign = try EnvironmentRegistry.open(
+                path: path, options: EnvironmentOptions(mapSize: 1 << 30),
+                tables: [TableName("theirs", .bytes)])
+            let write = try WriteTransaction(foreign, durability: .full)
+            let table = foreign.environment.tables[0]
+            try [UInt8]("key".utf8).withUnsafeBytes { try write.handle.put(table, $0, $0) }
+            try write.commit()
+        }
+        #expect(truncate(path, off_t(size + 5 * 4096)) == 0)
+        let before = size
+        #expect(throws: StorageError(.notAStore, call: "mdb_dbi_open", file: path)) {
+            _ = try open()
+        }
+        #expect(size == before)
+    }
+
+    @Test func `a file that was cut short while it was open is an error`() throws {
+        defer { remove() }
+        let lease = try open()
+        try put(lease, 0..<1000, count: 100)
+        #expect(truncate(path, 8 * 4096) == 0)
+        #expect(
+            throws: StorageError(.damaged, call: "shorter than its header says", file: path)
+        ) {
+            _ = try WriteTransaction(lease, durability: .memory)
+        }
+        #expect(!lease.environment.isLocked)
+    }
+
+    @Test func `free pages may be missing at the end of a file that others have written`() throws {
+        defer { remove() }
+        let lease = try open()
+        try put(lease, 0..<10, count: 100)
+        try put(lease, 10..<1000, count: 1000)
+        let write = try WriteTransaction(lease, durability: .memory)
+        for key in 10..<1000 { try write.handle.delete(lease.environment.tables[0], UInt64(key)) }
+        try write.commit()
+        for _ in 0..<5 { try put(lease, 0..<10, count: 100) }
+        let used = lease.environment.size().used
+        #expect(truncate(path, off_t(used - 20 * 4096)) == 0)
+        try put(lease, 10..<500, count: 1000)
+        #expect(size >= lease.environment.size().used)
+        try check(lease, 10..<500, count: 1000, entries: 500)
+    }
+
+    @Test func `a process that may not write large files opens it the other way`() throws {
+        defer { remove() }
+        try put(try open(), 0..<10, count: 100)
+        var before = rlimit()
+        let kind = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
+        getrlimit(kind, &before)
+        var limited = before
+        limited.rlim_cur = 1 << 40
+        setrlimit(kind, &limited)
+        defer { setrlimit(kind, &before) }
+        let lease = try EnvironmentRegistry.open(
+            path: path, options: EnvironmentOptions(writesThroughMap: true), tables: Self.tables)
+        #expect(lease.environment.room == nil)
+        try check(lease, 0..<10, count: 100)
+    }
+
+    #if DEBUG
+        /// Takes the room away from the suite's file beyond a size.
+        private func limit(_ most: Int) {
+            let path = path
+            RoomProbe.installed.withLock {
+                $0 = RoomProbe { file, size in file != path || size <= most }
+            }
+        }
+
+        private func lift() { RoomProbe.installed.withLock { $0 = nil } }
+
+        @Test(arguments: [10, 2000, 20_000])
+        func `a step without room is an error, and nothing of its write is kept`(count: Int) throws
+        {
+            defer { remove() }
+            let lease = try open()
+            try put(lease, 0..<20, count: count)
+            limit(size + 40 * 4096)
+            defer { lift() }
+            let write = try WriteTransaction(lease, durability: .memory)
+            #expect(throws: StorageError(rawCode: ENOSPC, call: "fallocate", file: path)) {
+                for key in 20..<100_000 { try Self.put(write, UInt64(key), count) }
+            }
+            // Nothing goes on, a smaller step neither, and it cannot be committed.
+            let table = lease.environment.tables[0]
+            #expect(throws: StorageError.self) { try write.handle.delete(table, 1) }
+            #expect(throws: StorageError(rawCode: ENOSPC, call: "fallocate", file: path)) {
+                try write.commit()
+            }
+            #expect(!lease.environment.isLocked)
+            try check(lease, 0..<20, count: count)
+            lift()
+            try put(lease, 20..<40, count: count)
+            try check(lease, 0..<40, count: count)
+        }
+
+        @Test func `a write for which there is no room from its beginning is an error`() throws {
+            defer { remove() }
+            let lease = try open()
+            try put(lease, 0..<20, count: 100)
+            // Another process has made the file larger, so that its room is looked for anew.
+            #expect(truncate(path, off_t(size + 4096)) == 0)
+            limit(4096)
+            defer { lift() }
+            #expect(throws: StorageError(rawCode: ENOSPC, call: "fallocate", file: path)) {
+                _ = try WriteTransaction(lease, durability: .memory)
+            }
+            #expect(!lease.environment.isLocked)
+            lift()
+            try put(lease, 20..<40, count: 100)
+            try check(lease, 0..<40, count: 100)
+        }
+
+        @Test func `a new file for which there is no room is an error, and is not left behind`()
+            throws
+        {
+            defer { remove() }
+            limit(4096)
+            defer { lift() }
+            #expect(throws: StorageError(rawCode: ENOSPC, call: "fallocate", file: path)) {
+                _ = try open()
+            }
+            #expect(access(path, F_OK) != 0)
+        }
+    #endif
+
+    /// No step may take more pages than were made sure of: in debug builds each checks that of the one before it.
+    @Test(arguments: 1...6)
+    func `whatever is written, no page lies beyond the room`(seed: UInt64) throws {
+        defer { remove() }
+        var random = SeededGenerator(seed: seed)
+        let lease = try open()
+        var held: [ReadTransaction] = []
+        for _ in 0..<120 {
+            let write = try WriteTransaction(lease, durability: .memory)
+            let steps = random.next() % 8 == 0 ? 3000 : random.next() % 40
+            for _ in 0..<steps { try change(write, &random) }
+            if random.next() % 6 == 0 { write.abort() } else { try write.commit() }
+            #expect(size >= lease.environment.size().used)
+            #expect(Int(status.st_blocks) * 512 >= lease.environment.size().used)
+            // Old versions keep pages from being used again, so that lists of free pages become long.
+            if random.next() % 4 == 0 { held.append(try ReadTransaction(lease)) }
+            if held.count > 6 || random.next() % 10 == 0 { held.removeAll() }
+        }
+    }
+
+    private func change(_ write: WriteTransaction, _ random: inout SeededGenerator) throws {
+        let environment = write.environment
+        let handle = write.handle
+        let sizes: [UInt64] = [1, 40, 400, 2000, 2100, 9000, 60_000]
+        let count = Int(random.next() % sizes[Int(random.next() % 7)])
+        let value = [UInt8](repeating: 7, count: count)
+        let number = random.next() % 4000
+        let key = [UInt8](repeating: UInt8(number % 251), count: Int(1 + number % 500))
+        try value.withUnsafeBytes { value in
+            try key.withUnsafeBytes { key in
+                switch random.next() % 40 {
+                case 0..<14: try handle.put(environment.tables[0], number, value)
+                case 14..<24: try handle.put(environment.tables[1], key, value)
+                case 24..<28:
+                    let place = try handle.reserve(environment.tables[0], number, count: count)
+                    place.copyBytes(from: value)
+                case 28..<33: try handle.delete(environment.tables[0], number)
+                case 33..<37: try handle.delete(environment.tables[1], key)
+                case 37, 38:
+                    let cursor = try handle.cursor(environment.tables[0])
+                    guard try cursor.setRange(number) != nil else { return }
+                    for _ in 0..<20 {
+                        try cursor.delete()
+                        guard try cursor.next() != nil else { break }
+                    }
+                    try cursor.put(number, value)
+                default:
+                    if random.next() % 50 == 0 { try handle.drop(environment.tables[0]) }
+                }
+            }
+        }
+    }
+}
