@@ -133,6 +133,7 @@ public final class Environment: Sendable {
         self.options = options
         self.isReadOnly = options.readOnly
         let sizeBefore = Platform.size(of: path)
+        try LockRegion.makeRoom(of: path)
         pointer = try Self.openEnvironment(path, options, names.count)
         let region = isPrivate || options.readOnly ? nil : LockRegion(of: path)
         lockRegion = region

@@ -34,6 +34,25 @@ final class LockRegion: @unchecked Sendable {
     private static let writeLock = (readerCount + 4).rounded(upTo: cacheLine)
     private static let readers = (writeLock + lockSize).rounded(upTo: cacheLine)
 
+    /// Makes sure that the device has room for the part of a lock file that is used, but for a great many readers.
+    ///
+    /// LMDB makes the file larger without writing to it, and maps it: where there is no room, the system ends the process
+    /// that first touches it. Only while this process does not have the file open, for the locks' sake. Throws `diskFull`.
+    static func makeRoom(of path: String) throws(StorageError) {
+        let descriptor = Platform.openDescriptor(
+            path + "-lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+        // LMDB says what is wrong.
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        let code = Platform.allocate(
+            descriptor, path + "-lock", keepsSize: true, from: 0, to: usedSize)
+        guard [ENOSPC, EDQUOT, EFBIG].contains(code) else { return }
+        throw StorageError(rawCode: code, call: "fallocate", file: path)
+    }
+
+    /// Room for some 250 readers at once.
+    private static let usedSize = 16 << 10
+
     /// Looks at the lock file of an environment that is open.
     init(of path: String) {
         let descriptor = Platform.openDescriptor(path + "-lock", O_RDONLY | O_CLOEXEC)

@@ -233,6 +233,24 @@ import Testing
             try check(lease, 0..<40, count: 100)
         }
 
+        @Test func `a lock file for which there is no room is an error`() throws {
+            defer { remove() }
+            try put(try open(), 0..<20, count: 100)
+            unlink(path + "-lock")
+            let lock = path + "-lock"
+            RoomProbe.installed.withLock { $0 = RoomProbe { file, _ in file != lock } }
+            defer { lift() }
+            for isWritten in [true, false] {
+                #expect(throws: StorageError(rawCode: ENOSPC, call: "fallocate", file: path)) {
+                    _ = try EnvironmentRegistry.open(
+                        path: path, options: EnvironmentOptions(writesThroughMap: isWritten),
+                        tables: Self.tables)
+                }
+            }
+            lift()
+            try check(try open(), 0..<20, count: 100)
+        }
+
         @Test func `a new file for which there is no room is an error, and is not left behind`()
             throws
         {
