@@ -30,9 +30,11 @@ final class TerminalSession {
 
     /// Waits until the next entry can be typed.
     func prompt() throws {
-        try terminal.wait(for: "the prompt") {
-            $0.lines.last?.hasSuffix(">") == true && $0.column > 0
-        }
+        try terminal.wait(for: "the prompt", until: Self.isAtPrompt)
+    }
+
+    private static func isAtPrompt(_ screen: TerminalScreen) -> Bool {
+        screen.lines.last?.hasSuffix(">") == true && screen.column > 0
     }
 
     /// Types an entry and waits until it is done with; the screen's lines.
@@ -45,8 +47,14 @@ final class TerminalSession {
         try terminal.wait(for: "the echo of \(entry)") { screen in
             screen.lines.joined().filter { $0 != " " }.contains(letters)
         }
+        let scrolledBefore = terminal.screen.scrolledLines
         terminal.type(Key.enter)
-        try prompt()
+        // While the typed line is drawn anew, below what somebody prints, there is a prompt without it for a moment.
+        try terminal.wait(for: "the prompt after \(entry)") { screen in
+            guard Self.isAtPrompt(screen) else { return false }
+            return screen.scrolledLines > scrolledBefore
+                || screen.lines.dropLast().joined().filter { $0 != " " }.contains(letters)
+        }
         return terminal.screen.lines
     }
 

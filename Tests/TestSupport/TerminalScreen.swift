@@ -24,6 +24,8 @@ public struct TerminalScreen: Sendable {
     public private(set) var rows: Int
     /// The sequences that were not understood: a test that meets one should fail.
     public private(set) var unknown: [String] = []
+    /// How many lines have left the window at its top.
+    public private(set) var scrolledLines = 0
     /// Whether the last bytes switched bracketed paste on.
     public private(set) var isBracketingPastes = false
 
@@ -179,6 +181,7 @@ public struct TerminalScreen: Sendable {
         if row < rows - 1 {
             row += 1
         } else {
+            scrolledLines += 1
             cells.removeFirst()
             cells.append(Array(repeating: Cell(), count: columns))
         }

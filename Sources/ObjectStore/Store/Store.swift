@@ -255,6 +255,11 @@ extension Store {
         requestTurn()
     }
 
+    /// Notes whether the store has observers: it is woken before those that have none then.
+    func noteObservers(_ isObserving: Bool) {
+        coordinator.note(membership, isObserving: isObserving)
+    }
+
     /// What asks for a turn of this store's thread on any other.
     var anyThreadWakeup: @Sendable () -> Void { { [wakeup] in wakeup?.wake() } }
 

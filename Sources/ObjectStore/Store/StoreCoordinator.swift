@@ -9,9 +9,14 @@ final class StoreCoordinator: Sendable {
     /// Who of this process holds which version.
     let pins = PinBoard()
 
+    private struct Member {
+        let wakeup: any Wakeup
+        var isObserving = false
+    }
+
     private struct Members {
         var next: UInt64 = 0
-        var wakeups: SortedMap<UInt64, any Wakeup> = SortedMap()
+        var stores: SortedMap<UInt64, Member> = SortedMap()
     }
 
     private let members = Mutex(Members())
@@ -48,25 +53,35 @@ final class StoreCoordinator: Sendable {
     }
 
     /// Whether any store of this process has the file open.
-    var hasMembers: Bool { members.withLock { !$0.wakeups.isEmpty } }
+    var hasMembers: Bool { members.withLock { !$0.stores.isEmpty } }
 
     /// Adds a store; its wake-up is called after each commit of another one.
     func join(_ wakeup: any Wakeup) -> UInt64 {
         members.withLock { members in
             members.next += 1
-            members.wakeups[members.next] = wakeup
+            members.stores[members.next] = Member(wakeup: wakeup)
             return members.next
         }
     }
 
     /// Removes a store.
     func leave(_ member: UInt64) {
-        members.withLock { $0.wakeups[member] = nil }
+        members.withLock { $0.stores[member] = nil }
     }
 
-    /// Wakes all stores but the one that committed.
+    /// Notes whether a store has observers.
+    func note(_ member: UInt64, isObserving: Bool) {
+        members.withLock { $0.stores[member]?.isObserving = isObserving }
+    }
+
+    /// Wakes all stores but the one that committed: first those with observers, for whom the others would take the
+    /// processors away.
     func didCommit(_ member: UInt64) {
-        let wakeups = members.withLock { $0.wakeups }
-        for (number, wakeup) in wakeups where number != member { wakeup.wake() }
+        let stores = members.withLock { $0.stores }
+        for isObserving in [true, false] {
+            for (number, store) in stores where number != member {
+                if store.isObserving == isObserving { store.wakeup.wake() }
+            }
+        }
     }
 }

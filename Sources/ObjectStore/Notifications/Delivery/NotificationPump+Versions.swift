@@ -15,6 +15,7 @@ extension NotificationPump {
         lastNumber += 1
         observer.register(as: lastNumber)
         observers[observer.number] = observer
+        noteObservers()
         file(observer)
         if let version {
             observer.stand(at: version)
@@ -26,9 +27,18 @@ extension NotificationPump {
 
     func add(_ observer: StoreObserver) -> NotificationToken {
         storeObservers.append(observer)
+        noteObservers()
         let token = NotificationToken(observer)
         observer.token = token
         return token
+    }
+
+    /// Tells the store's coordinator when the first observer has come, or the last one has gone.
+    private func noteObservers() {
+        let isObserving = !observers.isEmpty || !storeObservers.isEmpty
+        guard isObserving != wasObserving else { return }
+        wasObserving = isObserving
+        store.noteObservers(isObserving)
     }
 
     /// Files an observer, anew if it was, under what it depends on.
@@ -41,6 +51,7 @@ extension NotificationPump {
     }
 
     func didEnd(_ observer: Observer) {
+        defer { noteObservers() }
         if observer is StoreObserver { return storeObservers.removeAll { $0 === observer } }
         if observer.isTracked { forget(observer) }
         observers[observer.number] = nil

@@ -27,6 +27,8 @@ public final class NotificationPump {
     var observers: [Int: Observer] = [:]
     var storeObservers: [StoreObserver] = []
     var lastNumber = 0
+    /// Whether there were observers when it was last told.
+    var wasObserving = false
     var isClosed = false
 
     // Who has something to hear, and what is kept for them of earlier versions.
