@@ -13,11 +13,12 @@ static inline int shim_allocate(int file, int keeps_size, off_t start, off_t cou
     return 0;
 }
 
-/* Whether a file lies where what has room on the device keeps its place: on ext4, XFS or tmpfs. */
+/* Whether a file lies where what has room on the device keeps its place: on ext4 or tmpfs. XFS shares the places of files
+   that were copied, and takes another one when either is written. */
 static inline int shim_keeps_places(int file) {
     struct statfs system;
     if (fstatfs(file, &system) != 0) return 0;
-    return system.f_type == 0xEF53 || system.f_type == 0x58465342 || system.f_type == 0x01021994;
+    return system.f_type == 0xEF53 || system.f_type == 0x01021994;
 }
 #else
 static inline int shim_allocate(int file, int keeps_size, off_t start, off_t count) {

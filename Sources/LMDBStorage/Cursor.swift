@@ -116,7 +116,7 @@ package struct Cursor: ~Copyable {
     package func put(
         _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, append: Bool = false
     ) throws(StorageError) {
-        try prepare(for: value.count)
+        try prepare(for: key.count + value.count)
         var wrappedKey = MDB_val(key)
         var wrappedValue = MDB_val(value)
         let flags = append ? UInt32(MDB_APPEND) : 0
@@ -130,7 +130,7 @@ package struct Cursor: ~Copyable {
     package func put(
         _ key: UInt64, _ value: UnsafeRawBufferPointer, append: Bool = false
     ) throws(StorageError) {
-        try prepare(for: value.count)
+        try prepare(for: 8 + value.count)
         var key = key
         let code = withUnsafeMutablePointer(to: &key) { pointer in
             var wrappedKey = MDB_val(mv_size: 8, mv_data: pointer)

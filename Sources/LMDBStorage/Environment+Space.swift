@@ -36,9 +36,7 @@ extension Environment {
         guard fstat(descriptor, &status) == 0 else {
             throw StorageError(rawCode: errno, call: "fstat", file: path)
         }
-        // Another process may just have opened it and made it as large as its map.
-        let taken = max(content, Int(status.st_blocks) * 512)
-        return (min(Int(status.st_size), taken), used)
+        return (max(min(content, Int(status.st_size)), Platform.takenBytes(status)), used)
     }
 
     /// For each version: the bytes that commits after it have let go of, which cannot be used again while somebody

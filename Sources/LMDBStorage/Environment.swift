@@ -134,14 +134,16 @@ public final class Environment: Sendable {
         self.isReadOnly = options.readOnly
         let sizeBefore = Platform.size(of: path)
         try LockRegion.makeRoom(of: path)
-        pointer = try Self.openEnvironment(path, options, names.count)
+        pointer = try Self.openEnvironment(path, options, names.count, isPrivate: isPrivate)
         let region = isPrivate || options.readOnly ? nil : LockRegion(of: path)
         lockRegion = region
-        room = Self.isMapWritten(pointer) ? FileRoom(pointer, path, isNamed: !isPrivate) : nil
+        room =
+            Self.isMapWritten(pointer)
+            ? FileRoom(pointer, path, mostBytes: options.mapSize, isNamed: !isPrivate) : nil
         do throws(StorageError) {
             tables = try Self.openTables(pointer, names, path, options.readOnly, room)
             place = isPrivate || options.readOnly ? nil : try FilePlace(pointer, path)
-            if let room, !(region?.isTaken ?? false) { room.settle() }
+            if let room, !(region?.isTaken ?? false) { room.fit() }
         } catch {
             // It may be another program's file.
             if let room, !(region?.isTaken ?? false) { room.trim(least: sizeBefore) }
@@ -152,16 +154,19 @@ public final class Environment: Sendable {
         log =
             isPrivate || options.readOnly
             ? nil
-            : RedoLog(pointer, path, names.map(\.name), changes) { !(region?.isTaken ?? false) }
+            : RedoLog(pointer, path, options.mapSize, names.map(\.name), changes) {
+                !(region?.isTaken ?? false)
+            }
     }
 
     private static func openEnvironment(
-        _ path: String, _ options: EnvironmentOptions, _ tableCount: Int
+        _ path: String, _ options: EnvironmentOptions, _ tableCount: Int, isPrivate: Bool
     ) throws(StorageError) -> OpaquePointer {
-        var mapSize = options.mapSize
-        let least = min(options.mapSize, 1 << 30)
         var writesThroughMap =
-            options.writesThroughMap && !options.readOnly && FileRoom.isSupported(path)
+            options.writesThroughMap && !options.readOnly
+            && FileRoom.isSupported(path, mostBytes: options.mapSize)
+        var mapSize = writesThroughMap && !isPrivate ? FileRoom.mapSize : options.mapSize
+        let least = min(options.mapSize, 1 << 30)
         while true {
             var created: OpaquePointer?
             try check(mdb_env_create(&created), "mdb_env_create", path)
@@ -183,9 +188,10 @@ public final class Environment: Sendable {
             }
             if code == 0 { return pointer }
             mdb_env_close(pointer)
-            if writesThroughMap && code != ENOMEM {
-                // The file may not even for a moment be as large as its map.
+            if writesThroughMap {
+                // The file may not even for a moment be as large as its map, or there are no addresses for it.
                 writesThroughMap = false
+                mapSize = options.mapSize
                 continue
             }
             // An address space limit may forbid the generous default; take what there is.
@@ -300,7 +306,8 @@ public final class Environment: Sendable {
         mdb_env_info(pointer, &info)
         var stat = MDB_stat()
         mdb_env_stat(pointer, &stat)
-        return ((Int(info.me_last_pgno) + 1) * Int(stat.ms_psize), Int(info.me_mapsize))
+        let used = (Int(info.me_last_pgno) + 1) * Int(stat.ms_psize)
+        return (used, room == nil ? Int(info.me_mapsize) : max(used, options.mapSize))
     }
 
     /// Waits until every commit so far is on the device.

@@ -53,6 +53,7 @@ public enum EnvironmentRegistry {
         _ entries: inout [Identity: Entry]
     ) throws(StorageError) -> EnvironmentLease {
         var options = options
+        if options.readOnly { options.writesThroughMap = false }
         let exists = access(path, F_OK) == 0
         // A writable file is opened writable even for a reader, so that a writer can join later.
         if options.readOnly && exists && access(path, W_OK) == 0

@@ -42,8 +42,8 @@ package enum FileCompaction {
         guard fstat(descriptor, &status) == 0 else {
             throw StorageError(rawCode: errno, call: "fstat", file: path)
         }
-        let before = Int(status.st_size)
-        guard before > 0 else { return (0, 0) }
+        guard status.st_size > 0 else { return (0, 0) }
+        let before = Platform.takenBytes(status)
         let environment = try RawEnvironment(path, named: path)
         do throws(StorageError) {
             try FileCopy(destination: path, versions: versions)

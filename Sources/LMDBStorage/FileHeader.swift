@@ -40,7 +40,7 @@ enum FileHeader {
             let second = meta(descriptor, at: page), second.magic == magic
         else { throw StorageError(.damaged, call: "file header", file: path) }
         let newest = second.version > first.version ? second : first
-        // After the headers: the file only grows.
+        // After the headers: no file becomes shorter than the content that they name.
         let size = Int(lseek(descriptor, 0, SEEK_END))
         if newest.lastPage >= UInt64(size / page) {
             // Pages that a transaction took and gave back may lie beyond the end, unwritten.
@@ -54,9 +54,17 @@ enum FileHeader {
         return true
     }
 
+    /// The largest size that somebody who has written the file lets it reach; 0 for an empty one.
+    static func mapSize(_ descriptor: Int32) -> Int {
+        guard let first = meta(descriptor, at: 0) else { return 0 }
+        let second = meta(descriptor, at: first.pageSize)
+        return Int(clamping: max(first.mapSize, second?.mapSize ?? 0))
+    }
+
     struct Meta {
         var magic: UInt32
         var format: UInt32
+        var mapSize: UInt64
         var pageSize: Int
         var roots: [UInt64]
         var lastPage: UInt64
@@ -94,6 +102,7 @@ enum FileHeader {
             }
             return Meta(
                 magic: load(0, UInt32.self), format: load(4, UInt32.self),
+                mapSize: load(16, UInt64.self),
                 pageSize: Int(load(24, UInt32.self)),
                 roots: [load(24 + 40, UInt64.self), load(72 + 40, UInt64.self)],
                 lastPage: load(120, UInt64.self), version: load(128, UInt64.self))

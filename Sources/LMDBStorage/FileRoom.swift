@@ -15,10 +15,14 @@ import CLMDB
 /// * A page of the map without a place on the device gets one when it is first touched; where there is no room, the system
 ///   answers with SIGBUS, and the process ends. So every step of a write first makes sure of as many pages as it can take,
 ///   and fails with `diskFull` where they cannot be had.
-/// * LMDB makes the file as large as its map when it opens it. It gets the size of its content, and some room, as soon as
-///   the write lock is free, and its content's size alone when it is closed.
+/// * LMDB makes the file as large as its map when it opens it, without a lock. So maps of files that others may be writing
+///   all have one size, which no file reaches (`mapSize`); the largest size that was asked for is held to here.
+/// * The file gets the size of its content, and some room, as soon as the write lock is free, and its content's size alone
+///   when it is closed. Others may do either at any time that nobody writes.
 /// * The system may bring a page to the device before the version that it belongs to is whole. That is so with calls that
 ///   write as well, and the redo log does not mind (RedoLog): what it counts on is never written over.
+///
+/// Processes that write with calls may have the same file open: the system has one copy of each page for both.
 ///
 /// Belongs to whoever has LMDB's write lock.
 final class FileRoom: @unchecked Sendable {
@@ -28,17 +32,26 @@ final class FileRoom: @unchecked Sendable {
     private let isNamed: Bool
     private let descriptor: Int32
     private let pageSize: Int
-    /// How many pages more than it needs a file may have: a write that was given up may have been a large one.
-    private static let spare = 4096
+    /// The most pages that the file is to have, but for those of a step that makes room.
+    private let mostPages: Int
     /// The pages from the first one on that have a place.
     @exclusivity(unchecked) private var pages = 0
     /// The file's size when this process last looked; negative before.
     @exclusivity(unchecked) private var size = -1
-    /// Whether the open write has found no room: it cannot be committed then.
-    @exclusivity(unchecked) private var isExhausted = false
+    /// The open write; nobody else may make room.
+    @exclusivity(unchecked) private var transaction: OpaquePointer?
+    /// Why the open write has found no room, after which it cannot be committed; 0 if it has.
+    @exclusivity(unchecked) private var failure: Int32 = 0
+
+    /// The size of the maps of all files that processes share.
+    static let mapSize = EnvironmentOptions.usualMapSize
+    /// By how many pages a file may be more than twice as large as it must be before it is cut.
+    private static let spare = 4096
+    /// The most pages that are given a place before they are needed.
+    private static let mostAhead = 16_384
 
     /// Of an environment that was opened with MDB_WRITEMAP; `isNamed` says that a path is to lead to its file.
-    init(_ environment: OpaquePointer, _ path: String, isNamed: Bool) {
+    init(_ environment: OpaquePointer, _ path: String, mostBytes: Int, isNamed: Bool) {
         self.environment = environment
         self.path = path
         self.isNamed = isNamed
@@ -48,6 +61,7 @@ final class FileRoom: @unchecked Sendable {
         var statistics = MDB_stat()
         mdb_env_stat(environment, &statistics)
         pageSize = Int(statistics.ms_psize)
+        mostPages = mostBytes / pageSize
     }
 
     // MARK: A write
@@ -56,7 +70,9 @@ final class FileRoom: @unchecked Sendable {
     ///
     /// Throws `diskFull`, `replaced` if no name leads to the file any more, and `damaged` if it was cut short.
     func begin(_ transaction: OpaquePointer?) throws(StorageError) {
-        isExhausted = false
+        failure = 0
+        self.transaction = transaction
+        assert(shim_version(transaction) == mdb_txn_id(transaction))
         var status = stat()
         guard fstat(descriptor, &status) == 0 else {
             throw StorageError(rawCode: errno, call: "fstat", file: path)
@@ -64,39 +80,56 @@ final class FileRoom: @unchecked Sendable {
         if isNamed, status.st_nlink == 0 {
             throw StorageError(.replaced, call: "fstat", file: path)
         }
-        if Int(status.st_size) != size { try adopt(Int(status.st_size), transaction) }
+        let next = shim_next_page(transaction)
+        // What others have added may have holes, and what they have cut off and added again too.
+        if Int(status.st_size) != size || Int(status.st_blocks) * 512 < pages * pageSize {
+            pages = 0
+            size = Int(status.st_size)
+            // LMDB writes no free pages: with them the file may end before its last page, but never with others.
+            if size < next * pageSize { try FileHeader.check(descriptor, path: path) }
+        }
+        let wanted = next + Self.mostTaken(of: next)
+        if size / pageSize > 2 * wanted + Self.spare {
+            cut(to: wanted * pageSize)
+            pages = min(pages, wanted)
+        }
         try check(makeRoom(for: 0, in: transaction), "fallocate", path)
     }
 
-    /// Makes sure of room for a step that stores a value of some bytes, or removes something.
+    /// Makes sure of room for a step that stores some bytes, or for one that removes something: 0.
     ///
-    /// The system's code. Some loads and a comparison, but for one step in hundreds.
+    /// The system's code, or LMDB's for a full map. Some loads and comparisons, but for one step in hundreds.
     @inline(__always)
     func makeRoom(for bytes: Int, in transaction: OpaquePointer?) -> Int32 {
+        // LMDB says that a reader may not change anything.
+        guard transaction == self.transaction else { return 0 }
         let next = shim_next_page(transaction)
         assert(next <= pages || pages == 0, "a step has taken more pages than was thought possible")
-        let needed = next + bytes / pageSize + 2 + Self.mostTaken(of: next)
-        return needed > pages || isExhausted ? grow(to: needed) : 0
+        let stored = next + bytes / pageSize + 2
+        let needed = stored + Self.mostTaken(of: next)
+        if needed <= pages, failure == 0, bytes == 0 || stored <= mostPages { return 0 }
+        return grow(to: needed, isFull: bytes > 0 && stored > mostPages)
     }
 
     /// More pages than any step takes in a file of `count` pages, the end of a write included.
     ///
     /// A step changes the way from a tree's root to a leaf, which may split on every level or take a neighbour along, and
     /// the same in the tree of names. A tree is no deeper than the count has binary digits, for a page that leads to others
-    /// leads to two at least. At its end a write notes each page that is free, eight bytes for one, and notes them twice
-    /// if noting them frees more.
+    /// leads to two at least. At its end a write notes each page that is free, eight bytes for one, in lists of which each
+    /// is put into the tree of free pages anew; where it has used up lists of few pages, it changes each leaf that they
+    /// were in.
     private static func mostTaken(of count: Int) -> Int {
-        (count >> 7) + 3 * (Int.bitWidth - count.leadingZeroBitCount) + 16
+        (count >> 6) + 3 * (Int.bitWidth - count.leadingZeroBitCount) + 16
     }
 
     /// Gives pages a place, and some more so that this is rarely done.
     @inline(never)
-    private func grow(to needed: Int) -> Int32 {
-        if isExhausted { return ENOSPC }
-        var code = allocate(needed + needed / 16)
-        if code != 0 { code = allocate(needed) }
-        isExhausted = code != 0
-        return code
+    private func grow(to needed: Int, isFull: Bool) -> Int32 {
+        if failure == 0, isFull { failure = MDB_MAP_FULL }
+        if failure != 0 { return failure }
+        failure = allocate(needed + min(needed / 16, Self.mostAhead))
+        if failure != 0 { failure = allocate(needed) }
+        return failure
     }
 
     /// The system's code.
@@ -106,22 +139,19 @@ final class FileRoom: @unchecked Sendable {
         if code == 0 {
             pages = count
             size = max(size, count * pageSize)
+        } else {
+            // It may have found room for a part.
+            cut(to: size)
         }
         return code
     }
 
-    /// Takes over a size that others have given the file: another process's write, or an opening.
-    private func adopt(_ found: Int, _ transaction: OpaquePointer?) throws(StorageError) {
-        assert(shim_version(transaction) == mdb_txn_id(transaction))
-        let next = shim_next_page(transaction)
-        // Free pages may lie behind the end of a file that others write.
-        if found < next * pageSize { try FileHeader.check(descriptor, path: path) }
-        // What others have added may have holes.
-        pages = 0
-        size = found
-        let wanted = next + Self.mostTaken(of: next)
-        guard found / pageSize > 2 * wanted + Self.spare else { return }
-        if ftruncate(descriptor, off_t(wanted * pageSize)) == 0 { size = wanted * pageSize }
+    private func cut(to wanted: Int) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, wanted < Int(status.st_size),
+            ftruncate(descriptor, off_t(wanted)) == 0
+        else { return }
+        size = wanted
     }
 
     // MARK: Opening and closing
@@ -129,7 +159,7 @@ final class FileRoom: @unchecked Sendable {
     /// Gives the file, which is as large as its map, the size of its content and some room.
     ///
     /// Waits for the write lock, as `trim` does: to be called where nobody seems to have it.
-    func settle() {
+    func fit() {
         withLock { transaction in
             // because: whoever writes hears of it.
             try? begin(transaction)
@@ -138,13 +168,7 @@ final class FileRoom: @unchecked Sendable {
 
     /// Gives the file the size of its content, but no smaller one than `least`.
     func trim(least: Int = 0) {
-        withLock { transaction in
-            let wanted = off_t(max(least, shim_next_page(transaction) * pageSize))
-            var status = stat()
-            if fstat(descriptor, &status) == 0, wanted < status.st_size {
-                ftruncate(descriptor, wanted)
-            }
-        }
+        withLock { cut(to: max(least, shim_next_page($0) * pageSize)) }
     }
 
     private func withLock(_ body: (OpaquePointer?) -> Void) {
@@ -154,16 +178,18 @@ final class FileRoom: @unchecked Sendable {
         mdb_txn_abort(begun)
     }
 
-    /// Whether a file can be written through its map.
+    /// Whether a file that may become as large as `mostBytes` can be written through its map.
     ///
-    /// Not where what has a place on the device is written to another one, nor where the system limits the sizes of files.
-    static func isSupported(_ path: String) -> Bool {
+    /// Not where what has a place on the device is written to another one, nor where the system limits the sizes of files,
+    /// nor where somebody lets this one become larger than maps are.
+    static func isSupported(_ path: String, mostBytes: Int) -> Bool {
         guard shim_knows_transactions() != 0, Platform.largestFile == nil else { return false }
         let descriptor = Platform.openDescriptor(path, O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        // The oldest of them cannot give room.
-        return shim_keeps_places(descriptor) != 0
+        let sizes = [mostBytes, Platform.size(of: path), FileHeader.mapSize(descriptor)]
+        // The oldest of the file systems cannot give room.
+        return sizes.allSatisfy { $0 <= mapSize } && shim_keeps_places(descriptor) != 0
             && Platform.allocate(descriptor, path, keepsSize: true, from: 0, to: 1) == 0
     }
 }

@@ -140,6 +140,12 @@ enum Platform {
         return stat(path, &status) == 0 ? Int(status.st_size) : 0
     }
 
+    /// The bytes of a file, but at most those that have a place on the device: who writes a file through its map lets it
+    /// seem very large for a moment.
+    static func takenBytes(_ status: stat) -> Int {
+        min(Int(status.st_size), Int(status.st_blocks) * 512)
+    }
+
     /// The largest size of a file that the system allows this process; nil where there is no limit.
     static var largestFile: UInt64? {
         var limit = rlimit()

@@ -65,7 +65,7 @@ package struct TransactionHandle {
     package func put(
         _ table: Table, _ key: UInt64, _ value: UnsafeRawBufferPointer, append: Bool = false
     ) throws(StorageError) {
-        try prepare(for: value.count)
+        try prepare(for: 8 + value.count)
         var key = key
         let code = withUnsafeMutablePointer(to: &key) { pointer in
             var wrappedKey = MDB_val(mv_size: 8, mv_data: pointer)
@@ -85,7 +85,7 @@ package struct TransactionHandle {
         _ table: Table, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
         append: Bool = false
     ) throws(StorageError) {
-        try prepare(for: value.count)
+        try prepare(for: key.count + value.count)
         var wrappedKey = MDB_val(key)
         var wrappedValue = MDB_val(value)
         let flags = append ? UInt32(MDB_APPEND) : 0
@@ -98,7 +98,7 @@ package struct TransactionHandle {
     package func reserve(
         _ table: Table, _ key: UInt64, count: Int, append: Bool = false
     ) throws(StorageError) -> UnsafeMutableRawBufferPointer {
-        try prepare(for: count)
+        try prepare(for: 8 + count)
         var key = key
         var wrappedValue = MDB_val(mv_size: count, mv_data: nil)
         let code = withUnsafeMutablePointer(to: &key) { pointer in

@@ -40,6 +40,7 @@ package final class WriteTransaction {
         guard environment.writerThread.load(ordering: .relaxed) != this else {
             throw StorageError(.writeInProgress, call: "begin write", file: environment.path)
         }
+        // Where there is a room to be looked at, that look tells this as well.
         if environment.room == nil { try environment.place?.verify(environment.path) }
         var begun = turn?.take()
         self.turn = begun == nil ? nil : turn
@@ -95,6 +96,12 @@ package final class WriteTransaction {
         guard let ended = pointer else {
             throw StorageError(.closed, call: "commit", file: environment.path)
         }
+        let room = environment.prepareChange(of: 0, in: ended)
+        guard room == 0 else {
+            let error = environment.failure(room, "fallocate")
+            abort()
+            throw error
+        }
         pointer = nil
         let lease = lease.take()
         defer { withExtendedLifetime(lease) {} }
@@ -104,9 +111,6 @@ package final class WriteTransaction {
         do throws(StorageError) {
             // Before anybody can see the commit, so that nobody sees one that may still be lost.
             defer { log?.recorder.end() }
-            if let room = environment.room {
-                try check(room.makeRoom(for: 0, in: ended), "fallocate", environment.path)
-            }
             try log?.write(version)
         } catch {
             if let turn { _ = turn.end(isCommit: false) } else { mdb_txn_abort(ended) }

@@ -1,3 +1,4 @@
+import CLMDB
 import Glibc
 import Testing
 
@@ -12,7 +13,7 @@ import Testing
         let probe = "/tmp/moonpool-room-\(getpid())"
         close(Glibc.open(probe, O_RDWR | O_CREAT, 0o600))
         defer { unlink(probe) }
-        return FileRoom.isSupported(probe) ? "/tmp" : "/dev/shm"
+        return FileRoom.isSupported(probe, mostBytes: 1) ? "/tmp" : "/dev/shm"
     }()
 
     private static let tables = [TableName("a", .integers), TableName("b", .bytes)]
@@ -114,6 +115,110 @@ import Testing
         let used = lease.environment.size().used
         #expect(Int(status.st_blocks) * 512 >= used)
         try check(lease, 0..<20, count: 100)
+    }
+
+    @Test func `what others have cut off and added again is a hole, too`() throws {
+        defer { remove() }
+        let lease = try open()
+        try put(lease, 0..<1000, count: 100)
+        let whole = size
+        #expect(truncate(path, off_t(lease.environment.size().used)) == 0)
+        #expect(truncate(path, off_t(whole)) == 0)
+        #expect(Int(status.st_blocks) * 512 < whole)
+        let write = try WriteTransaction(lease, durability: .memory)
+        #expect(size >= whole)
+        #expect(Int(status.st_blocks) * 512 >= whole)
+        write.abort()
+    }
+
+    @Test func `gives back what a large write took that was given up`() throws {
+        defer { remove() }
+        let lease = try open()
+        try put(lease, 0..<10, count: 100)
+        let write = try WriteTransaction(lease, durability: .memory)
+        for key in 10..<10_000 { try Self.put(write, UInt64(key), 4000) }
+        #expect(size > 40 << 20)
+        write.abort()
+        try put(lease, 10..<20, count: 100)
+        #expect(size < 1 << 20)
+        try check(lease, 0..<20, count: 100)
+    }
+
+    @Test func `holds to the largest size although the map is larger`() throws {
+        defer { remove() }
+        let lease = try open(1 << 20)
+        #expect(lease.environment.size().limit == 1 << 20)
+        try put(lease, 0..<500, count: 1000)
+        let full = StorageError(rawCode: MDB_MAP_FULL, call: "fallocate", file: path)
+        let write = try WriteTransaction(lease, durability: .memory)
+        #expect(throws: full) {
+            for key in 500..<2000 { try Self.put(write, UInt64(key), 1000) }
+        }
+        #expect(throws: full) { try write.commit() }
+        #expect(lease.environment.size().used <= 1 << 20)
+        try check(lease, 0..<500, count: 1000)
+        // There is a way out of it.
+        let other = try WriteTransaction(lease, durability: .memory)
+        for key in 100..<500 { try other.handle.delete(lease.environment.tables[0], UInt64(key)) }
+        try other.commit()
+        try put(lease, 100..<200, count: 1000)
+        try check(lease, 0..<200, count: 1000)
+    }
+
+    @Test func `is not written through its map where somebody lets it become larger than that`()
+        throws
+    {
+        defer { remove() }
+        for options in [
+            EnvironmentOptions(mapSize: 2 << 40), EnvironmentOptions(writesThroughMap: true),
+        ] {
+            let lease = try EnvironmentRegistry.open(
+                path: path, options: options, tables: Self.tables)
+            #expect(lease.environment.room == nil)
+            try put(lease, 0..<10, count: 100)
+        }
+    }
+
+    @Test func `who only reads leaves the file's size alone`() throws {
+        defer { remove() }
+        try put(try open(), 0..<10, count: 100)
+        let before = size
+        let lease = try EnvironmentRegistry.open(
+            path: path, options: EnvironmentOptions(readOnly: true, writesThroughMap: true),
+            tables: Self.tables)
+        #expect(lease.environment.room == nil)
+        try check(lease, 0..<10, count: 100)
+        #expect(size == before)
+    }
+
+    @Test func `a change of a reader takes no room`() throws {
+        defer { remove() }
+        let lease = try open()
+        let before = size
+        let read = try ReadTransaction(lease)
+        let value = [UInt8](repeating: 1, count: 10 << 20)
+        #expect(throws: StorageError(rawCode: EACCES, call: "mdb_put", file: path)) {
+            try value.withUnsafeBytes {
+                try read.handle.put(lease.environment.tables[0], 1, $0)
+            }
+        }
+        #expect(size == before)
+    }
+
+    @Test func `commits that are waited for may share it`() throws {
+        defer { remove() }
+        var lease: EnvironmentLease? = try open()
+        for number in 0..<300 {
+            let durability: Durability =
+                number % 7 == 3 ? .memory : number % 5 == 2 ? .async : .full
+            let write = try WriteTransaction(try #require(lease), durability: durability)
+            try Self.put(write, UInt64(number), 900)
+            try write.commit()
+        }
+        try check(try #require(lease), 0..<300, count: 900)
+        lease = nil
+        #expect(try PageVerifier.faultsAsItIs(path: path, atMost: 1).isEmpty)
+        try check(try open(), 0..<300, count: 900)
     }
 
     @Test func `another program's file is left as it is`() throws {
@@ -282,6 +387,27 @@ import Testing
             if random.next() % 4 == 0 { held.append(try ReadTransaction(lease)) }
             if held.count > 6 || random.next() % 10 == 0 { held.removeAll() }
         }
+    }
+
+    /// The write that uses them up changes each page of the list of free pages at its end.
+    @Test func `a write that uses up thousands of short lists of free pages finds room`() throws {
+        defer { remove() }
+        let lease = try open()
+        try put(lease, 0..<2000, count: 300)
+        do {
+            let held = try ReadTransaction(lease)
+            defer { withExtendedLifetime(held) {} }
+            for number in 0..<2500 {
+                let key = UInt64(number * 7 % 2000)
+                try put(lease, key..<key + 1, count: 300)
+            }
+        }
+        let used = lease.environment.size().used
+        #expect(used > 20 << 20)
+        try put(lease, 5000..<5000 + UInt64(used / 4096), count: 3000)
+        #expect(size >= lease.environment.size().used)
+        #expect(Int(status.st_blocks) * 512 >= lease.environment.size().used)
+        try check(lease, 0..<2000, count: 300, entries: 2000 + used / 4096)
     }
 
     private func change(_ write: WriteTransaction, _ random: inout SeededGenerator) throws {

@@ -41,6 +41,52 @@ import Testing
         #expect(outcome.lines == ["ready", "seen 50"])
     }
 
+    @Test(arguments: ["memory", "full"])
+    func `who opens a file that is being written cuts nothing off, whatever size it allows`(
+        durability: String
+    ) throws {
+        let folder = try TemporaryFolder()
+        let store = folder.path + "/shared.moonpool"
+        let writer = try folder.write(
+            """
+            local store = moonpool.open {
+              path = arg[1], durability = arg[2],
+              schema = { Entry = { id = "int primary", writer = "string" } },
+            }
+            local round = 0
+            repeat
+              store:write(function()
+                for id = round * 1000, round * 1000 + 999 do
+                  store:create("Entry", { id = id, writer = ("w"):rep(id % 97) })
+                end
+              end)
+              round = round + 1
+              if round == 1 then print "ready" io.flush() end
+            until io.open(arg[1] .. ".stop") or round == 500
+            print(round)
+            """, to: "writer.lua")
+        let opener = try folder.write(
+            """
+            for round = 1, 40 do
+              local store = moonpool.open { path = arg[1], durability = "memory", max_size = 1 << 20 }
+              assert(#store:objects "Entry" % 1000 == 0)
+              store:close()
+            end
+            """, to: "opener.lua")
+        let writing = try Subprocess(Tool.path, [writer, store, durability])
+        try writing.wait { writing.output.contains("ready") }
+        for _ in 0..<3 {
+            let opened = try Tool.run([opener, store])
+            #expect(opened.exitCode == 0, "\(opened.error)")
+        }
+        _ = try folder.write("", to: "shared.moonpool.stop")
+        let outcome = try writing.finish()
+        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        let rounds = try #require(Int(outcome.lines.last ?? ""))
+        let sound = try Tool.run(["check", store])
+        #expect(sound.output.contains("\(rounds)000 objects"), "\(sound.output)\(sound.error)")
+    }
+
     @Test(arguments: ["os.rename(arg[1], arg[2])", "os.remove(arg[2])"])
     func `who has a file open that was replaced or deleted loses nothing in silence`(
         change: String
