@@ -96,11 +96,11 @@ import Testing
         defer { remove() }
         try put(try open(), 0..<100, count: 100)
         let before = size
-        #expect(truncate(path, 1 << 40) == 0)
+        #expect(truncate(path, off_t(FileRoom.mapSize)) == 0)
         let lease = try open()
         #expect(size < before + 1 << 20)
         try check(lease, 0..<100, count: 100)
-        #expect(truncate(path, 1 << 40) == 0)
+        #expect(truncate(path, off_t(FileRoom.mapSize)) == 0)
         try put(lease, 100..<200, count: 100)
         #expect(size < before + 1 << 20)
         try check(lease, 0..<200, count: 100)
@@ -170,7 +170,8 @@ import Testing
     {
         defer { remove() }
         for options in [
-            EnvironmentOptions(mapSize: 2 << 40), EnvironmentOptions(writesThroughMap: true),
+            EnvironmentOptions(mapSize: 2 * FileRoom.mapSize),
+            EnvironmentOptions(writesThroughMap: true),
         ] {
             let lease = try EnvironmentRegistry.open(
                 path: path, options: options, tables: Self.tables)
