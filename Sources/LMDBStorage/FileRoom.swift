@@ -46,7 +46,7 @@ final class FileRoom: @unchecked Sendable {
     /// The size of the maps of all files that processes share.
     static let mapSize = EnvironmentOptions.usualMapSize
     /// By how many pages a file may be more than twice as large as it must be before it is cut.
-    private static let spare = 4096
+    private static let spare = 1024
     /// The most pages that are given a place before they are needed.
     private static let mostAhead = 16_384
 
