@@ -20,6 +20,7 @@ import Synchronization
 // * Addresses of committed data stay valid while the read transaction lives; addresses of data read
 //   through a write transaction only until the next change. Neither leaves this package.
 // * Cursors are closed before their transaction ends.
+// * Where pages are changed in the map, each has room on the device before it is touched (FileRoom).
 //
 // Everything that a file, another process or the machine can cause is a thrown StorageError.
 
@@ -137,13 +138,13 @@ public final class Environment: Sendable {
         pointer = try Self.openEnvironment(path, options, names.count, isPrivate: isPrivate)
         let region = isPrivate || options.readOnly ? nil : LockRegion(of: path)
         lockRegion = region
-        room =
-            Self.isMapWritten(pointer)
-            ? FileRoom(pointer, path, mostBytes: options.mapSize, isNamed: !isPrivate) : nil
+        room = Self.isMapWritten(pointer) ? FileRoom(pointer, path, isNamed: !isPrivate) : nil
         do throws(StorageError) {
             tables = try Self.openTables(pointer, names, path, options.readOnly, room)
             place = isPrivate || options.readOnly ? nil : try FilePlace(pointer, path)
-            if let room, !(region?.isTaken ?? false) { room.fit() }
+            if !options.readOnly, !(region?.isTaken ?? false) {
+                if let room { room.fit() } else { FileRoom.trimVast(pointer) }
+            }
         } catch {
             // It may be another program's file.
             if let room, !(region?.isTaken ?? false) { room.trim(least: sizeBefore) }
@@ -154,9 +155,7 @@ public final class Environment: Sendable {
         log =
             isPrivate || options.readOnly
             ? nil
-            : RedoLog(pointer, path, options.mapSize, names.map(\.name), changes) {
-                !(region?.isTaken ?? false)
-            }
+            : RedoLog(pointer, path, names.map(\.name), changes) { !(region?.isTaken ?? false) }
     }
 
     private static func openEnvironment(
@@ -164,8 +163,8 @@ public final class Environment: Sendable {
     ) throws(StorageError) -> OpaquePointer {
         var writesThroughMap =
             options.writesThroughMap && !options.readOnly
-            && FileRoom.isSupported(path, mostBytes: options.mapSize)
-        var mapSize = writesThroughMap && !isPrivate ? FileRoom.mapSize : options.mapSize
+            && FileRoom.isSupported(path, mapSize: options.mapSize, isShared: !isPrivate)
+        var mapSize = options.mapSize
         let least = min(options.mapSize, 1 << 30)
         while true {
             var created: OpaquePointer?
@@ -191,7 +190,6 @@ public final class Environment: Sendable {
             if writesThroughMap {
                 // The file may not even for a moment be as large as its map, or there are no addresses for it.
                 writesThroughMap = false
-                mapSize = options.mapSize
                 continue
             }
             // An address space limit may forbid the generous default; take what there is.
@@ -306,8 +304,7 @@ public final class Environment: Sendable {
         mdb_env_info(pointer, &info)
         var stat = MDB_stat()
         mdb_env_stat(pointer, &stat)
-        let used = (Int(info.me_last_pgno) + 1) * Int(stat.ms_psize)
-        return (used, room == nil ? Int(info.me_mapsize) : max(used, options.mapSize))
+        return ((Int(info.me_last_pgno) + 1) * Int(stat.ms_psize), Int(info.me_mapsize))
     }
 
     /// Waits until every commit so far is on the device.
@@ -394,7 +391,9 @@ public final class Environment: Sendable {
             for reader in parked.spare { mdb_txn_abort(reader.pointer) }
             parked.spare = []
         }
-        if let room, let lockRegion, !lockRegion.isTaken { room.trim() }
+        if let lockRegion, !lockRegion.isTaken {
+            if let room { room.trim() } else { FileRoom.trimVast(pointer) }
+        }
         lockRegion?.closeFile()
         mdb_env_close(pointer)
         log?.removeFile()

@@ -93,7 +93,16 @@ struct FileLock {
             throw StorageError(rawCode: errno, call: "open", file: path + "-lock")
         }
         var range = Self.firstByte
-        if Platform.controlLock(descriptor, F_SETLK, &range) == 0 { return }
+        if Platform.controlLock(descriptor, F_SETLK, &range) == 0 {
+            do throws(StorageError) {
+                // LMDB maps it when the file is announced.
+                try LockRegion.makeRoom(descriptor, of: path)
+            } catch {
+                close(descriptor)
+                throw error
+            }
+            return
+        }
         let code = errno
         range = Self.firstByte
         let isKnown = Platform.controlLock(descriptor, F_GETLK, &range) == 0

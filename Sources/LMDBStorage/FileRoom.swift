@@ -15,8 +15,8 @@ import CLMDB
 /// * A page of the map without a place on the device gets one when it is first touched; where there is no room, the system
 ///   answers with SIGBUS, and the process ends. So every step of a write first makes sure of as many pages as it can take,
 ///   and fails with `diskFull` where they cannot be had.
-/// * LMDB makes the file as large as its map when it opens it, without a lock. So maps of files that others may be writing
-///   all have one size, which no file reaches (`mapSize`); the largest size that was asked for is held to here.
+/// * LMDB makes the file as large as its map when it opens it, without a lock: a smaller map than that of others would cut
+///   off what they are writing. So files that others may have open are written this way only with maps of the usual size.
 /// * The file gets the size of its content, and some room, as soon as the write lock is free, and its content's size alone
 ///   when it is closed. Others may do either at any time that nobody writes.
 /// * The system may bring a page to the device before the version that it belongs to is whole. That is so with calls that
@@ -32,8 +32,6 @@ final class FileRoom: @unchecked Sendable {
     private let isNamed: Bool
     private let descriptor: Int32
     private let pageSize: Int
-    /// The most pages that the file is to have, but for those of a step that makes room.
-    private let mostPages: Int
     /// The pages from the first one on that have a place.
     @exclusivity(unchecked) private var pages = 0
     /// The file's size when this process last looked; negative before.
@@ -43,15 +41,13 @@ final class FileRoom: @unchecked Sendable {
     /// Why the open write has found no room, after which it cannot be committed; 0 if it has.
     @exclusivity(unchecked) private var failure: Int32 = 0
 
-    /// The size of the maps of all files that processes share.
-    static let mapSize = EnvironmentOptions.usualMapSize
     /// By how many pages a file may be more than twice as large as it must be before it is cut.
     private static let spare = 1024
     /// The most pages that are given a place before they are needed.
     private static let mostAhead = 16_384
 
     /// Of an environment that was opened with MDB_WRITEMAP; `isNamed` says that a path is to lead to its file.
-    init(_ environment: OpaquePointer, _ path: String, mostBytes: Int, isNamed: Bool) {
+    init(_ environment: OpaquePointer, _ path: String, isNamed: Bool) {
         self.environment = environment
         self.path = path
         self.isNamed = isNamed
@@ -61,7 +57,6 @@ final class FileRoom: @unchecked Sendable {
         var statistics = MDB_stat()
         mdb_env_stat(environment, &statistics)
         pageSize = Int(statistics.ms_psize)
-        mostPages = mostBytes / pageSize
     }
 
     // MARK: A write
@@ -81,7 +76,8 @@ final class FileRoom: @unchecked Sendable {
             throw StorageError(.replaced, call: "fstat", file: path)
         }
         let next = shim_next_page(transaction)
-        // What others have added may have holes, and what they have cut off and added again too.
+        // What others have added may have holes, and what they have cut off and added again too: there is less on the device
+        // then, but for the little that the file system keeps of the file's places.
         if Int(status.st_size) != size || Int(status.st_blocks) * 512 < pages * pageSize {
             pages = 0
             size = Int(status.st_size)
@@ -98,17 +94,15 @@ final class FileRoom: @unchecked Sendable {
 
     /// Makes sure of room for a step that stores some bytes, or for one that removes something: 0.
     ///
-    /// The system's code, or LMDB's for a full map. Some loads and comparisons, but for one step in hundreds.
+    /// The system's code. Some loads and comparisons, but for one step in hundreds.
     @inline(__always)
     func makeRoom(for bytes: Int, in transaction: OpaquePointer?) -> Int32 {
         // LMDB says that a reader may not change anything.
         guard transaction == self.transaction else { return 0 }
         let next = shim_next_page(transaction)
         assert(next <= pages || pages == 0, "a step has taken more pages than was thought possible")
-        let stored = next + bytes / pageSize + 2
-        let needed = stored + Self.mostTaken(of: next)
-        if needed <= pages, failure == 0, bytes == 0 || stored <= mostPages { return 0 }
-        return grow(to: needed, isFull: bytes > 0 && stored > mostPages)
+        let needed = next + bytes / pageSize + 2 + Self.mostTaken(of: next)
+        return needed > pages || failure != 0 ? grow(to: needed) : 0
     }
 
     /// More pages than any step takes in a file of `count` pages, the end of a write included.
@@ -124,8 +118,7 @@ final class FileRoom: @unchecked Sendable {
 
     /// Gives pages a place, and some more so that this is rarely done.
     @inline(never)
-    private func grow(to needed: Int, isFull: Bool) -> Int32 {
-        if failure == 0, isFull { failure = MDB_MAP_FULL }
+    private func grow(to needed: Int) -> Int32 {
         if failure != 0 { return failure }
         failure = allocate(needed + min(needed / 16, Self.mostAhead))
         if failure != 0 { failure = allocate(needed) }
@@ -147,11 +140,13 @@ final class FileRoom: @unchecked Sendable {
     }
 
     private func cut(to wanted: Int) {
+        if Self.cut(descriptor, to: wanted) { size = wanted }
+    }
+
+    private static func cut(_ descriptor: Int32, to wanted: Int) -> Bool {
         var status = stat()
-        guard fstat(descriptor, &status) == 0, wanted < Int(status.st_size),
-            ftruncate(descriptor, off_t(wanted)) == 0
-        else { return }
-        size = wanted
+        return fstat(descriptor, &status) == 0 && wanted < Int(status.st_size)
+            && ftruncate(descriptor, off_t(wanted)) == 0
     }
 
     // MARK: Opening and closing
@@ -160,7 +155,7 @@ final class FileRoom: @unchecked Sendable {
     ///
     /// Waits for the write lock, as `trim` does: to be called where nobody seems to have it.
     func fit() {
-        withLock { transaction in
+        Self.withLock(environment) { transaction in
             // because: whoever writes hears of it.
             try? begin(transaction)
         }
@@ -168,28 +163,56 @@ final class FileRoom: @unchecked Sendable {
 
     /// Gives the file the size of its content, but no smaller one than `least`.
     func trim(least: Int = 0) {
-        withLock { cut(to: max(least, shim_next_page($0) * pageSize)) }
+        Self.withLock(environment) { cut(to: max(least, shim_next_page($0) * pageSize)) }
     }
 
-    private func withLock(_ body: (OpaquePointer?) -> Void) {
+    /// Gives a file that is not written through its map here the size of its content, if it is far larger: somebody who was
+    /// killed, or had to do without the map, has left it so.
+    static func trimVast(_ environment: OpaquePointer) {
+        var descriptor: mdb_filehandle_t = -1
+        mdb_env_get_fd(environment, &descriptor)
+        var statistics = MDB_stat()
+        mdb_env_stat(environment, &statistics)
+        var info = MDB_envinfo()
+        mdb_env_info(environment, &info)
+        var status = stat()
+        guard shim_knows_transactions() != 0, fstat(descriptor, &status) == 0,
+            Int(status.st_size) / Int(statistics.ms_psize) > 2 * info.me_last_pgno + vast
+        else { return }
+        withLock(environment) { transaction in
+            _ = cut(descriptor, to: shim_next_page(transaction) * Int(statistics.ms_psize))
+        }
+    }
+
+    /// By how many pages more than twice its content a file is far larger than that.
+    private static let vast = 1 << 20
+
+    private static func withLock(
+        _ environment: OpaquePointer, _ body: (OpaquePointer?) -> Void
+    ) {
         var begun: OpaquePointer?
         guard mdb_txn_begin(environment, nil, 0, &begun) == 0 else { return }
         body(begun)
         mdb_txn_abort(begun)
     }
 
-    /// Whether a file that may become as large as `mostBytes` can be written through its map.
+    /// Whether a file can be written through a map of a size; `isShared` says that others may have it open.
     ///
     /// Not where what has a place on the device is written to another one, nor where the system limits the sizes of files,
-    /// nor where somebody lets this one become larger than maps are.
-    static func isSupported(_ path: String, mostBytes: Int) -> Bool {
+    /// nor where others may have maps of another size.
+    static func isSupported(_ path: String, mapSize: Int, isShared: Bool) -> Bool {
         guard shim_knows_transactions() != 0, Platform.largestFile == nil else { return false }
         let descriptor = Platform.openDescriptor(path, O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        let sizes = [mostBytes, Platform.size(of: path), FileHeader.mapSize(descriptor)]
+        let usual = EnvironmentOptions.usualMapSize
+        if isShared {
+            guard mapSize == usual, Platform.size(of: path) <= usual,
+                FileHeader.mapSize(descriptor) <= usual
+            else { return false }
+        }
         // The oldest of the file systems cannot give room.
-        return sizes.allSatisfy { $0 <= mapSize } && shim_keeps_places(descriptor) != 0
+        return shim_keeps_places(descriptor) != 0
             && Platform.allocate(descriptor, path, keepsSize: true, from: 0, to: 1) == 0
     }
 }

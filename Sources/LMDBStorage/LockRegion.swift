@@ -44,14 +44,24 @@ final class LockRegion: @unchecked Sendable {
         // LMDB says what is wrong.
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
-        let code = Platform.allocate(
-            descriptor, path + "-lock", keepsSize: true, from: 0, to: usedSize)
-        guard [ENOSPC, EDQUOT, EFBIG].contains(code) else { return }
-        throw StorageError(rawCode: code, call: "fallocate", file: path)
+        try makeRoom(descriptor, of: path)
     }
 
-    /// Room for some 250 readers at once.
-    private static let usedSize = 16 << 10
+    /// The same for a lock file that is open, which stays so.
+    static func makeRoom(_ descriptor: Int32, of path: String) throws(StorageError) {
+        // On a full disk one page may be there, of an earlier time.
+        for size in usedSizes {
+            let code = Platform.allocate(
+                descriptor, path + "-lock", keepsSize: true, from: 0, to: size)
+            guard [ENOSPC, EDQUOT, EFBIG].contains(code) else { return }
+            if size == usedSizes.last {
+                throw StorageError(rawCode: code, call: "fallocate", file: path)
+            }
+        }
+    }
+
+    /// Room for some 250 readers at once, or 60.
+    private static let usedSizes = [16 << 10, 4 << 10]
 
     /// Looks at the lock file of an environment that is open.
     init(of path: String) {

@@ -43,8 +43,6 @@ final class RedoLog: @unchecked Sendable {
 
     let environment: OpaquePointer
     let dataPath: String
-    /// The largest size that the data file may reach.
-    private let mostBytes: Int
     /// LMDB's descriptor of the data file.
     let data: Int32
     private let page: MarkerPage
@@ -97,13 +95,12 @@ final class RedoLog: @unchecked Sendable {
     var greatestLag: UInt64 = 1024
 
     init(
-        _ environment: OpaquePointer, _ dataPath: String, _ mostBytes: Int, _ tables: [String],
+        _ environment: OpaquePointer, _ dataPath: String, _ tables: [String],
         _ recorder: ChangeRecorder, isFree: @escaping @Sendable () -> Bool
     ) {
         self.isFree = isFree
         self.environment = environment
         self.dataPath = dataPath
-        self.mostBytes = mostBytes
         self.tables = tables
         self.recorder = recorder
         var descriptor: mdb_filehandle_t = -1
@@ -331,7 +328,7 @@ final class RedoLog: @unchecked Sendable {
         var statistics = MDB_stat()
         mdb_env_stat(environment, &statistics)
         let used = (Int(info.me_last_pgno) + 1) * Int(statistics.ms_psize)
-        return min(Int(info.me_mapsize), mostBytes) - used >= Self.room
+        return Int(info.me_mapsize) - used >= Self.room
     }
 
     /// Makes the record void that the device has not taken.

@@ -119,6 +119,9 @@ public final class Store {
         let wakeup = scheduler.makeWakeup { [link] in link.store?.takeTurn() }
         self.wakeup = wakeup
         membership = coordinator.join(wakeup)
+        notifications.isObservingHandler = { [coordinator, membership] isObserving in
+            coordinator.note(membership, isObserving: isObserving)
+        }
         // What others committed since the file was looked at woke nobody here.
         if view.snapshot.file.latestVersion() > view.version { requestTurn() }
     }
@@ -253,11 +256,6 @@ extension Store {
         guard hasMissedTurn || !queue.writes.isEmpty else { return }
         hasMissedTurn = false
         requestTurn()
-    }
-
-    /// Notes whether the store has observers: it is woken before those that have none then.
-    func noteObservers(_ isObserving: Bool) {
-        coordinator.note(membership, isObserving: isObserving)
     }
 
     /// What asks for a turn of this store's thread on any other.

@@ -33,12 +33,11 @@ extension NotificationPump {
         return token
     }
 
-    /// Tells the store's coordinator when the first observer has come, or the last one has gone.
     private func noteObservers() {
         let isObserving = !observers.isEmpty || !storeObservers.isEmpty
         guard isObserving != wasObserving else { return }
         wasObserving = isObserving
-        store.noteObservers(isObserving)
+        isObservingHandler?(isObserving)
     }
 
     /// Files an observer, anew if it was, under what it depends on.

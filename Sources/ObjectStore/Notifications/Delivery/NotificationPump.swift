@@ -27,7 +27,8 @@ public final class NotificationPump {
     var observers: [Int: Observer] = [:]
     var storeObservers: [StoreObserver] = []
     var lastNumber = 0
-    /// Whether there were observers when it was last told.
+    /// Told when the first observer has come, and when the last one has gone.
+    var isObservingHandler: ((Bool) -> Void)?
     var wasObserving = false
     var isClosed = false
 
