@@ -166,8 +166,8 @@ final class FileRoom: @unchecked Sendable {
         Self.withLock(environment) { cut(to: max(least, shim_next_page($0) * pageSize)) }
     }
 
-    /// Gives a file that is not written through its map here the size of its content, if it is far larger: somebody who was
-    /// killed, or had to do without the map, has left it so.
+    /// Gives a file that is not written through its map here the size of its content, if it is as large as such maps are:
+    /// somebody who was killed, or had to do without the map, has left it so.
     static func trimVast(_ environment: OpaquePointer) {
         var descriptor: mdb_filehandle_t = -1
         mdb_env_get_fd(environment, &descriptor)
@@ -177,15 +177,13 @@ final class FileRoom: @unchecked Sendable {
         mdb_env_info(environment, &info)
         var status = stat()
         guard shim_knows_transactions() != 0, fstat(descriptor, &status) == 0,
-            Int(status.st_size) / Int(statistics.ms_psize) > 2 * info.me_last_pgno + vast
+            Int(status.st_size) >= EnvironmentOptions.usualMapSize,
+            Int(status.st_size) / Int(statistics.ms_psize) > 2 * info.me_last_pgno
         else { return }
         withLock(environment) { transaction in
             _ = cut(descriptor, to: shim_next_page(transaction) * Int(statistics.ms_psize))
         }
     }
-
-    /// By how many pages more than twice its content a file is far larger than that.
-    private static let vast = 1 << 20
 
     private static func withLock(
         _ environment: OpaquePointer, _ body: (OpaquePointer?) -> Void
