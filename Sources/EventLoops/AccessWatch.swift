@@ -6,15 +6,15 @@
 ///
 /// Many accesses before the next turn make one call of the handler, which means "look". The accesses of this process count as
 /// well, those through a memory map do not. Does not keep the loop alive. On the loop's thread. Linux only.
-public final class AccessWatch {
+package final class AccessWatch {
     private let reports: AccessReports
     private let wakeup: LoopWakeup
 
     /// The watched file.
-    public let path: String
+    package let path: String
 
     /// Starts watching; fails when the file does not exist or the system has no watches left.
-    public init(path: String, on loop: EventLoop, _ handler: @escaping () -> Void) throws(LoopError)
+    package init(path: String, on loop: EventLoop, _ handler: @escaping () -> Void) throws(LoopError)
     {
         loop.preconditionOnLoop()
         self.path = path
@@ -31,7 +31,7 @@ public final class AccessWatch {
     deinit { cancel() }
 
     /// Stops watching; does nothing the second time or after the loop's end.
-    public func cancel() {
+    package func cancel() {
         wakeup.cancel()
         reports.remove(wakeup)
     }

@@ -23,7 +23,7 @@ import Synchronization
 // * `close` must be the last call, on the loop's thread. Jobs posted later are dropped.
 
 /// One thread's jobs, timers and wake-ups, run one at a time.
-public final class EventLoop: @unchecked Sendable {
+package final class EventLoop: @unchecked Sendable {
     // Unchecked because: `shared` is guarded by its mutex, `signal` and `owner` are atomic, and all else is touched on
     // the loop's thread alone, which `preconditionOnLoop` checks.
 
@@ -39,10 +39,10 @@ public final class EventLoop: @unchecked Sendable {
     private let isStopping = Atomic<Bool>(false)
 
     /// Called at the end of each turn, before the loop decides whether to go on: hosts may take or release a hold.
-    public var didTurn: (() -> Void)?
+    package var didTurn: (() -> Void)?
 
     /// The clock that timers and deadlines read.
-    public let clock: any LoopClock
+    package let clock: any LoopClock
 
     let handle: UnsafeMutablePointer<uv_loop_t>
     private let alarm: UnsafeMutablePointer<uv_timer_t>
@@ -57,7 +57,7 @@ public final class EventLoop: @unchecked Sendable {
     /// Makes a loop that belongs to no thread yet; jobs may be posted at once.
     ///
     /// Fails with what the system says when it has no file descriptors left.
-    public init(clock: any LoopClock = SystemClock()) throws(LoopError) {
+    package init(clock: any LoopClock = SystemClock()) throws(LoopError) {
         self.clock = clock
         handle = .allocate(capacity: 1)
         do {
@@ -86,7 +86,7 @@ public final class EventLoop: @unchecked Sendable {
     // MARK: - Threads
 
     /// Makes the calling thread the loop's thread; does nothing when it already is.
-    public func attach() {
+    package func attach() {
         let me = currentThreadIdentity()
         let (exchanged, original) = owner.compareExchange(
             expected: 0, desired: me, ordering: .acquiringAndReleasing)
@@ -94,10 +94,10 @@ public final class EventLoop: @unchecked Sendable {
     }
 
     /// Whether the caller is on the loop's thread.
-    public var isOnLoop: Bool { owner.load(ordering: .acquiring) == currentThreadIdentity() }
+    package var isOnLoop: Bool { owner.load(ordering: .acquiring) == currentThreadIdentity() }
 
     /// Traps when the caller is not on the loop's thread.
-    public func preconditionOnLoop(_ what: StaticString = #function) {
+    package func preconditionOnLoop(_ what: StaticString = #function) {
         precondition(isOnLoop, "\(what) belongs to the event loop's thread")
     }
 
@@ -105,7 +105,7 @@ public final class EventLoop: @unchecked Sendable {
     ///
     /// Any thread; returns false when the loop is closed.
     @discardableResult  // because a job for a loop that has ended has nobody left to serve
-    public func post(_ job: sending @escaping () -> Void) -> Bool {
+    package func post(_ job: sending @escaping () -> Void) -> Bool {
         let job = Job(run: job)
         let accepted = shared.withLock { shared in
             if shared.isClosed { return false }
@@ -119,13 +119,13 @@ public final class EventLoop: @unchecked Sendable {
     /// Ends `run` and every `wait` after the handler that is running now.
     ///
     /// Any thread.
-    public func stop() {
+    package func stop() {
         isStopping.store(true, ordering: .releasing)
         signal.send()
     }
 
     /// Whether a stop was asked for that no `run` has obeyed yet.
-    public var isStopped: Bool { isStopping.load(ordering: .acquiring) }
+    package var isStopped: Bool { isStopping.load(ordering: .acquiring) }
 
     // MARK: - Running
 
@@ -134,7 +134,7 @@ public final class EventLoop: @unchecked Sendable {
     /// Attaches the calling thread.
     ///
     /// A `stop` from before ends this run at once; when the outermost run has returned, the stop is used up.
-    public func run() {
+    package func run() {
         attach()
         depth += 1
         defer {
@@ -152,7 +152,7 @@ public final class EventLoop: @unchecked Sendable {
     ///
     /// The condition is looked at before the first turn, after each, and at least every `recheck`, because it may depend
     /// on things that wake no loop. It may throw: the error passes through, and the loop is as before.
-    public func wait<Failure: Error>(
+    package func wait<Failure: Error>(
         for timeout: Duration? = nil, recheck: Duration? = nil,
         until condition: () throws(Failure) -> Bool
     ) throws(Failure) -> Bool {
@@ -175,19 +175,19 @@ public final class EventLoop: @unchecked Sendable {
     }
 
     /// Runs one turn without waiting: for tests on a manual clock, and for hosts that must not block.
-    public func runOnce() {
+    package func runOnce() {
         attach()
         poll(waiting: false, until: nil)
         turn()
     }
 
     /// Whether something would make `run` go on.
-    public var isAlive: Bool {
+    package var isAlive: Bool {
         ownsWork || uv_loop_alive(handle) != 0 || guests.contains(where: \.isAlive)
     }
 
     /// How many `run`, `wait` calls are on the stack: 0 outside of the loop.
-    public var nesting: Int { depth }
+    package var nesting: Int { depth }
 
     private var ownsWork: Bool {
         timers.keepingAlive > 0 || shared.withLock { $0.holds > 0 || !$0.jobs.isEmpty }
@@ -262,7 +262,7 @@ public final class EventLoop: @unchecked Sendable {
     /// Ends the loop: drops jobs, timers and wake-ups and gives the system its handles back.
     ///
     /// Nothing runs afterwards.
-    public func close() {
+    package func close() {
         attach()
         precondition(depth == 0, "an event loop cannot be closed while it runs")
         releaseHandles()

@@ -4,16 +4,16 @@ import CUV
 ///
 /// Many changes before the next turn make one call. The calls come for this process's own changes as well, and a call
 /// means "look", not "changed". Does not keep the loop alive. On the loop's thread.
-public final class FileWatch {
+package final class FileWatch {
     private weak var loop: EventLoop?
     private var handle: UnsafeMutablePointer<uv_fs_event_t>?
     private let wakeup: LoopWakeup
 
     /// The watched file.
-    public let path: String
+    package let path: String
 
     /// Starts watching; fails when the file does not exist or the system has no watches left.
-    public init(path: String, on loop: EventLoop, _ handler: @escaping () -> Void) throws(LoopError)
+    package init(path: String, on loop: EventLoop, _ handler: @escaping () -> Void) throws(LoopError)
     {
         loop.preconditionOnLoop()
         self.loop = loop
@@ -39,7 +39,7 @@ public final class FileWatch {
     deinit { cancel() }
 
     /// Stops watching; does nothing the second time or after the loop's end.
-    public func cancel() {
+    package func cancel() {
         guard let handle else { return }
         self.handle = nil
         wakeup.cancel()

@@ -10,7 +10,7 @@ import Synchronization
 /// A connection between two processes of one user on this machine.
 ///
 /// Reading and writing block. One thread may read while others write; writes are whole.
-public final class LocalSocket: Sendable {
+package final class LocalSocket: Sendable {
     private let descriptor: Int32
     private let writing = Mutex(())
 
@@ -19,7 +19,7 @@ public final class LocalSocket: Sendable {
     deinit { close(descriptor) }
 
     /// Connects to a socket; fails when nobody listens there or it belongs to another user.
-    public static func connect(to path: String) throws(LoopError) -> LocalSocket {
+    package static func connect(to path: String) throws(LoopError) -> LocalSocket {
         let descriptor = shim_local_connect(path)
         try LoopError.check(descriptor, "connect", path: path)
         let socket = LocalSocket(descriptor)
@@ -30,13 +30,13 @@ public final class LocalSocket: Sendable {
     }
 
     /// Whether the process at the other end runs for the same user.
-    public var isOfThisUser: Bool {
+    package var isOfThisUser: Bool {
         var user: UInt32 = 0
         return shim_local_peer(descriptor, &user) == 0 && user == geteuid()
     }
 
     /// The next bytes; none at the end.
-    public func read() -> [UInt8] {
+    package func read() -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
         while true {
             let count = systemRead(descriptor, &buffer, buffer.count)
@@ -47,7 +47,7 @@ public final class LocalSocket: Sendable {
 
     /// Writes all of it; false when the other end is gone, or has read nothing for too long: that is its end.
     @discardableResult  // because who reads notices the end as well
-    public func write(_ bytes: [UInt8]) -> Bool {
+    package func write(_ bytes: [UInt8]) -> Bool {
         writing.withLock { _ in
             var rest = bytes[...]
             while !rest.isEmpty {
@@ -76,19 +76,19 @@ public final class LocalSocket: Sendable {
     }
 
     /// Ends the connection for both sides; who is reading sees its end.
-    public func end() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+    package func end() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 }
 
 /// A socket at which processes of the same user can connect.
-public final class LocalListener: Sendable {
+package final class LocalListener: Sendable {
     /// Where the socket is.
-    public let path: String
+    package let path: String
     private let descriptor: Int32
 
     /// Makes the socket, for its owner alone.
     ///
     /// A file that a process left behind which has ended is replaced; anything else that is there is an error.
-    public init(path: String) throws(LoopError) {
+    package init(path: String) throws(LoopError) {
         var descriptor = shim_local_listen(path)
         if descriptor == -EADDRINUSE, Self.isLeftBehind(path) {
             unlink(path)
@@ -111,7 +111,7 @@ public final class LocalListener: Sendable {
     /// Waits for the next connection, of whatever user; nil when the listener has ended.
     ///
     /// Whoever connects and then reads nothing for the time of `patience` is cut off: who serves has other things to do.
-    public func accept(patience: Duration = .seconds(5)) -> LocalSocket? {
+    package func accept(patience: Duration = .seconds(5)) -> LocalSocket? {
         while true {
             let client = shim_local_accept(descriptor)
             if client >= 0 {
@@ -128,7 +128,7 @@ public final class LocalListener: Sendable {
     }
 
     /// Removes the socket; who waits for a connection sees the end.
-    public func end() {
+    package func end() {
         unlink(path)
         shutdown(descriptor, Int32(SHUT_RDWR))
     }
@@ -136,12 +136,12 @@ public final class LocalListener: Sendable {
 
 extension ProcessServices {
     /// The number of this process.
-    public static var identifier: Int32 { getpid() }
+    package static var identifier: Int32 { getpid() }
 
     /// A folder for sockets that nobody else can enter: `$XDG_RUNTIME_DIR/moonpool`, else one in `/tmp`.
     ///
     /// Made when it is missing. Fails when there is something else of that name, or it is open to others.
-    public static func socketFolder() throws(LoopError) -> String {
+    package static func socketFolder() throws(LoopError) -> String {
         let runtime = environment("XDG_RUNTIME_DIR").flatMap { $0.hasPrefix("/") ? $0 : nil }
         let folder = runtime.map { $0 + "/moonpool" } ?? "/tmp/moonpool-\(geteuid())"
         if mkdir(folder, 0o700) != 0, errno != EEXIST {

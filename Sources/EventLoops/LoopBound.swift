@@ -2,14 +2,14 @@
 ///
 /// It is also dropped on that thread: the last reference elsewhere posts the value home. When the loop has ended there
 /// is nobody left to race with, and it is dropped where it is.
-public final class LoopBound<Value>: @unchecked Sendable {
+package final class LoopBound<Value>: @unchecked Sendable {
     // Unchecked because: the value is reached through `value` alone, which checks the thread.
     private let loop: EventLoop
     // Nil only at the end, when the value is on its way home.
     private var stored: Value?
 
     /// Wraps a value on the loop's thread.
-    public init(_ value: Value, on loop: EventLoop) {
+    package init(_ value: Value, on loop: EventLoop) {
         loop.preconditionOnLoop()
         self.loop = loop
         stored = value
@@ -23,7 +23,7 @@ public final class LoopBound<Value>: @unchecked Sendable {
     }
 
     /// The value; traps off the loop's thread.
-    public var value: Value {
+    package var value: Value {
         get {
             loop.preconditionOnLoop()
             // because: it is given away by the last reference only.

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// What time it is, for timers: monotonic, from an arbitrary origin.
-public protocol LoopClock: Sendable {
+package protocol LoopClock: Sendable {
     /// The time now.
     func now() -> Duration
     /// Whether the time passes by itself; otherwise loops wait until the clock says that it was moved.
@@ -11,20 +11,20 @@ public protocol LoopClock: Sendable {
 }
 
 /// The machine's monotonic clock.
-public struct SystemClock: LoopClock {
+package struct SystemClock: LoopClock {
     /// Makes one; they are all the same.
-    public init() {}
+    package init() {}
 
     /// The time since the machine was started.
-    public func now() -> Duration { monotonicTime() }
+    package func now() -> Duration { monotonicTime() }
     /// True.
-    public var isReal: Bool { true }
+    package var isReal: Bool { true }
     /// Does nothing: time needs no help here.
-    public func whenAdvanced(_ handler: @escaping @Sendable () -> Void) {}
+    package func whenAdvanced(_ handler: @escaping @Sendable () -> Void) {}
 }
 
 /// A clock for tests, which stands still until it is moved.
-public final class ManualClock: LoopClock {
+package final class ManualClock: LoopClock {
     private struct State {
         var now = Duration.zero
         var handlers: [@Sendable () -> Void] = []
@@ -33,22 +33,22 @@ public final class ManualClock: LoopClock {
     private let state = Mutex(State())
 
     /// Makes a clock that stands at zero.
-    public init() {}
+    package init() {}
 
     /// The time it was moved to.
-    public func now() -> Duration { state.withLock { $0.now } }
+    package func now() -> Duration { state.withLock { $0.now } }
     /// False.
-    public var isReal: Bool { false }
+    package var isReal: Bool { false }
 
     /// Registers a loop that has to look at its timers.
-    public func whenAdvanced(_ handler: @escaping @Sendable () -> Void) {
+    package func whenAdvanced(_ handler: @escaping @Sendable () -> Void) {
         state.withLock { $0.handlers.append(handler) }
     }
 
     /// Moves the time forward and wakes the loops that live by this clock.
     ///
     /// Any thread.
-    public func advance(by step: Duration) {
+    package func advance(by step: Duration) {
         let handlers = state.withLock { state in
             state.now += step
             return state.handlers

@@ -7,26 +7,26 @@ import CUV
 #endif
 
 /// What the system refused to an event loop.
-public struct LoopError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct LoopError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The system's error number (`errno`).
-    public let number: Int32
+    package let number: Int32
     /// The call that failed.
-    public let call: String
+    package let call: String
     /// The file it was about, if any.
-    public let path: String?
+    package let path: String?
 
     /// A sentence with the call, the file and the system's own words.
-    public var description: String {
+    package var description: String {
         let reason = String(cString: uv_strerror(-number))
         return "\(call)\(path.map { " '\($0)'" } ?? ""): \(reason)"
     }
 
     /// `number` of: nobody listens at a socket.
-    public static let refused = ECONNREFUSED
+    package static let refused = ECONNREFUSED
     /// `number` of: there is no such file.
-    public static let missing = ENOENT
+    package static let missing = ENOENT
     /// `number` of: that is another user's.
-    public static let notPermitted = EPERM
+    package static let notPermitted = EPERM
 
     static func check(_ status: Int32, _ call: String, path: String? = nil) throws(LoopError) {
         if status < 0 { throw LoopError(number: -status, call: call, path: path) }

@@ -4,20 +4,20 @@ import CUV
 ///
 /// What it needs is a descriptor that becomes readable when it has something to do, as epoll's is. Everything is called on
 /// the loop's thread, in its turns.
-public struct LoopGuest {
+package struct LoopGuest {
     /// Becomes readable when the guest has something to do.
-    public let descriptor: Int32
+    package let descriptor: Int32
     /// How long the guest may be left alone; nil for ever.
-    public let timeout: () -> Duration?
+    package let timeout: () -> Duration?
     /// Whether the guest has something that keeps the loop running.
-    public let isAlive: () -> Bool
+    package let isAlive: () -> Bool
     /// Does what is due, without waiting.
-    public let run: () -> Void
+    package let run: () -> Void
     /// Called when the loop has waited: time has passed.
-    public let didWait: () -> Void
+    package let didWait: () -> Void
 
     /// Describes a guest.
-    public init(
+    package init(
         descriptor: Int32, timeout: @escaping () -> Duration?, isAlive: @escaping () -> Bool,
         run: @escaping () -> Void, didWait: @escaping () -> Void
     ) {
@@ -91,14 +91,14 @@ extension EventLoop {
     /// Takes a guest in, for good.
     ///
     /// Throws what the system says when it cannot watch its descriptor.
-    public func host(_ guest: LoopGuest) throws(LoopError) {
+    package func host(_ guest: LoopGuest) throws(LoopError) {
         attach()
         let hosted = try HostedGuest(guest, in: self)
         guests.append(hosted)
     }
 
     /// Lets all guests go, before they close what they are made of.
-    public func endGuests() {
+    package func endGuests() {
         preconditionOnLoop()
         for guest in guests { guest.end() }
         guests = []

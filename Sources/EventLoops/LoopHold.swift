@@ -3,7 +3,7 @@ import Synchronization
 /// Keeps a loop running as long as it is neither released nor dropped.
 ///
 /// What a valid token, a running worker or a queued write owns. Release is idempotent and may happen on any thread.
-public final class LoopHold: Sendable {
+package final class LoopHold: Sendable {
     private let loop: EventLoop
     private let isHeld = Atomic<Bool>(true)
 
@@ -15,7 +15,7 @@ public final class LoopHold: Sendable {
     deinit { release() }
 
     /// Lets the loop go; the last one to do so lets `run` return.
-    public func release() {
+    package func release() {
         guard isHeld.exchange(false, ordering: .acquiringAndReleasing) else { return }
         loop.shared.withLock { $0.holds -= 1 }
         // The loop may be waiting in the kernel and has to look again.
@@ -27,5 +27,5 @@ extension EventLoop {
     /// Keeps `run` from returning until the hold is released.
     ///
     /// Any thread.
-    public func hold() -> LoopHold { LoopHold(loop: self) }
+    package func hold() -> LoopHold { LoopHold(loop: self) }
 }

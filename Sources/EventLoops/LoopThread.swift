@@ -7,14 +7,14 @@ import Synchronization
 /// is closed and the thread ends. SIGINT and the other signals of a terminal are blocked on it: they belong to the main
 /// thread. The stack has 16 MiB, twice that of a main thread: Lua stops a recursion through C at 200 levels, and a level
 /// through a binding, an observer and a write has some ten Swift frames.
-public final class LoopThread: Sendable {
+package final class LoopThread: Sendable {
     /// The stack of a thread when none is asked for, in bytes.
-    public static let defaultStackSize = 16 << 20
+    package static let defaultStackSize = 16 << 20
 
     /// The full name; the kernel shows its first 15 bytes.
-    public let name: String
+    package let name: String
     /// The thread's loop; jobs may be posted at once.
-    public let loop: EventLoop
+    package let loop: EventLoop
 
     private struct State {
         var thread: uv_thread_t?
@@ -24,7 +24,7 @@ public final class LoopThread: Sendable {
     /// Starts the thread.
     ///
     /// Fails when the system gives no thread or no file descriptors.
-    public init(
+    package init(
         name: String, stackSize: Int = LoopThread.defaultStackSize,
         clock: any LoopClock = SystemClock(),
         body: @escaping @Sendable (EventLoop) -> Void
@@ -52,12 +52,12 @@ public final class LoopThread: Sendable {
     }
 
     /// The name of the calling thread as the system's tools show it.
-    public static var currentKernelName: String { kernelNameOfCurrentThread() }
+    package static var currentKernelName: String { kernelNameOfCurrentThread() }
 
     /// Calls the body with SIGINT let through on this thread, for programs that are started in it.
     ///
     /// A child inherits the mask of the thread that starts it, and one that cannot be interrupted is a nuisance.
-    public static func allowingInterrupts<Result, Failure: Error>(
+    package static func allowingInterrupts<Result, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
         let before = unblockTerminalInterrupt()
@@ -68,7 +68,7 @@ public final class LoopThread: Sendable {
     /// Waits for the thread's end.
     ///
     /// Returns at once when somebody has joined it already; never call it on the thread.
-    public func join() {
+    package func join() {
         let thread = state.withLock { state in
             defer { state.thread = nil }
             return state.thread

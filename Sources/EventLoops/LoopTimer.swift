@@ -2,7 +2,7 @@
 ///
 /// The loop holds the timer while it is active; `cancel` ends it. A repeating timer keeps its rhythm by the clock, skips
 /// the beats that were missed, and is not called while its own handler still runs (in a nested `wait`).
-public final class LoopTimer {
+package final class LoopTimer {
     private unowned let loop: EventLoop
     private var handler: (() -> Void)?
     private let interval: Duration?
@@ -28,12 +28,12 @@ public final class LoopTimer {
     }
 
     /// Whether it will be called again (or is repeating and being called now).
-    public var isActive: Bool { handler != nil && (!isFiring || interval != nil) }
+    package var isActive: Bool { handler != nil && (!isFiring || interval != nil) }
 
     /// Ends it, inside its own handler too; the handler's captures are dropped.
     ///
     /// Does nothing the second time.
-    public func cancel() {
+    package func cancel() {
         guard handler != nil else { return }
         loop.preconditionOnLoop()
         handler = nil
@@ -73,7 +73,7 @@ extension EventLoop {
     /// Delays below zero count as zero; the first call is never made before the next turn. A timer that does not keep the
     /// loop alive ends with it.
     @discardableResult  // because a one-shot timer need not be cancelled
-    public func timer(
+    package func timer(
         after delay: Duration, every interval: Duration? = nil, keepsAlive: Bool = true,
         _ handler: @escaping () -> Void
     ) -> LoopTimer {

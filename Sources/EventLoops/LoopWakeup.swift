@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// Made on the loop's thread. `wake` may be called from any thread and from a signal handler. The loop holds the handler
 /// until `cancel`, or its own end; dropping the value does not cancel.
-public final class LoopWakeup: @unchecked Sendable {
+package final class LoopWakeup: @unchecked Sendable {
     // Unchecked because: the flags are atomic, and the handler is touched on the loop's thread alone.
     private let isPending = Atomic<Bool>(false)
     private let isCancelled = Atomic<Bool>(false)
@@ -21,7 +21,7 @@ public final class LoopWakeup: @unchecked Sendable {
     /// Asks for one call of the handler in a coming turn.
     ///
     /// Any thread; does nothing after `cancel` or the loop's end.
-    public func wake() {
+    package func wake() {
         if isCancelled.load(ordering: .relaxed) { return }
         if !isPending.exchange(true, ordering: .acquiringAndReleasing) { signal.send() }
     }
@@ -32,7 +32,7 @@ public final class LoopWakeup: @unchecked Sendable {
     /// Ends it, from any thread.
     ///
     /// A call that is running on the loop's thread meanwhile runs to its end.
-    public func cancel() {
+    package func cancel() {
         if isCancelled.exchange(true, ordering: .acquiringAndReleasing) { return }
         guard let loop else { return }
         if loop.isOnLoop {
@@ -62,7 +62,7 @@ extension EventLoop {
     /// Registers a handler for requests from anywhere.
     ///
     /// On the loop's thread.
-    public func makeWakeup(_ handler: @escaping () -> Void) -> LoopWakeup {
+    package func makeWakeup(_ handler: @escaping () -> Void) -> LoopWakeup {
         attach()
         let wakeup = LoopWakeup(loop: self, handler: handler)
         wakeups.append(wakeup)

@@ -7,14 +7,14 @@
 // Files and folders.
 extension ProcessServices {
     /// The first bytes of a file; nil when it cannot be read.
-    public static func read(_ path: String, limit: Int) -> [UInt8]? {
+    package static func read(_ path: String, limit: Int) -> [UInt8]? {
         try? beginning(of: path, limit)
     }
 
     /// All of a file that is read at once, such as a script: what is cut off could run as if it were whole.
     ///
     /// `limit` is in bytes, some MiB. Throws for a file that cannot be read, and for a longer one.
-    public static func readWhole(
+    package static func readWhole(
         _ path: String, limit: Int = 64 << 20
     ) throws(UnreadFile) -> [UInt8] {
         let bytes = try beginning(of: path, limit + 1)
@@ -43,7 +43,7 @@ extension ProcessServices {
     }
 
     /// Writes a file, or adds to its end; what the system says if that fails.
-    public static func write(_ text: String, to path: String, appending: Bool = false) -> String? {
+    package static func write(_ text: String, to path: String, appending: Bool = false) -> String? {
         let flags = O_WRONLY | O_CREAT | O_CLOEXEC | (appending ? O_APPEND : O_TRUNC)
         let file = open(path, flags, 0o644)
         guard file >= 0 else { return String(cString: strerror(errno)) }
@@ -53,12 +53,12 @@ extension ProcessServices {
     }
 
     /// Makes a folder in one that exists, unless it is there; what the system says if that fails.
-    public static func makeFolder(_ path: String) -> String? {
+    package static func makeFolder(_ path: String) -> String? {
         mkdir(path, 0o777) == 0 || errno == EEXIST ? nil : String(cString: strerror(errno))
     }
 
     /// When a file was changed last, in nanoseconds, and how long it is: whether it is still the same.
-    public static func stamp(of path: String) -> String? {
+    package static func stamp(of path: String) -> String? {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         #if canImport(Glibc)
@@ -70,13 +70,13 @@ extension ProcessServices {
     }
 
     /// How many bytes a file has; nil if there is none.
-    public static func size(of path: String) -> Int? {
+    package static func size(of path: String) -> Int? {
         var status = stat()
         return stat(path, &status) == 0 ? Int(status.st_size) : nil
     }
 
     /// The names in a folder, in no order, without `.` and `..`; nil when it cannot be read.
-    public static func names(in folder: String) -> [String]? {
+    package static func names(in folder: String) -> [String]? {
         guard let directory = opendir(folder) else { return nil }
         defer { closedir(directory) }
         var names: [String] = []
@@ -91,5 +91,5 @@ extension ProcessServices {
     }
 
     /// Removes a file, if there is one.
-    public static func remove(_ path: String) { unlink(path) }
+    package static func remove(_ path: String) { unlink(path) }
 }

@@ -10,21 +10,21 @@ extension ProcessServices {
     ///
     /// A child has the signal mask of the thread that started it, and threads of a thread pool block all signals: without
     /// this a program that was started by one could only be killed. Before other threads are started.
-    public static func unblockSignals() {
+    package static func unblockSignals() {
         var none = sigset_t()
         sigemptyset(&none)
         pthread_sigmask(SIG_SETMASK, &none, nil)
     }
 
     /// Makes a write past the system's limit of file sizes an error of that write instead of the process's end.
-    public static func ignoreFileSizeSignal() { signal(SIGXFSZ, SIG_IGN) }
+    package static func ignoreFileSizeSignal() { signal(SIGXFSZ, SIG_IGN) }
 
     /// Calls the handler, which ends the process, when the process is told to end: by Ctrl-C, by a closed terminal, or by
     /// `kill`.
     ///
     /// On a thread of its own, whatever the others are doing. Before other threads are started, which are not to get
     /// these signals either.
-    public static func onTermination(_ handler: @escaping @Sendable (Int32) -> Void) {
+    package static func onTermination(_ handler: @escaping @Sendable (Int32) -> Void) {
         var signals = sigset_t()
         sigemptyset(&signals)
         for signal in [SIGINT, SIGTERM, SIGHUP] { sigaddset(&signals, signal) }
@@ -60,5 +60,5 @@ extension ProcessServices {
     }
 
     /// Makes a write to a pipe that nobody reads an error of that write instead of the process's end.
-    public static func ignorePipeSignal() { signal(SIGPIPE, SIG_IGN) }
+    package static func ignorePipeSignal() { signal(SIGPIPE, SIG_IGN) }
 }

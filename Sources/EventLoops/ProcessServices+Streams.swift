@@ -9,38 +9,38 @@ import CUV
 // Standard input, output and error.
 extension ProcessServices {
     /// Writes all of the text to standard error, past every buffer.
-    public static func writeError(_ text: String) {
+    package static func writeError(_ text: String) {
         _ = systemWriteAll(2, Array(text.utf8))
     }
 
     /// Writes all of the text to standard output, past every buffer.
-    public static func writeOutput(_ text: String) {
+    package static func writeOutput(_ text: String) {
         _ = systemWriteAll(1, Array(text.utf8))
     }
 
     /// Writes to the C library's standard output, in one piece and at once: no other thread's output comes between.
-    public static func print(_ bytes: [UInt8]) {
+    package static func print(_ bytes: [UInt8]) {
         bytes.withUnsafeBytes { shim_print($0.baseAddress, $0.count) }
     }
 
     /// Sends on what the C library keeps for standard output.
-    public static func flushOutput() { fflush(nil) }
+    package static func flushOutput() { fflush(nil) }
 
     /// Whether a standard descriptor (0, 1, 2) is a terminal.
-    public static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
+    package static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
     /// How many columns the terminal at a standard descriptor has; nil where that is none, or does not know.
-    public static func columns(of descriptor: Int32) -> Int? {
+    package static func columns(of descriptor: Int32) -> Int? {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
         return Int(size.ws_col)
     }
 
     /// Writes bytes to standard output; false if nobody reads it any more.
-    public static func output(_ bytes: [UInt8]) -> Bool { systemWriteAll(1, bytes) == 0 }
+    package static func output(_ bytes: [UInt8]) -> Bool { systemWriteAll(1, bytes) == 0 }
 
     /// Whether standard output is a pipe or a terminal whose other end is gone.
-    public static var isOutputClosed: Bool {
+    package static var isOutputClosed: Bool {
         var state = pollfd(fd: 1, events: 0, revents: 0)
         return poll(&state, 1, 0) > 0 && Int32(state.revents) & (POLLERR | POLLHUP | POLLNVAL) != 0
     }

@@ -7,14 +7,14 @@
 /// The few things that hosts of scripts need of their process, without a pointer in sight.
 ///
 /// They live here because the modules that use them are built without unsafe code.
-public enum ProcessServices {
+package enum ProcessServices {
     /// A variable of the environment; nil when it is not set or not UTF-8.
-    public static func environment(_ name: String) -> String? {
+    package static func environment(_ name: String) -> String? {
         getenv(name).flatMap { String(validatingCString: $0) }
     }
 
     /// Ends the process; what the C library has buffered is written, `atexit` handlers run.
-    public static func exit(_ status: Int32) -> Never {
+    package static func exit(_ status: Int32) -> Never {
         #if canImport(Glibc)
             Glibc.exit(status)
         #else
@@ -23,10 +23,10 @@ public enum ProcessServices {
     }
 
     /// Ends the process at once: nothing is written or run, which is what a second Ctrl-C wants.
-    public static func exitNow(_ status: Int32) -> Never { _exit(status) }
+    package static func exitNow(_ status: Int32) -> Never { _exit(status) }
 
     /// The most memory that the process has had at once, in bytes; pages of files that it reads are among them.
-    public static var peakMemory: Int {
+    package static var peakMemory: Int {
         var usage = rusage()
         #if canImport(Darwin)
             getrusage(RUSAGE_SELF, &usage)

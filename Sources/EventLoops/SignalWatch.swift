@@ -4,7 +4,7 @@ import CUV
 ///
 /// The signal's default effect is off while a watch of it lives. Does not keep the loop alive; the signal
 /// is let through on its thread.
-public final class SignalWatch {
+package final class SignalWatch {
     private weak var loop: EventLoop?
     private var handle: UnsafeMutablePointer<uv_signal_t>?
     private let wakeup: LoopWakeup
@@ -12,7 +12,7 @@ public final class SignalWatch {
     /// Starts watching a signal by its number.
     ///
     /// On the loop's thread.
-    public init(_ signal: Int32, on loop: EventLoop, _ handler: @escaping () -> Void)
+    package init(_ signal: Int32, on loop: EventLoop, _ handler: @escaping () -> Void)
         throws(LoopError)
     {
         loop.preconditionOnLoop()
@@ -42,7 +42,7 @@ public final class SignalWatch {
     deinit { cancel() }
 
     /// Gives the signal its earlier effect back; does nothing the second time.
-    public func cancel() {
+    package func cancel() {
         guard let handle else { return }
         self.handle = nil
         wakeup.cancel()

@@ -1,14 +1,14 @@
 import CUV
 
 /// Something that happens once, which threads can wait for without a loop.
-public final class ThreadLatch: @unchecked Sendable {
+package final class ThreadLatch: @unchecked Sendable {
     // Unchecked because: `isOpened` is touched under the mutex alone, and the two handles are libuv's own way to share.
     private let mutex: UnsafeMutablePointer<uv_mutex_t>
     private let condition: UnsafeMutablePointer<uv_cond_t>
     private var isOpened = false
 
     /// A latch that is shut.
-    public init() {
+    package init() {
         mutex = .allocate(capacity: 1)
         condition = .allocate(capacity: 1)
         uv_mutex_init(mutex)
@@ -25,7 +25,7 @@ public final class ThreadLatch: @unchecked Sendable {
     /// Opens it for good.
     ///
     /// Any thread; again does nothing.
-    public func open() {
+    package func open() {
         uv_mutex_lock(mutex)
         isOpened = true
         uv_cond_broadcast(condition)
@@ -33,7 +33,7 @@ public final class ThreadLatch: @unchecked Sendable {
     }
 
     /// Waits until it is open, at most for a time; whether it is.
-    public func wait(atMost time: Duration) -> Bool {
+    package func wait(atMost time: Duration) -> Bool {
         let (seconds, attoseconds) = max(time, .zero).components
         // A day is as good as any longer time: callers ask again.
         let nanoseconds =

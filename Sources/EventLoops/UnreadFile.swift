@@ -5,14 +5,14 @@
 #endif
 
 /// Why a file was not read as a whole.
-public enum UnreadFile: Error {
+package enum UnreadFile: Error {
     /// The system's error number (`errno`).
     case system(Int32)
     /// The file has more bytes than this.
     case tooLong(Int)
 
     /// What the system says, or that the file is too long: "No such file or directory".
-    public var reason: String {
+    package var reason: String {
         switch self {
         case .system(let number): String(cString: strerror(number))
         case .tooLong(let limit): "it is longer than \(limit >> 20) MiB"
@@ -20,7 +20,7 @@ public enum UnreadFile: Error {
     }
 
     /// Whether there is no such file.
-    public var isMissing: Bool {
+    package var isMissing: Bool {
         if case .system(ENOENT) = self { true } else { false }
     }
 }

@@ -25,7 +25,7 @@ extension Environment {
     /// version uses.
     ///
     /// Costs a look at the list of free pages.
-    public func space() throws(StorageError) -> (total: Int, used: Int) {
+    package func space() throws(StorageError) -> (total: Int, used: Int) {
         let free = try freedBytes(after: [0])[0]
         let content = size().used
         let used = max(0, content - free)

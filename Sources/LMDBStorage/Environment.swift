@@ -25,7 +25,7 @@ import Synchronization
 // Everything that a file, another process or the machine can cause is a thrown StorageError.
 
 /// When a commit reaches the device.
-public enum Durability: Sendable {
+package enum Durability: Sendable {
     /// A commit that returned is on the device.
     case full
     /// Commits survive the process; the device follows shortly after on a background thread.
@@ -37,23 +37,23 @@ public enum Durability: Sendable {
 }
 
 /// How a file is opened.
-public struct EnvironmentOptions: Sendable {
+package struct EnvironmentOptions: Sendable {
     /// The largest size that the file may reach.
     ///
     /// Reserves address space only.
-    public var mapSize: Int
+    package var mapSize: Int
     /// How many read transactions may exist at once, over all processes.
-    public var maxReaders: Int
+    package var maxReaders: Int
     /// Refuse to write; the file may then lie on a read-only device.
-    public var readOnly: Bool
+    package var readOnly: Bool
     /// Change pages where they are mapped: less than half the time of a small commit that nobody flushes.
     ///
     /// Not for files that are flushed often: the system then takes the right to write away from each page, and a commit
     /// takes more than twice as long. Ignored where a page may lose its place on the device (``FileRoom``).
-    public var writesThroughMap: Bool
+    package var writesThroughMap: Bool
 
     /// The usual largest size of a file: 1 TiB, less beside a sanitizer, which takes most of the address space.
-    public static let usualMapSize = isSanitized ? 1 << 32 : 1 << 40
+    package static let usualMapSize = isSanitized ? 1 << 32 : 1 << 40
 
     private static var isSanitized: Bool {
         #if SANITIZER
@@ -64,7 +64,7 @@ public struct EnvironmentOptions: Sendable {
     }
 
     /// The defaults: 1 TiB, 4096 readers, writable, with calls that write.
-    public init(
+    package init(
         mapSize: Int = usualMapSize, maxReaders: Int = 4096, readOnly: Bool = false,
         writesThroughMap: Bool = false
     ) {
@@ -99,11 +99,11 @@ package struct TableName: Sendable {
 /// Obtained from ``EnvironmentRegistry``.
 ///
 /// `Sendable`: LMDB synchronises the handle; the rest is immutable or atomic.
-public final class Environment: Sendable {
+package final class Environment: Sendable {
     /// The path that the file was first opened with.
-    public let path: String
+    package let path: String
     /// Whether the file cannot be written through this environment.
-    public let isReadOnly: Bool
+    package let isReadOnly: Bool
     // because: LMDB's environment may be used from all threads.
     nonisolated(unsafe) package let pointer: OpaquePointer
     package let tables: [Table]
@@ -257,7 +257,7 @@ public final class Environment: Sendable {
     /// The version of the newest commit of any process.
     ///
     /// A few loads from the map.
-    public func latestVersion() -> UInt64 {
+    package func latestVersion() -> UInt64 {
         var info = MDB_envinfo()
         mdb_env_info(pointer, &info)
         return UInt64(info.me_last_txnid)
@@ -299,7 +299,7 @@ public final class Environment: Sendable {
     }
 
     /// How many bytes the pages in use take, and how many the file may reach.
-    public func size() -> (used: Int, limit: Int) {
+    package func size() -> (used: Int, limit: Int) {
         var info = MDB_envinfo()
         mdb_env_info(pointer, &info)
         var stat = MDB_stat()
@@ -308,7 +308,7 @@ public final class Environment: Sendable {
     }
 
     /// Waits until every commit so far is on the device.
-    public func sync() throws(StorageError) {
+    package func sync() throws(StorageError) {
         guard let log, !isLockedHere else {
             return try check(mdb_env_sync(pointer, 1), "mdb_env_sync", path)
         }
@@ -328,7 +328,7 @@ public final class Environment: Sendable {
     ///
     /// Returns how many.
     @discardableResult  // because: most callers only want the slots back
-    public func clearStaleReaders() throws(StorageError) -> Int {
+    package func clearStaleReaders() throws(StorageError) -> Int {
         var dead: Int32 = 0
         try check(mdb_reader_check(pointer, &dead), "mdb_reader_check", path)
         return Int(dead)

@@ -9,7 +9,7 @@ import Synchronization
 /// The open environments of this process: one per file, shared by everybody who opens it.
 ///
 /// Files are told apart by device and inode, so that two paths to one file meet.
-public enum EnvironmentRegistry {
+package enum EnvironmentRegistry {
     package struct Identity: Hashable, Sendable {
         var device: UInt64
         var inode: UInt64
@@ -187,9 +187,9 @@ public enum EnvironmentRegistry {
 /// A share of an open environment.
 ///
 /// The last one that goes closes the file.
-public final class EnvironmentLease: Sendable {
+package final class EnvironmentLease: Sendable {
     /// The shared environment; valid while the lease lives.
-    public let environment: Environment
+    package let environment: Environment
     package let identity: EnvironmentRegistry.Identity
 
     /// Whether nobody else in this process has the file open.

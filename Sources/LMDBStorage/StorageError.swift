@@ -10,65 +10,65 @@ import CLMDB
 ///
 /// LMDB's own codes are negative, the system's (`errno`) positive; ``Code`` names those that a
 /// caller can do something about.
-public struct StorageError: Error, Equatable, Sendable {
+package struct StorageError: Error, Equatable, Sendable {
     /// The kinds of failure that callers tell apart.
-    public struct Code: RawRepresentable, Hashable, Sendable {
+    package struct Code: RawRepresentable, Hashable, Sendable {
         /// A stable `snake_case` word.
-        public let rawValue: String
+        package let rawValue: String
 
         /// Makes a code from its word.
-        public init(rawValue: String) { self.rawValue = rawValue }
+        package init(rawValue: String) { self.rawValue = rawValue }
 
         /// The map has no room for another page: the configured maximum size is reached.
-        public static let mapFull = Code(rawValue: "map_full")
+        package static let mapFull = Code(rawValue: "map_full")
         /// The device has no room.
-        public static let diskFull = Code(rawValue: "disk_full")
+        package static let diskFull = Code(rawValue: "disk_full")
         /// Every reader slot is taken.
-        public static let readersFull = Code(rawValue: "readers_full")
+        package static let readersFull = Code(rawValue: "readers_full")
         /// The file is not one of ours.
-        public static let notAStore = Code(rawValue: "not_a_store")
+        package static let notAStore = Code(rawValue: "not_a_store")
         /// The file was written by a newer version.
-        public static let newerFormat = Code(rawValue: "newer_format")
+        package static let newerFormat = Code(rawValue: "newer_format")
         /// The file is shorter than its own header says, or its content makes no sense.
-        public static let damaged = Code(rawValue: "damaged")
+        package static let damaged = Code(rawValue: "damaged")
         /// The process may not open or change the file.
-        public static let permission = Code(rawValue: "permission")
+        package static let permission = Code(rawValue: "permission")
         /// The file was opened for reading only.
-        public static let readOnly = Code(rawValue: "read_only")
+        package static let readOnly = Code(rawValue: "read_only")
         /// The path, or a folder on it, does not exist.
-        public static let notFound = Code(rawValue: "not_found")
+        package static let notFound = Code(rawValue: "not_found")
         /// This thread already has a write open on this file.
-        public static let writeInProgress = Code(rawValue: "write_in_progress")
+        package static let writeInProgress = Code(rawValue: "write_in_progress")
         /// Another process has made the file larger than this process's map.
-        public static let mapResized = Code(rawValue: "map_resized")
+        package static let mapResized = Code(rawValue: "map_resized")
         /// The environment or snapshot is closed.
-        public static let closed = Code(rawValue: "closed")
+        package static let closed = Code(rawValue: "closed")
         /// There is a file already where one was to be made.
-        public static let exists = Code(rawValue: "exists")
+        package static let exists = Code(rawValue: "exists")
         /// Somebody else has the file open.
-        public static let inUse = Code(rawValue: "in_use")
+        package static let inUse = Code(rawValue: "in_use")
         /// The file at the path is another one than processes have open under that name, or none is there any more.
-        public static let replaced = Code(rawValue: "replaced")
+        package static let replaced = Code(rawValue: "replaced")
         /// The file is not whole without its log, and may not be written.
-        public static let needsRecovery = Code(rawValue: "needs_recovery")
+        package static let needsRecovery = Code(rawValue: "needs_recovery")
         /// Anything else the system reports.
-        public static let system = Code(rawValue: "system")
+        package static let system = Code(rawValue: "system")
     }
 
     /// What kind of failure it is.
-    public let code: Code
+    package let code: Code
     /// The code as LMDB or the system reported it; 0 when the failure is found by us.
-    public let rawCode: Int32
+    package let rawCode: Int32
     /// The call or check that failed.
-    public let call: String
+    package let call: String
     /// The file, as the caller named it.
-    public let file: String
+    package let file: String
 
     /// The check that finds folders, pipes and devices.
     static let irregular = "not a regular file"
 
     /// Wraps a raw code of LMDB or the system.
-    public init(rawCode: Int32, call: String, file: String) {
+    package init(rawCode: Int32, call: String, file: String) {
         self.code = Self.classify(rawCode)
         self.rawCode = rawCode
         self.call = call
@@ -76,7 +76,7 @@ public struct StorageError: Error, Equatable, Sendable {
     }
 
     /// An error found by our own checks.
-    public init(_ code: Code, call: String, file: String) {
+    package init(_ code: Code, call: String, file: String) {
         self.code = code
         self.rawCode = 0
         self.call = call
@@ -84,7 +84,7 @@ public struct StorageError: Error, Equatable, Sendable {
     }
 
     /// A sentence that names the file.
-    public var message: String {
+    package var message: String {
         switch code {
         case .mapFull: "'\(file)' has reached its maximum size"
         case .diskFull where rawCode == EFBIG: "the system allows '\(file)' to grow no larger"
@@ -128,5 +128,5 @@ public struct StorageError: Error, Equatable, Sendable {
 
 extension StorageError: CustomStringConvertible {
     /// The same sentence as ``message``.
-    public var description: String { message }
+    package var description: String { message }
 }

@@ -1,7 +1,7 @@
 import CLMDB
 
 /// A table of an environment: a map from key bytes to value bytes, opened with the file.
-public struct Table: Hashable, Sendable {
+package struct Table: Hashable, Sendable {
     package let dbi: UInt32
 
     /// The table that names all others.
@@ -11,11 +11,11 @@ public struct Table: Hashable, Sendable {
 }
 
 /// How much a table holds.
-public struct TableStatistics: Hashable, Sendable {
+package struct TableStatistics: Hashable, Sendable {
     /// The number of entries.
-    public var entries: Int
+    package var entries: Int
     /// The number of pages of all kinds.
-    public var pages: Int
+    package var pages: Int
     /// The height of the tree.
-    public var depth: Int
+    package var depth: Int
 }

@@ -4,11 +4,11 @@
 /// must not be kept from others by somebody who is busy, and the thread that it comes to might itself wait for the lock.
 ///
 /// May be used on any thread.
-public final class WriteTurn: @unchecked Sendable {
+package final class WriteTurn: @unchecked Sendable {
     // Unchecked because: the line's monitor guards `state`; the rest is constant.
 
     /// How it stands with a turn.
-    public enum Standing: Sendable {
+    package enum Standing: Sendable {
         /// It has not come yet.
         case waiting
         /// It has come: whoever begins a write with it need not wait.
@@ -40,10 +40,10 @@ public final class WriteTurn: @unchecked Sendable {
     }
 
     /// How it stands now.
-    public var standing: Standing { line.monitor.withLock { present } }
+    package var standing: Standing { line.monitor.withLock { present } }
 
     /// How it stands when it no longer waits, or after a time in nanoseconds.
-    public func wait(atMost nanoseconds: Int) -> Standing {
+    package func wait(atMost nanoseconds: Int) -> Standing {
         line.monitor.withLock {
             line.monitor.wait(atMost: nanoseconds) { present == .waiting }
             return present
@@ -51,7 +51,7 @@ public final class WriteTurn: @unchecked Sendable {
     }
 
     /// Gives the turn up; one that was taken is not.
-    public func withdraw() {
+    package func withdraw() {
         line.monitor.withLock {
             switch state {
             case .waiting:

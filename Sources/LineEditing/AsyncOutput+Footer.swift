@@ -3,7 +3,7 @@ extension AsyncOutput {
     ///
     /// Any thread, while no line is typed. A line that is wider than the window is cut there, or its rows could not be
     /// found again; colours are taken for characters, so cut lines with colours before.
-    public func setFooter(_ lines: [String]) {
+    package func setFooter(_ lines: [String]) {
         state.withLock { state in
             guard !state.isEditing else { return }
             var text = Self.erasing(state.footer)
@@ -18,7 +18,7 @@ extension AsyncOutput {
     }
 
     /// Leaves the footer on the screen as text that was printed.
-    public func keepFooter() { state.withLock { $0.footer = [] } }
+    package func keepFooter() { state.withLock { $0.footer = [] } }
 
     /// Prints above the footer.
     func send(_ bytes: [UInt8], above state: inout State) {

@@ -1,11 +1,11 @@
 extension AsyncOutput {
     /// What ended a wait between lines.
-    public enum Event: Sendable { case woken, interrupted, timeout }
+    package enum Event: Sendable { case woken, interrupted, timeout }
 
     /// Waits until somebody wakes the pipe, the user presses Ctrl-C, or the time is over.
     ///
     /// For while code runs.
-    public func waitForEvent(milliseconds: Int? = nil) -> Event {
+    package func waitForEvent(milliseconds: Int? = nil) -> Event {
         while true {
             if TerminalSignals.takeInterrupts() > 0 { return .interrupted }
             let readiness = Descriptor.waitForInput(

@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// What a thread prints while it has a label begins each line with it. Below everything that is printed a footer may
 /// stand, lines that are drawn again in place.
-public final class AsyncOutput: Sendable {
+package final class AsyncOutput: Sendable {
     struct State {
         /// A line is typed, or the terminal is another program's: what is printed has to wait.
         var isEditing = false
@@ -23,27 +23,27 @@ public final class AsyncOutput: Sendable {
     let state = Mutex(State())
     let descriptor: Int32
     /// Wakes the thread that edits lines.
-    public let pipe: WakePipe
+    package let pipe: WakePipe
 
     /// How many bytes are kept for one redrawing: some hundred lines.
     static let limit = 64 << 10
 
     /// Makes an output on a descriptor; nil when the system has none left for its pipe.
-    public init?(descriptor: Int32 = 1) {
+    package init?(descriptor: Int32 = 1) {
         guard let pipe = WakePipe() else { return nil }
         self.pipe = pipe
         self.descriptor = descriptor
     }
 
     /// An output that shows nothing, for programs that only listen to it.
-    public static func discarding() -> AsyncOutput? {
+    package static func discarding() -> AsyncOutput? {
         Descriptor.discarding().flatMap { AsyncOutput(descriptor: $0) }
     }
 
     /// Prints bytes, above the line that is being typed if there is one.
     ///
     /// Any thread.
-    public func write(_ bytes: some Sequence<UInt8>) {
+    package func write(_ bytes: some Sequence<UInt8>) {
         let bytes = Array(bytes)
         if bytes.isEmpty { return }
         let mustWake = state.withLock { state in
@@ -63,24 +63,24 @@ public final class AsyncOutput: Sendable {
     }
 
     /// Prints text, as `write` does bytes.
-    public func write(_ text: String) { write(text.utf8) }
+    package func write(_ text: String) { write(text.utf8) }
 
     /// Ends the last line if it was left unfinished, so that a prompt begins a new one.
-    public func finishLine() {
+    package func finishLine() {
         if state.withLock({ !$0.isEditing && !$0.endsInLine }) { write("\n") }
     }
 
     /// What the calling thread prints from here on begins each line with this text; nothing if empty.
     ///
     /// A line that was left unfinished under another label is ended first.
-    public func setLabel(_ label: String) {
+    package func setLabel(_ label: String) {
         state.withLock { $0.labels.set(Array(label.utf8)) }
     }
 
     /// Calls a function with all that is printed from here on, labels and all; nil ends that.
     ///
     /// Called on the threads that print, one at a time; it may not print.
-    public func setTap(_ tap: (@Sendable ([UInt8]) -> Void)?) {
+    package func setTap(_ tap: (@Sendable ([UInt8]) -> Void)?) {
         state.withLock { $0.tap = tap }
     }
 

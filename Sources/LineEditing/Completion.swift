@@ -1,14 +1,14 @@
 /// What may stand where the cursor is.
-public struct Completion: Equatable, Sendable {
+package struct Completion: Equatable, Sendable {
     /// How many characters before the cursor a candidate replaces.
-    public var replacing: Int
+    package var replacing: Int
     /// The whole words, in the order they are listed in.
-    public var candidates: [String]
+    package var candidates: [String]
     /// What follows a candidate that is the only one.
-    public var suffix: String
+    package var suffix: String
 
     /// Names the candidates.
-    public init(replacing: Int, candidates: [String], suffix: String = "") {
+    package init(replacing: Int, candidates: [String], suffix: String = "") {
         self.replacing = replacing
         self.candidates = candidates
         self.suffix = suffix

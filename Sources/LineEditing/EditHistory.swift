@@ -3,15 +3,15 @@
 /// The file has one entry per line, with `\n` and `\\` for line ends and backslashes, and is only appended to: several
 /// sessions may write to it. It is cut to its newest entries when it is read and has grown to twice the limit. A file
 /// that cannot be read or written costs the persistence, never the session.
-public final class EditHistory {
+package final class EditHistory {
     /// How many entries are kept.
-    public let limit: Int
+    package let limit: Int
     private let file: String?
     /// The entries, oldest first.
-    public private(set) var entries: [String] = []
+    package private(set) var entries: [String] = []
 
     /// Reads the file, if there is one.
-    public init(file: String?, limit: Int = 2_000) {
+    package init(file: String?, limit: Int = 2_000) {
         self.file = file
         self.limit = limit
         guard let file, let bytes = HistoryFile.read(file) else { return }
@@ -27,7 +27,7 @@ public final class EditHistory {
     ///
     /// Returns whether it was added.
     @discardableResult  // because only the editor, which keeps a copy, needs to know
-    public func add(_ entry: String) -> Bool {
+    package func add(_ entry: String) -> Bool {
         var entry = entry
         while let last = entry.last, last.isWhitespace { entry.removeLast() }
         if entry.isEmpty || entry == entries.last { return false }

@@ -1,11 +1,11 @@
 /// Completion of file names.
-public enum FileNames {
+package enum FileNames {
     /// The names that continue a path: of `a/b` those in `a` that begin with `b`.
     ///
     /// Folders end in a slash.
     ///
     /// What begins with a dot is left out unless the path asks for it.
-    public static func completions(of path: String) -> (typed: String, names: [String]) {
+    package static func completions(of path: String) -> (typed: String, names: [String]) {
         let slash = path.lastIndex(of: "/")
         let typed = slash.map { String(path[path.index(after: $0)...]) } ?? path
         let folder = expanded(slash.map { String(path[...$0]) } ?? ".")
@@ -18,7 +18,7 @@ public enum FileNames {
 
 extension FileNames {
     /// A path with the home folder in place of a leading `~`.
-    public static func expanded(_ path: String) -> String {
+    package static func expanded(_ path: String) -> String {
         guard path == "~" || path.hasPrefix("~/"), let home = environment("HOME") else {
             return path
         }
@@ -27,21 +27,21 @@ extension FileNames {
 }
 
 /// The terminal and the environment that a prompt finds itself in.
-public enum TerminalEnvironment {
+package enum TerminalEnvironment {
     /// A variable of the environment.
-    public static func variable(_ name: String) -> String? { environment(name) }
+    package static func variable(_ name: String) -> String? { environment(name) }
 
     /// Whether the terminal can move its cursor, by what `TERM` says.
-    public static var movesItsCursor: Bool { !["", "dumb"].contains(environment("TERM") ?? "") }
+    package static var movesItsCursor: Bool { !["", "dumb"].contains(environment("TERM") ?? "") }
 
     /// The terminal's width and height; nil where standard output is none.
-    public static var window: (columns: Int, rows: Int)? { Descriptor.windowSize(1) }
+    package static var window: (columns: Int, rows: Int)? { Descriptor.windowSize(1) }
 
     /// Whether colours are wanted: not when `NO_COLOR` is set to anything.
-    public static var wantsColors: Bool { (environment("NO_COLOR") ?? "").isEmpty }
+    package static var wantsColors: Bool { (environment("NO_COLOR") ?? "").isEmpty }
 
     /// A folder by the XDG rules: the variable if it holds an absolute path, else below the home folder.
-    public static func folder(_ variable: String, fallback: String) -> String? {
+    package static func folder(_ variable: String, fallback: String) -> String? {
         if let path = environment(variable), path.hasPrefix("/") { return path }
         return environment("HOME").map { "\($0)/\(fallback)" }
     }

@@ -8,9 +8,9 @@
 ///
 /// On the thread that edits lines, between lines. What other threads print meanwhile is kept and comes afterwards; Ctrl-C is
 /// the program's.
-public enum ForegroundProgram {
+package enum ForegroundProgram {
     /// What became of an edited text.
-    public enum Edited: Equatable, Sendable {
+    package enum Edited: Equatable, Sendable {
         /// The text as it was saved.
         case text(String)
         /// Why there is none: the editor has failed, a file could not be written.
@@ -20,7 +20,7 @@ public enum ForegroundProgram {
     /// Shows a text in the user's pager: `PAGER`, else `less`, which ends at once when everything fits.
     ///
     /// False, with nothing shown, when there is no pager or `PAGER` is empty.
-    public static func page(_ text: String, _ output: AsyncOutput) -> Bool {
+    package static func page(_ text: String, _ output: AsyncOutput) -> Bool {
         let pager = environment("PAGER") ?? "less"
         guard !pager.isEmpty, let file = TemporaryFile(text, suffix: "") else { return false }
         // 127 is the shell's word for a program that is not there.
@@ -29,7 +29,7 @@ public enum ForegroundProgram {
     }
 
     /// Gives a text to a command of the shell, as its standard input.
-    public static func run(_ command: String, _ text: String, _ output: AsyncOutput) {
+    package static func run(_ command: String, _ text: String, _ output: AsyncOutput) {
         guard let file = TemporaryFile(text, suffix: "") else {
             return output.write("cannot write a temporary file\n")
         }
@@ -37,7 +37,7 @@ public enum ForegroundProgram {
     }
 
     /// Lets the user edit a text: `VISUAL`, `EDITOR`, else `vi`.
-    public static func edit(_ text: String, _ output: AsyncOutput) -> Edited {
+    package static func edit(_ text: String, _ output: AsyncOutput) -> Edited {
         let editor =
             ["VISUAL", "EDITOR"].lazy.compactMap(environment).first { !$0.isEmpty } ?? "vi"
         guard let file = TemporaryFile(text, suffix: ".lua") else {

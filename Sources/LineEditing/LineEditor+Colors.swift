@@ -3,14 +3,14 @@
 // put back where it was. libedit's picture of the screen stays true: characters and cursor are what it has drawn.
 
 /// A piece of a line in one colour.
-public struct ColoredRun: Equatable, Sendable {
+package struct ColoredRun: Equatable, Sendable {
     /// How many Unicode scalars it has.
-    public var length: Int
+    package var length: Int
     /// The numbers of an SGR sequence such as `32`; nil for the terminal's own colour.
-    public var code: String?
+    package var code: String?
 
     /// A piece of so many scalars.
-    public init(_ length: Int, _ code: String?) {
+    package init(_ length: Int, _ code: String?) {
         self.length = length
         self.code = code
     }

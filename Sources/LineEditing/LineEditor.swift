@@ -17,7 +17,7 @@ import CEdit
 //   process's alone, because scripts expect the locale that `lua` starts in.
 
 /// What came of reading a line.
-public enum LineInput: Equatable, Sendable {
+package enum LineInput: Equatable, Sendable {
     /// A line, without its end; a recalled or pasted one may have several.
     case line(String)
     /// The arrow up in the first line of what is typed, where the caller has asked for it: the lines before are wanted back.
@@ -29,7 +29,7 @@ public enum LineInput: Equatable, Sendable {
 }
 
 /// Reads lines from a terminal.
-public final class LineEditor {
+package final class LineEditor {
     let editor: OpaquePointer
     private let historyHandle: OpaquePointer
     private let streams: [UnsafeMutablePointer<FILE>]
@@ -51,27 +51,27 @@ public final class LineEditor {
     var canTakeBack = false
     var initial = (before: "", after: "")
     /// How often something was printed above the typed line.
-    public internal(set) var interjections = 0
+    package internal(set) var interjections = 0
 
     /// The entries that can be recalled.
-    public let history: EditHistory
+    package let history: EditHistory
     /// Asked for what may stand at the cursor: gets the text before it and the text after it.
-    public var completer: ((_ before: String, _ after: String) -> Completion?)?
+    package var completer: ((_ before: String, _ after: String) -> Completion?)?
 
     /// Asked for the colours of the typed text, whenever it is drawn; nil for none.
-    public var painter: ((_ text: String) -> [ColoredRun])?
+    package var painter: ((_ text: String) -> [ColoredRun])?
 
     /// Asked whenever the output's pipe is woken: the prompt as it is now; nil leaves it.
-    public var currentPrompt: (() -> String?)?
+    package var currentPrompt: (() -> String?)?
 
     /// Asked whenever the output's pipe is woken: true ends the reading as the end of the input does.
-    public var mustStop: (() -> Bool)?
+    package var mustStop: (() -> Bool)?
 
     /// Marks in a prompt the characters that take no room on the screen, such as colours: one before, one after.
-    public static let promptEscape: Unicode.Scalar = "\u{1}"
+    package static let promptEscape: Unicode.Scalar = "\u{1}"
 
     /// Makes an editor; nil when the descriptors are no terminal (or one that cannot move its cursor).
-    public init?(input: Int32 = 0, descriptor: Int32 = 1, output: AsyncOutput, history: EditHistory)
+    package init?(input: Int32 = 0, descriptor: Int32 = 1, output: AsyncOutput, history: EditHistory)
     {
         guard Descriptor.isTerminal(input), Descriptor.isTerminal(descriptor),
             TerminalEnvironment.movesItsCursor,
@@ -130,7 +130,7 @@ public final class LineEditor {
     ///
     /// With `initial` there is a text to begin with, and the cursor in it. With `canTakeBack` the arrow up in its first
     /// line ends the reading.
-    public func readLine(
+    package func readLine(
         prompt: String, initial: (before: String, after: String) = ("", ""),
         canTakeBack: Bool = false
     ) -> LineInput {
@@ -179,7 +179,7 @@ public final class LineEditor {
     }
 
     /// Makes an entry one item of the history, of this session and the later ones.
-    public func remember(_ entry: String) {
+    package func remember(_ entry: String) {
         if history.add(entry) { enter(history.entries.last ?? entry) }
     }
 
@@ -194,7 +194,7 @@ public final class LineEditor {
     }
 
     /// The window's width and height.
-    public var window: (columns: Int, rows: Int) {
+    package var window: (columns: Int, rows: Int) {
         Descriptor.windowSize(descriptor) ?? windowSize
     }
 
@@ -239,7 +239,7 @@ public final class LineEditor {
     }
 
     /// How many rows of the window a prompt and the line behind it take.
-    public func rows(prompt: String, line: String) -> Int {
+    package func rows(prompt: String, line: String) -> Int {
         var layout = TypedLineLayout(columns: windowSize.columns)
         layout.add(prompt: prompt, escape: Self.promptEscape)
         layout.add(text: line.unicodeScalars)
@@ -247,7 +247,7 @@ public final class LineEditor {
     }
 
     /// Erases so many rows above the cursor, which is at the beginning of one.
-    public func eraseRows(_ count: Int) {
+    package func eraseRows(_ count: Int) {
         let count = min(count, max(windowSize.rows - 1, 0))
         if count > 0 { write("\u{1B}[\(count)A\r\u{1B}[J") }
     }

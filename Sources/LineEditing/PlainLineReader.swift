@@ -1,16 +1,16 @@
 /// Reads lines where there is no terminal to edit them on.
-public final class PlainLineReader {
+package final class PlainLineReader {
     private let input: Int32
     private var buffer: [UInt8] = []
     private var isAtEnd = false
 
     /// Reads from a descriptor.
-    public init(input: Int32 = 0) { self.input = input }
+    package init(input: Int32 = 0) { self.input = input }
 
     /// The next line's bytes without its end; nil when there is none.
     ///
     /// A last line without an end counts.
-    public func readLine() -> [UInt8]? {
+    package func readLine() -> [UInt8]? {
         var scanned = 0
         while true {
             if let end = buffer[scanned...].firstIndex(of: UInt8(ascii: "\n")) {

@@ -4,13 +4,13 @@ import Synchronization
 ///
 /// One set of handlers per process, installed by the first `watch`. The signals are for the main thread, which waits on
 /// the pipe; everything else has them blocked.
-public enum TerminalSignals {
+package enum TerminalSignals {
     private static let interrupts = Atomic<Int>(0)
     // The handler may touch nothing but atomics, so the pipe's address travels as a number. It is never freed.
     private static let pipe = Atomic<UInt>(0)
 
     /// Lets SIGINT and SIGWINCH wake this pipe instead of doing what they do by default.
-    public static func watch(wake pipe: WakePipe) {
+    package static func watch(wake pipe: WakePipe) {
         let address = UInt(bitPattern: Unmanaged.passRetained(pipe).toOpaque())
         self.pipe.store(address, ordering: .releasing)
         installSignalHandler(
@@ -30,7 +30,7 @@ public enum TerminalSignals {
     }
 
     /// How many SIGINTs came since the last call.
-    public static func takeInterrupts() -> Int {
+    package static func takeInterrupts() -> Int {
         interrupts.exchange(0, ordering: .acquiringAndReleasing)
     }
 }

@@ -1,13 +1,13 @@
 import CEdit
 
 /// How much room text takes on a terminal.
-public enum TerminalText {
+package enum TerminalText {
     /// The columns that a text takes, all on one line.
     ///
     /// Control characters and what cannot be shown count as one.
     ///
     /// Any thread: it works by the locale that the editor uses, whatever the thread's own.
-    public static func width(_ text: String) -> Int {
+    package static func width(_ text: String) -> Int {
         if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
         return withUTF8Locale {
             text.unicodeScalars.reduce(0) { $0 + max(displayWidth($1), $1.value < 0x20 ? 1 : 0) }
@@ -15,7 +15,7 @@ public enum TerminalText {
     }
 
     /// The text, or its beginning with `…` after it, in at most so many columns.
-    public static func truncate(_ text: String, to columns: Int) -> String {
+    package static func truncate(_ text: String, to columns: Int) -> String {
         if text.utf8.count <= columns || width(text) <= columns { return text }
         guard columns > 0 else { return "" }
         return withUTF8Locale {
@@ -32,7 +32,7 @@ public enum TerminalText {
     }
 
     /// The text without colours and other control sequences of a terminal.
-    public static func plain(_ text: String) -> String {
+    package static func plain(_ text: String) -> String {
         guard text.utf8.contains(0x1B) else { return text }
         var result = ""
         var scalars = text.unicodeScalars.makeIterator()
@@ -49,7 +49,7 @@ public enum TerminalText {
     }
 
     /// Whether the character takes room of its own on a terminal; control characters and unknown ones do not.
-    public static func isShown(_ scalar: Unicode.Scalar) -> Bool {
+    package static func isShown(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.value < 0x7F { return scalar.value >= 0x20 }
         return withUTF8Locale { displayWidth(scalar) >= 0 }
     }

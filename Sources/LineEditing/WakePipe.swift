@@ -1,10 +1,10 @@
 /// Wakes a thread that waits for the terminal: any thread may, and signal handlers too.
-public final class WakePipe: Sendable {
+package final class WakePipe: Sendable {
     let readEnd: Int32
     private let writeEnd: Int32
 
     /// Makes one; nil when the system has no descriptors left.
-    public init?() {
+    package init?() {
         guard let ends = Descriptor.pipe() else { return nil }
         (readEnd, writeEnd) = ends
     }
@@ -17,7 +17,7 @@ public final class WakePipe: Sendable {
     /// Makes the waiting thread look around.
     ///
     /// A full pipe is as good as one byte in it, so nothing is ever waited for.
-    public func wake() {
+    package func wake() {
         var byte: UInt8 = 0
         withUnsafeBytes(of: &byte) { Descriptor.writeOnce(writeEnd, $0) }
     }

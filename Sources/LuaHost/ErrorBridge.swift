@@ -146,13 +146,13 @@ extension LuaState {
 
     /// The value under which a script would catch this error: the raised value of a `LuaError`, else a userdata with
     /// `code` and `message`.
-    public func value(of error: any Error) -> LuaValue {
+    package func value(of error: any Error) -> LuaValue {
         if let error = error as? LuaError, error.kind != .closed { return error.value }
         return userdata(LuaErrorBox(error, position: ""), LuaErrorBox.declaration)
     }
 
     /// The Swift error behind a caught value: the very one for our own, a `LuaError` around any other value.
-    public func error(of value: LuaValue) -> any Error {
+    package func error(of value: LuaValue) -> any Error {
         let L = stack
         push(value, on: L)
         if let box = errorBox(at: -1, on: L) {
@@ -163,7 +163,7 @@ extension LuaState {
     }
 
     /// `tostring(value)`; may run a `__tostring` and throws what that raises.
-    public func describe(_ value: LuaValue) throws(LuaError) -> LuaString {
+    package func describe(_ value: LuaValue) throws(LuaError) -> LuaString {
         let L = stack
         push(value, on: L)
         try check(shim_tostring(L), on: L)

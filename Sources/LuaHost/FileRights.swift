@@ -8,9 +8,9 @@
 ///
 /// Asked by every function that takes a path from a script. Lua's own `io`, `os` and `loadfile` do not ask: a script that
 /// is confined has none of them.
-public struct FileRights: Sendable, Equatable {
+package struct FileRights: Sendable, Equatable {
     /// What is done with a file.
-    public enum Access: String, Sendable {
+    package enum Access: String, Sendable {
         case reading, writing
     }
 
@@ -24,22 +24,22 @@ public struct FileRights: Sendable, Equatable {
     private init(_ scope: Scope) { self.scope = scope }
 
     /// Every file.
-    public static let all = FileRights(.everything)
+    package static let all = FileRights(.everything)
     /// No file.
-    public static let none = FileRights(.folders(writable: [], readable: []))
+    package static let none = FileRights(.folders(writable: [], readable: []))
 
     /// The files in these folders and in the folders inside of them; a file may be named as well.
     ///
     /// In `reading` they may only be read. Symbolic links are followed before a file is judged. The folders have to exist
     /// when they are named here; those that do not are left out.
-    public static func folders(_ writing: [String], reading: [String] = []) -> FileRights {
+    package static func folders(_ writing: [String], reading: [String] = []) -> FileRights {
         FileRights(
             .folders(
                 writable: writing.compactMap(resolved), readable: reading.compactMap(resolved)))
     }
 
     /// The folders in which files may be read, in the order given.
-    public var readableFolders: [String] {
+    package var readableFolders: [String] {
         switch scope {
         case .everything: []
         case .folders(let writable, let readable): writable + readable
@@ -49,7 +49,7 @@ public struct FileRights: Sendable, Equatable {
     /// The path to use for this one: the same when every file is allowed, else without symbolic links.
     ///
     /// Throws `read_only` or `invalid_argument` when the file may not be touched so.
-    public func check(_ path: String, for access: Access) throws(FileRefusal) -> String {
+    package func check(_ path: String, for access: Access) throws(FileRefusal) -> String {
         guard case .folders(let writable, let readable) = scope else { return path }
         guard let file = Self.place(of: path) else {
             throw FileRefusal(
@@ -94,12 +94,12 @@ public struct FileRights: Sendable, Equatable {
 }
 
 /// A file that a script may not touch.
-public struct FileRefusal: ScriptError, Equatable {
+package struct FileRefusal: ScriptError, Equatable {
     private let code: String
     /// `read_only` where the file may be read, else `invalid_argument`.
-    public var scriptCode: String { code }
+    package var scriptCode: String { code }
     /// Which file.
-    public let scriptMessage: String
+    package let scriptMessage: String
 
     init(code: String, scriptMessage: String) {
         self.code = code
@@ -111,7 +111,7 @@ extension LuaCall {
     /// The path of a file that the script may touch so; made absolute when not every file is allowed.
     ///
     /// Every function that opens a file for a script takes its name by this.
-    public func path(_ index: Int, for access: FileRights.Access) throws -> String {
+    package func path(_ index: Int, for access: FileRights.Access) throws -> String {
         let path = try text(index)
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw argumentError(index, "the path is empty or has a zero byte")

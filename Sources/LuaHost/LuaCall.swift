@@ -5,10 +5,10 @@ import CLuaShims
 /// How many values a function has put on the stack for its caller.
 ///
 /// Made by `LuaCall.answer` and `.yield`.
-public struct LuaAnswer: Sendable {
+package struct LuaAnswer: Sendable {
     let count: Int32
     /// No results.
-    public static let none = LuaAnswer(count: 0)
+    package static let none = LuaAnswer(count: 0)
 }
 
 /// The arguments of a call.
@@ -17,13 +17,13 @@ public struct LuaAnswer: Sendable {
 ///
 /// Arguments are numbered from 1. In a method the receiver comes first and is not counted in messages: what a script
 /// writes as the first argument of `dog:update(…)` is argument 2 here and `#1` in the message.
-@safe public struct LuaCall: ~Copyable {
+@safe package struct LuaCall: ~Copyable {
     // Safe because it cannot be copied out of the call, and the stack it names is the caller's.
     /// The state that calls.
-    public let state: LuaState
+    package let state: LuaState
     let L: OpaquePointer
     /// How many arguments there are, the receiver included.
-    public let count: Int
+    package let count: Int
     let function: FunctionBox
 
     init(_ function: FunctionBox, _ L: OpaquePointer) {
@@ -34,25 +34,25 @@ public struct LuaAnswer: Sendable {
     }
 
     /// The argument as a value; `nil` beyond the last.
-    public subscript(index: Int) -> LuaValue {
+    package subscript(index: Int) -> LuaValue {
         index <= count ? state.value(at: Int32(index), on: L) : .nil
     }
 
     /// All arguments from this one on.
-    public func rest(from first: Int) -> [LuaValue] {
+    package func rest(from first: Int) -> [LuaValue] {
         first <= count ? (first...count).map { self[$0] } : []
     }
 
     /// Whether the argument is missing or `nil`.
-    public func isNil(_ index: Int) -> Bool {
+    package func isNil(_ index: Int) -> Bool {
         index > count || shim_type(L, Int32(index)) == SHIM_TNIL
     }
 
     /// The name under which the function was declared, for messages.
-    public var name: String { function.name }
+    package var name: String { function.name }
 
     /// An integer, or a float with an integral value.
-    public func integer(_ index: Int) throws -> Int64 {
+    package func integer(_ index: Int) throws -> Int64 {
         var result: Int64 = 0
         if index <= count, shim_exact_integer(L, Int32(index), &result) { return result }
         if index <= count, shim_type(L, Int32(index)) == SHIM_TNUMBER {
@@ -62,7 +62,7 @@ public struct LuaAnswer: Sendable {
     }
 
     /// A number.
-    public func number(_ index: Int) throws -> Double {
+    package func number(_ index: Int) throws -> Double {
         guard index <= count, shim_type(L, Int32(index)) == SHIM_TNUMBER else {
             throw typeError(index, "number")
         }
@@ -70,7 +70,7 @@ public struct LuaAnswer: Sendable {
     }
 
     /// A boolean.
-    public func boolean(_ index: Int) throws -> Bool {
+    package func boolean(_ index: Int) throws -> Bool {
         guard index <= count, shim_type(L, Int32(index)) == SHIM_TBOOLEAN else {
             throw typeError(index, "boolean")
         }
@@ -78,7 +78,7 @@ public struct LuaAnswer: Sendable {
     }
 
     /// A string; numbers are not converted.
-    public func string(_ index: Int) throws -> LuaString {
+    package func string(_ index: Int) throws -> LuaString {
         guard index <= count, shim_type(L, Int32(index)) == SHIM_TSTRING else {
             throw typeError(index, "string")
         }
@@ -86,7 +86,7 @@ public struct LuaAnswer: Sendable {
     }
 
     /// A string that is UTF-8.
-    public func text(_ index: Int) throws -> String {
+    package func text(_ index: Int) throws -> String {
         guard let text = try string(index).text else {
             throw argumentError(index, "the string is not valid UTF-8")
         }
@@ -96,13 +96,13 @@ public struct LuaAnswer: Sendable {
     /// Where the bytes of a string argument lie; 0 for anything else.
     ///
     /// For an interned name the same each time, as in `LuaLiveClass.internedName`.
-    public func address(_ index: Int) -> UInt {
+    package func address(_ index: Int) -> UInt {
         var length = 0
         return index <= count ? UInt(bitPattern: shim_bytes(L, Int32(index), &length)) : 0
     }
 
     /// A table.
-    public func table(_ index: Int) throws -> LuaTable {
+    package func table(_ index: Int) throws -> LuaTable {
         guard index <= count, shim_type(L, Int32(index)) == SHIM_TTABLE else {
             throw typeError(index, "table")
         }
@@ -110,7 +110,7 @@ public struct LuaAnswer: Sendable {
     }
 
     /// A function.
-    public func function(_ index: Int) throws -> LuaFunction {
+    package func function(_ index: Int) throws -> LuaFunction {
         guard index <= count, shim_type(L, Int32(index)) == SHIM_TFUNCTION else {
             throw typeError(index, "function")
         }
@@ -118,24 +118,24 @@ public struct LuaAnswer: Sendable {
     }
 
     /// A Swift object of this class.
-    public func object<Object: AnyObject>(_ index: Int, _ type: LuaClass<Object>) throws -> Object {
+    package func object<Object: AnyObject>(_ index: Int, _ type: LuaClass<Object>) throws -> Object {
         guard let object = optionalObject(index, type) else { throw typeError(index, type.name) }
         return object
     }
 
     /// A Swift object of this class, or nil when the argument is anything else.
-    public func optionalObject<Object: AnyObject>(_ index: Int, _ type: LuaClass<Object>) -> Object?
+    package func optionalObject<Object: AnyObject>(_ index: Int, _ type: LuaClass<Object>) -> Object?
     {
         index <= count ? state.object(at: Int32(index), of: type, on: L) : nil
     }
 
     /// A live object, or nil when the argument is anything else.
-    public func liveObject(_ index: Int) -> LuaLiveObject? {
+    package func liveObject(_ index: Int) -> LuaLiveObject? {
         index <= count ? state.liveObject(at: Int32(index), on: L) : nil
     }
 
     /// An error about an argument: `bad argument #1 to 'name' (reason)`.
-    public func argumentError(_ index: Int, _ reason: String) -> LuaArgumentError {
+    package func argumentError(_ index: Int, _ reason: String) -> LuaArgumentError {
         let number = function.isMethod ? index - 1 : index
         if number == 0 {
             return LuaArgumentError("calling '\(name)' on bad self (\(reason))")
@@ -146,7 +146,7 @@ public struct LuaAnswer: Sendable {
     /// An error about an argument's type: `… (table expected, got nil)`.
     ///
     /// In the metamethod of an operator, which nobody has called by its name, it is in Lua's own words.
-    public func typeError(_ index: Int, _ expected: String) -> LuaArgumentError {
+    package func typeError(_ index: Int, _ expected: String) -> LuaArgumentError {
         switch name {
         case "__lt", "__le":
             LuaArgumentError("attempt to compare \(typeName(1)) with \(typeName(2))")
@@ -159,18 +159,18 @@ public struct LuaAnswer: Sendable {
     }
 
     /// The type of an argument as messages name it; userdata by the name of their class.
-    public func typeName(_ index: Int) -> String {
+    package func typeName(_ index: Int) -> String {
         index > count ? "no value" : String(cString: shim_type_name(L, Int32(index)))
     }
 
     /// Answers one value.
-    public func answer(_ value: LuaValue) -> LuaAnswer {
+    package func answer(_ value: LuaValue) -> LuaAnswer {
         state.push(value, on: L)
         return LuaAnswer(count: 1)
     }
 
     /// Answers several values.
-    public func answer(_ values: [LuaValue]) throws -> LuaAnswer {
+    package func answer(_ values: [LuaValue]) throws -> LuaAnswer {
         guard shim_reserve(L, Int32(clamping: values.count + 4)) else {
             throw LuaArgumentError("too many results (\(values.count))")
         }
@@ -179,39 +179,39 @@ public struct LuaAnswer: Sendable {
     }
 
     /// Answers two values.
-    public func answer(_ first: LuaValue, _ second: LuaValue) -> LuaAnswer {
+    package func answer(_ first: LuaValue, _ second: LuaValue) -> LuaAnswer {
         state.push(first, on: L)
         state.push(second, on: L)
         return LuaAnswer(count: 2)
     }
 
     /// Answers a Swift object.
-    public func answer<Object: AnyObject>(_ object: Object, _ type: LuaClass<Object>) -> LuaAnswer {
+    package func answer<Object: AnyObject>(_ object: Object, _ type: LuaClass<Object>) -> LuaAnswer {
         state.push(object, type, on: L)
         return LuaAnswer(count: 1)
     }
 
     /// Answers a live object.
-    public func answer(_ object: LuaLiveObject) -> LuaAnswer {
+    package func answer(_ object: LuaLiveObject) -> LuaAnswer {
         shim_push_object(L, object.type.pointer, object.key)
         return LuaAnswer(count: 1)
     }
 
     /// Answers two live objects.
-    public func answer(_ first: LuaLiveObject, _ second: LuaLiveObject) -> LuaAnswer {
+    package func answer(_ first: LuaLiveObject, _ second: LuaLiveObject) -> LuaAnswer {
         shim_push_object(L, first.type.pointer, first.key)
         shim_push_object(L, second.type.pointer, second.key)
         return LuaAnswer(count: 2)
     }
 
     /// Answers one of the arguments, such as the receiver.
-    public func answerArgument(_ index: Int) -> LuaAnswer {
+    package func answerArgument(_ index: Int) -> LuaAnswer {
         shim_push_copy(L, Int32(index))
         return LuaAnswer(count: 1)
     }
 
     /// Answers an iterator over live objects: keys are fetched 256 at a time.
-    public func answer(each type: LuaLiveClass, of source: LuaKeySource) -> LuaAnswer {
+    package func answer(each type: LuaLiveClass, of source: LuaKeySource) -> LuaAnswer {
         shim_push_walk(L, type.pointer, Unmanaged.passRetained(source).toOpaque()) {
             source, L, position, out, capacity in
             guard let source, let L, let out else { return 0 }
@@ -229,7 +229,7 @@ public struct LuaAnswer: Sendable {
     }
 
     /// Ends this call by yielding from the coroutine that made it; what it is resumed with are the call's results.
-    public func yield(_ values: [LuaValue]) throws -> LuaAnswer {
+    package func yield(_ values: [LuaValue]) throws -> LuaAnswer {
         let count = try answer(values).count
         return LuaAnswer(count: Int32(SHIM_YIELD) - count)
     }
@@ -238,7 +238,7 @@ public struct LuaAnswer: Sendable {
 /// Gives out the keys of a walk in order.
 open class LuaKeySource {
     /// For subclasses.
-    public init() {}
+    package init() {}
     /// Writes the keys from this position (a count from 0) on, as many as fit; how many that were, 0 at the end.
     open func fill(_ batch: inout MutableSpan<Int64>, from position: Int) throws -> Int { 0 }
 }
@@ -266,7 +266,7 @@ extension LuaState {
     ///
     /// It is released when Lua collects the function. Errors thrown by it are raised in Lua; the
     /// closure may call Lua again, also this state's `run`.
-    public func makeFunction(
+    package func makeFunction(
         _ name: String, _ body: @escaping (borrowing LuaCall) throws -> LuaAnswer
     ) -> LuaFunction {
         let L = stack

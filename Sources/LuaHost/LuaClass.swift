@@ -4,15 +4,15 @@
 import CLuaShims
 
 /// A method, or a metamethod, of a class.
-public struct LuaMethod<Receiver>: Sendable {
+package struct LuaMethod<Receiver>: Sendable {
     /// Its name in Lua.
-    public let name: String
+    package let name: String
     let body: @Sendable (Receiver, borrowing LuaCall) throws -> LuaAnswer
     let free: (@Sendable (borrowing LuaCall) throws -> LuaAnswer)?
     let isFastCreate: Bool
 
     /// A method: the receiver has been checked, arguments begin at 2.
-    public init(
+    package init(
         _ name: String, fastCreate: Bool = false,
         _ body: @escaping @Sendable (Receiver, borrowing LuaCall) throws -> LuaAnswer
     ) {
@@ -23,7 +23,7 @@ public struct LuaMethod<Receiver>: Sendable {
     }
 
     /// The same method, for some receivers with another body.
-    public func replaced(
+    package func replaced(
         by other: LuaMethod, where applies: @escaping @Sendable (Receiver) -> Bool
     ) -> LuaMethod {
         let body = body
@@ -33,7 +33,7 @@ public struct LuaMethod<Receiver>: Sendable {
     }
 
     /// A metamethod of two operands, either of which may be the object.
-    public init(
+    package init(
         _ name: String,
         anyReceiver body: @escaping @Sendable (borrowing LuaCall) throws -> LuaAnswer
     ) {
@@ -45,14 +45,14 @@ public struct LuaMethod<Receiver>: Sendable {
 }
 
 /// A property of a class.
-public struct LuaProperty<Receiver>: Sendable {
+package struct LuaProperty<Receiver>: Sendable {
     /// Its name in Lua.
-    public let name: String
+    package let name: String
     let get: @Sendable (Receiver, borrowing LuaResult) throws -> Void
     let set: (@Sendable (Receiver, borrowing LuaField) throws -> Void)?
 
     /// A property; without `set` a script cannot assign to it.
-    public init(
+    package init(
         _ name: String,
         get: @escaping @Sendable (Receiver, borrowing LuaResult) throws -> Void,
         set: (@Sendable (Receiver, borrowing LuaField) throws -> Void)? = nil
@@ -64,14 +64,14 @@ public struct LuaProperty<Receiver>: Sendable {
 }
 
 /// A name that a script can use on an object.
-public struct LuaMember: Sendable, Equatable {
+package struct LuaMember: Sendable, Equatable {
     /// Its name in Lua.
-    public var name: String
+    package var name: String
     /// False for a property.
-    public var isMethod: Bool
+    package var isMethod: Bool
 
     /// A member.
-    public init(name: String, isMethod: Bool) {
+    package init(name: String, isMethod: Bool) {
         self.name = name
         self.isMethod = isMethod
     }
@@ -81,9 +81,9 @@ public struct LuaMember: Sendable, Equatable {
 ///
 /// Declare it once, as a global constant; each state makes its own metatable from it when the first
 /// object arrives.
-public final class LuaClass<Object: AnyObject>: Sendable {
+package final class LuaClass<Object: AnyObject>: Sendable {
     /// What the class is called in messages and by `luaL_tolstring`.
-    public let name: String
+    package let name: String
     let methods: [LuaMethod<Object>]
     let properties: [LuaProperty<Object>]
     let metamethods: [LuaMethod<Object>]
@@ -99,7 +99,7 @@ public final class LuaClass<Object: AnyObject>: Sendable {
     /// those nor members (false: there is no such thing). `resolve` finds the live class of a name
     /// for methods declared with `fastCreate`: it gets the address of the interned name, which
     /// stays the same while the class is registered, and can ask for the text.
-    public init(
+    package init(
         name: String, methods: [LuaMethod<Object>] = [],
         properties: [LuaProperty<Object>] = [], metamethods: [LuaMethod<Object>] = [],
         index: (@Sendable (Object, Int64, borrowing LuaResult) throws -> Void)? = nil,
@@ -120,7 +120,7 @@ public final class LuaClass<Object: AnyObject>: Sendable {
     }
 
     /// Everything a script can name on an object of this class, sorted by name.
-    public var members: [LuaMember] {
+    package var members: [LuaMember] {
         let all =
             methods.map { LuaMember(name: $0.name, isMethod: true) }
             + properties.map { LuaMember(name: $0.name, isMethod: false) }
@@ -198,7 +198,7 @@ struct LuaUnknownMember: ScriptError {
 }
 
 /// The candidate that a mistyped name most likely means, if one is near enough.
-public func nearestName(to name: String, in candidates: [String]) -> String? {
+package func nearestName(to name: String, in candidates: [String]) -> String? {
     let letters = Array(name.lowercased().utf8)
     // Every name of one letter is one mistake away from every other.
     guard letters.count > 1, letters.count <= 64 else { return nil }
@@ -234,7 +234,7 @@ extension LuaState {
     ///
     /// Each call makes a new one: two of the same object are equal in Lua, but as table keys they
     /// differ.
-    public func userdata<Object: AnyObject>(_ object: Object, _ type: LuaClass<Object>) -> LuaValue
+    package func userdata<Object: AnyObject>(_ object: Object, _ type: LuaClass<Object>) -> LuaValue
     {
         let L = stack
         push(object, type, on: L)
@@ -285,7 +285,7 @@ extension LuaState {
     /// A method as a plain function, which works on a receiver that has a property of that name.
     ///
     /// The class must have appeared in this state.
-    public func function<Object: AnyObject>(_ name: String, of type: LuaClass<Object>)
+    package func function<Object: AnyObject>(_ name: String, of type: LuaClass<Object>)
         -> LuaFunction?
     {
         let L = stack

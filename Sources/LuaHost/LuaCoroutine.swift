@@ -3,16 +3,16 @@ import CLuaShims
 /// A reference to a coroutine.
 ///
 /// Equality is identity.
-public struct LuaCoroutine: Hashable, Sendable {
+package struct LuaCoroutine: Hashable, Sendable {
     let reference: LuaReference
 
     /// What a coroutine is doing.
-    public enum Status: Int32, Sendable {
+    package enum Status: Int32, Sendable {
         case suspended, running, normal, dead
     }
 
     /// What a resumption led to.
-    public enum Outcome: Sendable {
+    package enum Outcome: Sendable {
         /// It yielded these values and can go on.
         case yielded([LuaValue])
         /// Its function returned these values.
@@ -20,7 +20,7 @@ public struct LuaCoroutine: Hashable, Sendable {
     }
 
     /// Its status, as `coroutine.status` gives it.
-    public var status: Status {
+    package var status: Status {
         guard let state = reference.home.state else { return .dead }
         let L = state.stack
         state.push(reference, on: L)
@@ -32,7 +32,7 @@ public struct LuaCoroutine: Hashable, Sendable {
     /// Starts or continues it with these values.
     ///
     /// Throws what it raises; it is dead then.
-    public func resume(_ arguments: [LuaValue] = []) throws(LuaError) -> Outcome {
+    package func resume(_ arguments: [LuaValue] = []) throws(LuaError) -> Outcome {
         let state = try reference.state()
         let L = state.stack
         guard shim_reserve(L, Int32(clamping: arguments.count + 8)) else { throw LuaError.overflow }
@@ -49,9 +49,9 @@ public struct LuaCoroutine: Hashable, Sendable {
     }
 
     /// Whether both are the same coroutine.
-    public static func == (a: LuaCoroutine, b: LuaCoroutine) -> Bool {
+    package static func == (a: LuaCoroutine, b: LuaCoroutine) -> Bool {
         a.reference.isSame(as: b.reference)
     }
     /// Identity.
-    public func hash(into hasher: inout Hasher) { hasher.combine(reference.address) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(reference.address) }
 }

@@ -1,9 +1,9 @@
 import CLuaShims
 
 /// What went wrong in Lua, seen from Swift.
-public struct LuaError: Error, Sendable, CustomStringConvertible {
+package struct LuaError: Error, Sendable, CustomStringConvertible {
     /// Where in the life of a chunk it happened.
-    public enum Kind: String, Sendable {
+    package enum Kind: String, Sendable {
         /// The chunk does not compile.
         case syntax
         /// Raised while running.
@@ -19,20 +19,20 @@ public struct LuaError: Error, Sendable, CustomStringConvertible {
     }
 
     /// Where in the life of a chunk it happened.
-    public var kind: Kind
+    package var kind: Kind
     /// What Lua prints for it: `file.lua:12: message`.
-    public var message: String
+    package var message: String
     /// The calls that led to it, starting at the place that raised.
     ///
     /// Nil for syntax errors and out of memory.
-    public var traceback: String?
+    package var traceback: String?
     /// The very error that was thrown, when a Swift function raised this.
-    public var underlying: (any Error)?
+    package var underlying: (any Error)?
     /// The raised value itself; throwing this error back into Lua raises that value again.
-    public var value: LuaValue
+    package var value: LuaValue
 
     /// An error that a host raises in place of one of another state.
-    public init(
+    package init(
         kind: Kind, message: String, traceback: String?, underlying: (any Error)?, value: LuaValue
     ) {
         self.kind = kind
@@ -43,11 +43,11 @@ public struct LuaError: Error, Sendable, CustomStringConvertible {
     }
 
     /// Whether a chunk that failed so may become valid if more text follows (`lua.c`'s rule for continued lines).
-    public var isIncomplete: Bool { kind == .syntax && message.hasSuffix("<eof>") }
+    package var isIncomplete: Bool { kind == .syntax && message.hasSuffix("<eof>") }
     /// The limit that stopped the run, if one did.
-    public var limit: LuaLimitExceeded? { underlying as? LuaLimitExceeded }
+    package var limit: LuaLimitExceeded? { underlying as? LuaLimitExceeded }
     /// The message.
-    public var description: String { message }
+    package var description: String { message }
 
     static let closed = LuaError(
         kind: .closed, message: "the Lua state is closed", traceback: nil, underlying: nil,
@@ -60,7 +60,7 @@ public struct LuaError: Error, Sendable, CustomStringConvertible {
 /// An error with the two things that a script can ask of it.
 ///
 /// Errors thrown into Lua that are none get code `error`.
-public protocol ScriptError: Error {
+package protocol ScriptError: Error {
     /// A stable word for programs: `err.code`.
     var scriptCode: String { get }
     /// A sentence for people, without a position: `err.message`.
@@ -68,23 +68,23 @@ public protocol ScriptError: Error {
 }
 
 /// Raised in a run that was stopped from outside.
-public struct LuaInterrupted: ScriptError, Equatable {
+package struct LuaInterrupted: ScriptError, Equatable {
     /// `interrupted`.
-    public var scriptCode: String { "interrupted" }
+    package var scriptCode: String { "interrupted" }
     /// What a script sees.
-    public var scriptMessage: String { "interrupted" }
+    package var scriptMessage: String { "interrupted" }
 
     /// The error of a stop.
-    public init() {}
+    package init() {}
 }
 
 /// An argument that a function cannot take.
-public struct LuaArgumentError: ScriptError, Equatable {
+package struct LuaArgumentError: ScriptError, Equatable {
     /// `invalid_argument`.
-    public var scriptCode: String { "invalid_argument" }
+    package var scriptCode: String { "invalid_argument" }
     /// The whole message, with the argument's number and the function's name.
-    public var scriptMessage: String
+    package var scriptMessage: String
 
     /// An error with this message.
-    public init(_ message: String) { scriptMessage = message }
+    package init(_ message: String) { scriptMessage = message }
 }

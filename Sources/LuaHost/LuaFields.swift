@@ -18,57 +18,57 @@ import CLuaShims
     }
 
     /// The state that reads.
-    public var state: LuaState {
+    package var state: LuaState {
         // because the owner is set for as long as the state is open, and it is: it runs
         Unmanaged<LuaHome>.fromOpaque(shim_owner(L)).takeUnretainedValue().state!
     }
     /// `nil`.
     @inline(__always)
-    public func setNil() { out.pointee.tag = Int32(SHIM_NIL) }
+    package func setNil() { out.pointee.tag = Int32(SHIM_NIL) }
     /// An integer.
-    public func set(_ value: Int64) {
+    package func set(_ value: Int64) {
         out.pointee.tag = Int32(SHIM_INT)
         out.pointee.u.i = value
     }
     /// A float.
-    public func set(_ value: Double) {
+    package func set(_ value: Double) {
         out.pointee.tag = Int32(SHIM_NUM)
         out.pointee.u.d = value
     }
     /// A boolean.
-    public func set(_ value: Bool) {
+    package func set(_ value: Bool) {
         out.pointee.tag = Int32(SHIM_BOOL)
         out.pointee.u.b = value
     }
     /// A string of these bytes.
-    public func set(_ bytes: RawSpan) {
+    package func set(_ bytes: RawSpan) {
         bytes.withUnsafeBytes { shim_push_bytes(L, $0.baseAddress, $0.count) }
         out.pointee.tag = Int32(SHIM_PUSHED)
     }
     /// A string.
-    public func set(_ text: String) { set(text.utf8Span.span.bytes) }
+    package func set(_ text: String) { set(text.utf8Span.span.bytes) }
     /// A live object.
     ///
     /// Its class must belong to the same state.
-    public func set(_ type: LuaLiveClass, _ key: Int64) {
+    package func set(_ type: LuaLiveClass, _ key: Int64) {
         out.pointee.tag = Int32(SHIM_OBJECT)
         out.pointee.u.i = key
         out.pointee.x.cls = type.pointer
     }
     /// A Swift object.
-    public func set<Object: AnyObject>(_ object: Object, _ type: LuaClass<Object>) {
+    package func set<Object: AnyObject>(_ object: Object, _ type: LuaClass<Object>) {
         state.push(object, type, on: L)
         out.pointee.tag = Int32(SHIM_PUSHED)
     }
     /// Any value.
-    public func set(_ value: LuaValue) {
+    package func set(_ value: LuaValue) {
         state.push(value, on: L)
         out.pointee.tag = Int32(SHIM_PUSHED)
     }
 }
 
 /// What kind of value a field holds.
-public enum LuaFieldKind: Sendable {
+package enum LuaFieldKind: Sendable {
     case null, bool, int, double, string
     /// A live object.
     case object
@@ -109,49 +109,49 @@ private func kind(_ tag: Int32) -> LuaFieldKind {
     }
 
     /// The state that assigns.
-    public var state: LuaState {
+    package var state: LuaState {
         // because the owner is set for as long as the state is open, and it is: it runs
         Unmanaged<LuaHome>.fromOpaque(shim_owner(L)).takeUnretainedValue().state!
     }
     /// Its kind: look here first, the accessors trap on another one.
-    public var kind: LuaFieldKind { LuaHost.kind(value.pointee.tag) }
+    package var kind: LuaFieldKind { LuaHost.kind(value.pointee.tag) }
     /// The integer of an `.int`.
-    public var int: Int64 {
+    package var int: Int64 {
         precondition(value.pointee.tag == SHIM_INT)
         return value.pointee.u.i
     }
     /// The float of a `.double`.
-    public var double: Double {
+    package var double: Double {
         precondition(value.pointee.tag == SHIM_NUM)
         return value.pointee.u.d
     }
     /// The boolean of a `.bool`.
-    public var bool: Bool {
+    package var bool: Bool {
         precondition(value.pointee.tag == SHIM_BOOL)
         return value.pointee.u.b
     }
     /// Lends the bytes of a `.string`.
-    public func withBytes<R>(_ body: (RawSpan) throws -> R) rethrows -> R {
+    package func withBytes<R>(_ body: (RawSpan) throws -> R) rethrows -> R {
         precondition(value.pointee.tag == SHIM_STR)
         return try body(
             UnsafeRawBufferPointer(start: value.pointee.u.bytes, count: value.pointee.x.length)
                 .bytes)
     }
     /// The text of a `.string`; nil when its bytes are not UTF-8.
-    public var text: String? {
+    package var text: String? {
         precondition(value.pointee.tag == SHIM_STR)
         let bytes = UnsafeRawBufferPointer(
             start: value.pointee.u.bytes, count: value.pointee.x.length)
         return String(validating: bytes, as: UTF8.self)
     }
     /// A copy of the bytes of a `.string`.
-    public var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         precondition(value.pointee.tag == SHIM_STR)
         return [UInt8](
             UnsafeRawBufferPointer(start: value.pointee.u.bytes, count: value.pointee.x.length))
     }
     /// The live object of an `.object`.
-    public var object: LuaLiveObject {
+    package var object: LuaLiveObject {
         precondition(value.pointee.tag == SHIM_OBJECT)
         // Because a checked object's class is alive.
         let context = shim_class_context(value.pointee.x.cls)!
@@ -160,7 +160,7 @@ private func kind(_ tag: Int32) -> LuaFieldKind {
             key: value.pointee.u.i)
     }
     /// The Swift object of a `.box`, if it is one of this class.
-    public func box<Object: AnyObject>(_ type: LuaClass<Object>) -> Object? {
+    package func box<Object: AnyObject>(_ type: LuaClass<Object>) -> Object? {
         guard value.pointee.tag == SHIM_BOX,
             state.classes[ObjectIdentifier(type)] == value.pointee.x.cls
         else { return nil }
@@ -172,7 +172,7 @@ private func kind(_ tag: Int32) -> LuaFieldKind {
     ///
     /// Costs one or two steps for each element; only for values that lie on the stack, not for
     /// the fields of a table.
-    public func liveArray() -> (type: LuaLiveClass, keys: [Int64])? {
+    package func liveArray() -> (type: LuaLiveClass, keys: [Int64])? {
         guard value.pointee.tag == SHIM_OTHER, index != 0 else { return nil }
         var cls: OpaquePointer?
         var length = 0
@@ -189,7 +189,7 @@ private func kind(_ tag: Int32) -> LuaFieldKind {
         return (Unmanaged<LuaLiveClass>.fromOpaque(context).takeUnretainedValue(), keys)
     }
     /// Any kind, as a value of its own; `nil` for a box among the fields of a table (see `box`).
-    public var luaValue: LuaValue {
+    package var luaValue: LuaValue {
         let state = state
         if index != 0 { return state.value(at: index, on: L) }
         shim_put(L, value)
@@ -207,7 +207,7 @@ private func kind(_ tag: Int32) -> LuaFieldKind {
     /// How many there are.
     ///
     /// A field that is `nil` in the table is not there.
-    public let count: Int
+    package let count: Int
 
     init(_ values: UnsafePointer<shim_value>, _ count: Int, _ L: OpaquePointer) {
         self.values = values
@@ -217,13 +217,13 @@ private func kind(_ tag: Int32) -> LuaFieldKind {
 
     /// The slot of the property that the field sets.
     @inline(__always)
-    public func slot(_ i: Int) -> Int {
+    package func slot(_ i: Int) -> Int {
         precondition(i >= 0 && i < count)
         return Int(values[i].slot)
     }
     /// Lends one field.
     @inline(__always)
-    public func field(_ i: Int) -> LuaField {
+    package func field(_ i: Int) -> LuaField {
         precondition(i >= 0 && i < count)
         return LuaField(values + i, L, index: 0)
     }

@@ -3,34 +3,34 @@ import CLuaShims
 /// A reference to a Lua function.
 ///
 /// Equality is identity.
-public struct LuaFunction: Hashable, Sendable {
+package struct LuaFunction: Hashable, Sendable {
     let reference: LuaReference
 
     /// Calls it; all its results.
     ///
     /// Throws what it raises, with the traceback of that place.
     @discardableResult  // because many functions are called for what they do
-    public func call(_ arguments: [LuaValue] = []) throws(LuaError) -> [LuaValue] {
+    package func call(_ arguments: [LuaValue] = []) throws(LuaError) -> [LuaValue] {
         let state = try reference.state()
         return try state.call(.function(self), arguments)
     }
 
     /// Calls it; the first result, or `nil`.
     @discardableResult  // because many functions are called for what they do
-    public func call(_ arguments: LuaValue...) throws(LuaError) -> LuaValue {
+    package func call(_ arguments: LuaValue...) throws(LuaError) -> LuaValue {
         try call(arguments).first ?? .nil
     }
 
     /// Calls it as `lua` calls a chunk: an error object with a `__tostring` is asked for its text where it is raised, and
     /// that text, without a traceback, is what the call throws.
     @discardableResult  // because chunks are run for what they do
-    public func callAsChunk(_ arguments: [LuaValue] = []) throws(LuaError) -> [LuaValue] {
+    package func callAsChunk(_ arguments: [LuaValue] = []) throws(LuaError) -> [LuaValue] {
         let state = try reference.state()
         return try state.call(.function(self), arguments, with: shim_call_described)
     }
 
     /// Its binary form, as `string.dump`: a Lua function without its upvalues' values.
-    public func dump(stripped: Bool = false) throws(LuaError) -> [UInt8] {
+    package func dump(stripped: Bool = false) throws(LuaError) -> [UInt8] {
         let state = try reference.state()
         let L = state.stack
         state.push(reference, on: L)
@@ -44,7 +44,7 @@ public struct LuaFunction: Hashable, Sendable {
     ///
     /// False if there is none.
     @discardableResult  // because who has counted them knows
-    public func setUpvalue(_ index: Int, _ value: LuaValue) -> Bool {
+    package func setUpvalue(_ index: Int, _ value: LuaValue) -> Bool {
         guard let state = reference.home.state else { return false }
         let L = state.stack
         state.push(reference, on: L)
@@ -55,7 +55,7 @@ public struct LuaFunction: Hashable, Sendable {
     }
 
     /// Names and values of its upvalues, in order.
-    public var upvalues: [(name: String, value: LuaValue)] {
+    package var upvalues: [(name: String, value: LuaValue)] {
         guard let state = reference.home.state else { return [] }
         let L = state.stack
         state.push(reference, on: L)
@@ -68,20 +68,20 @@ public struct LuaFunction: Hashable, Sendable {
     }
 
     /// Whether both are the same function.
-    public static func == (a: LuaFunction, b: LuaFunction) -> Bool {
+    package static func == (a: LuaFunction, b: LuaFunction) -> Bool {
         a.reference.isSame(as: b.reference)
     }
     /// Identity.
-    public func hash(into hasher: inout Hasher) { hasher.combine(address) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(address) }
 
     /// What tells the function from all others that live.
-    public var address: UInt { reference.address }
+    package var address: UInt { reference.address }
 }
 
 extension LuaState {
     /// Calls any callable value; all its results.
     @discardableResult  // because many functions are called for what they do
-    public func call(_ callee: LuaValue, _ arguments: [LuaValue]) throws(LuaError) -> [LuaValue] {
+    package func call(_ callee: LuaValue, _ arguments: [LuaValue]) throws(LuaError) -> [LuaValue] {
         try call(callee, arguments, with: shim_call)
     }
 

@@ -8,7 +8,7 @@ import CLuaShims
 /// end`, in message handlers, and when it waits in a system call such as `io.read`. It cannot be stopped while it is
 /// inside a C function that computes (a hostile pattern, a huge sort), in a `__gc` finalizer, or in a debug hook.
 /// A request belongs to the run that is going on: one that comes too late is void.
-public final class LuaInterrupt: @unchecked Sendable {
+package final class LuaInterrupt: @unchecked Sendable {
     // Sendable because the shims guard it by a lock and an atomic reference count.
     private let handle: OpaquePointer
 
@@ -16,7 +16,7 @@ public final class LuaInterrupt: @unchecked Sendable {
     deinit { shim_interrupt_release(handle) }
 
     /// What code may do about a stop.
-    public enum Force: Sendable {
+    package enum Force: Sendable {
         /// The error can be caught, once, as that of Ctrl-C in `lua`; what runs 200 ms later still is stopped for certain.
         case catchable
         /// Nothing that the code does keeps it going.
@@ -25,22 +25,22 @@ public final class LuaInterrupt: @unchecked Sendable {
 
     /// Asks the run to stop; false when nothing is running.
     @discardableResult  // because often nobody cares whether there was something to stop
-    public func request(_ force: Force = .certain) -> Bool {
+    package func request(_ force: Force = .certain) -> Bool {
         shim_interrupt_request(handle, force == .catchable, Int32(SHIM_STOP_INTERRUPT))
     }
 
     /// Whether a request has been made for a run that has not ended yet.
-    public var isPending: Bool { shim_interrupt_pending(handle) }
+    package var isPending: Bool { shim_interrupt_pending(handle) }
 
     /// Whether one is to take effect now: not while the code, which has caught it once, has its time to tidy up.
     ///
     /// For work in Swift that may take long; on the state's thread. Costs a lock that is free.
-    public var isDue: Bool { shim_interrupt_due(handle) }
+    package var isDue: Bool { shim_interrupt_due(handle) }
 }
 
 extension LuaState {
     /// The handle by which other threads stop this state's code.
-    public func makeInterrupt() -> LuaInterrupt {
+    package func makeInterrupt() -> LuaInterrupt {
         precondition(home.isOpen, "a closed Lua state was used")
         return LuaInterrupt(self)
     }

@@ -4,20 +4,20 @@ import CLuaShims
 ///
 /// No code of the run can keep it going: `pcall` does not catch it for good, coroutines and `__close` handlers are stopped
 /// as well.
-public struct LuaLimitExceeded: ScriptError, Equatable, CustomStringConvertible {
+package struct LuaLimitExceeded: ScriptError, Equatable, CustomStringConvertible {
     /// What there was too much of.
-    public enum Limit: String, Sendable {
+    package enum Limit: String, Sendable {
         case time, instructions
     }
 
     /// What there was too much of.
-    public let limit: Limit
+    package let limit: Limit
     /// `limit_exceeded`.
-    public var scriptCode: String { "limit_exceeded" }
+    package var scriptCode: String { "limit_exceeded" }
     /// Which limit, and how much it allows.
-    public let scriptMessage: String
+    package let scriptMessage: String
     /// The message.
-    public var description: String { scriptMessage }
+    package var description: String { scriptMessage }
 
     init(time: Duration) {
         limit = .time
@@ -36,7 +36,7 @@ public struct LuaLimitExceeded: ScriptError, Equatable, CustomStringConvertible 
 
 extension LuaState {
     /// The error of the stop that has been asked for; that of an interrupt when there is none.
-    public var stopReason: any ScriptError {
+    package var stopReason: any ScriptError {
         isStopping ? stopErrors[Int(shim_stop_reason(main))] ?? LuaInterrupted() : LuaInterrupted()
     }
 }
@@ -50,7 +50,7 @@ extension LuaState {
     ///
     /// Holds from the next run on.
     @discardableResult  // because a system without threads has run no script either
-    public func setTimeLimit(_ limit: Duration?) -> Bool {
+    package func setTimeLimit(_ limit: Duration?) -> Bool {
         guard let limit else { return shim_time_limit(main, 0) }
         setStopError(LuaLimitExceeded(time: limit), SHIM_STOP_TIME)
         let (seconds, attoseconds) = limit.components
@@ -68,7 +68,7 @@ extension LuaState {
     ///
     /// Set it before the first run: a coroutine that was made without a limit is not counted. A script with
     /// `debug.sethook` could take the limit off.
-    public func setInstructionLimit(_ limit: Int64?) {
+    package func setInstructionLimit(_ limit: Int64?) {
         guard let limit else { return shim_instruction_limit(main, 0) }
         setStopError(LuaLimitExceeded(instructions: limit), SHIM_STOP_INSTRUCTIONS)
         shim_instruction_limit(main, max(1, limit))

@@ -4,14 +4,14 @@
 import CLuaShims
 
 /// A live object as Lua holds it.
-public struct LuaLiveObject {
+package struct LuaLiveObject {
     /// Its class in this state.
-    public let type: LuaLiveClass
+    package let type: LuaLiveClass
     /// Its key.
-    public let key: Int64
+    package let key: Int64
 
     /// An object of this class with this key.
-    public init(type: LuaLiveClass, key: Int64) {
+    package init(type: LuaLiveClass, key: Int64) {
         self.type = type
         self.key = key
     }
@@ -54,30 +54,30 @@ open class LuaLiveClass {
     func resolve(_ key: Int64, _ name: UInt, _ text: () -> String) -> LuaLiveClass? { nil }
 
     /// The address of a name interned by this class: equal to what `resolve` gets for that name.
-    public internal(set) var internedName: UInt = 0
+    package internal(set) var internedName: UInt = 0
 }
 
 extension LuaResult {
     /// The key that was asked for, when the slot is -1.
-    public var key: LuaValue { state.value(at: 2, on: L) }
+    package var key: LuaValue { state.value(at: 2, on: L) }
 }
 
 extension LuaField {
     /// The key that is assigned, when the slot is -1.
-    public var key: LuaValue { state.value(at: 2, on: L) }
+    package var key: LuaValue { state.value(at: 2, on: L) }
 }
 
 /// The methods that all live classes of a kind share.
 ///
 /// Declare it once, as a global constant.
-public final class LuaLiveMethods: Sendable {
+package final class LuaLiveMethods: Sendable {
     let methods: [LuaMethod<LuaLiveObject>]
     let metamethods: [LuaMethod<LuaLiveObject>]
     /// The names of the methods, sorted.
-    public let members: [LuaMember]
+    package let members: [LuaMember]
 
     /// A set of methods.
-    public init(
+    package init(
         methods: [LuaMethod<LuaLiveObject>], metamethods: [LuaMethod<LuaLiveObject>] = []
     ) {
         self.methods = methods
@@ -90,7 +90,7 @@ public final class LuaLiveMethods: Sendable {
 /// Keeps the classes of one frozen version alive while Swift needs them.
 ///
 /// Objects in Lua keep them alive by themselves.
-public final class LuaFrozenAnchor {
+package final class LuaFrozenAnchor {
     let reference: LuaReference
     let first: OpaquePointer
 
@@ -104,7 +104,7 @@ extension LuaState {
     /// Makes a class known.
     ///
     /// `properties` are names with their slots; a property hides a method of the same name.
-    public func register(
+    package func register(
         _ type: LuaLiveClass, name: String, methods: LuaLiveMethods,
         properties: [(name: String, slot: Int)]
     ) {
@@ -129,7 +129,7 @@ extension LuaState {
     /// Replaces the names of a registered class's properties.
     ///
     /// Objects that scripts hold follow at once.
-    public func setProperties(_ properties: [(name: String, slot: Int)], of type: LuaLiveClass) {
+    package func setProperties(_ properties: [(name: String, slot: Int)], of type: LuaLiveClass) {
         setProperties(properties, of: type.pointer, on: stack)
     }
 
@@ -138,7 +138,7 @@ extension LuaState {
     ///
     /// Classes of the same version pass the same anchor, and lose their Swift side together when
     /// nothing holds the anchor any more.
-    public func registerFrozen(
+    package func registerFrozen(
         _ type: LuaLiveClass, like live: LuaLiveClass, sharing anchor: LuaLiveClass? = nil
     ) -> LuaFrozenAnchor {
         let L = stack
@@ -151,21 +151,21 @@ extension LuaState {
     }
 
     /// The anchor of a frozen class, while something else still holds it.
-    public func anchor(of frozen: LuaLiveClass) -> LuaFrozenAnchor? {
+    package func anchor(of frozen: LuaLiveClass) -> LuaFrozenAnchor? {
         let L = stack
         guard shim_push_anchor(L, frozen.pointer) else { return nil }
         return LuaFrozenAnchor(reference: popReference(L), first: frozen.pointer)
     }
 
     /// The userdata of a live object.
-    public func userdata(_ object: LuaLiveObject) -> LuaValue {
+    package func userdata(_ object: LuaLiveObject) -> LuaValue {
         let L = stack
         shim_push_object(L, object.type.pointer, object.key)
         return pop(L)
     }
 
     /// A method of a live class as a plain function.
-    public func function(_ name: String, of methods: LuaLiveMethods) -> LuaFunction? {
+    package func function(_ name: String, of methods: LuaLiveMethods) -> LuaFunction? {
         guard let index = methods.methods.firstIndex(where: { $0.name == name }) else { return nil }
         return LuaFunction(reference: functions(of: methods)[index])
     }

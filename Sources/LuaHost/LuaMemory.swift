@@ -1,18 +1,18 @@
 import CLuaShims
 
 /// How much memory a state holds, in bytes as Lua counts them.
-public struct LuaMemory: Sendable, Equatable {
+package struct LuaMemory: Sendable, Equatable {
     /// Held now.
-    public var used: Int
+    package var used: Int
     /// The most that was ever held.
-    public var peak: Int
+    package var peak: Int
 }
 
 extension LuaState {
     /// The memory held by Lua values.
     ///
     /// Swift objects behind userdata are not counted.
-    public var memory: LuaMemory {
+    package var memory: LuaMemory {
         let figures = shim_memory_figures(main)
         return LuaMemory(used: figures.used, peak: figures.peak)
     }
@@ -20,7 +20,7 @@ extension LuaState {
     /// The most bytes that Lua code may allocate; nil for no limit.
     ///
     /// Beyond it allocations raise "not enough memory".
-    public var memoryQuota: Int? {
+    package var memoryQuota: Int? {
         get {
             let quota = shim_memory_figures(main).quota
             return quota == 0 ? nil : quota
@@ -31,5 +31,5 @@ extension LuaState {
     /// A full collection.
     ///
     /// Finalizers run.
-    public func collectGarbage() { shim_collect(stack) }
+    package func collectGarbage() { shim_collect(stack) }
 }

@@ -4,7 +4,7 @@ import Synchronization
 /// Keeps a Lua table, function, userdata or coroutine alive.
 ///
 /// May be dropped on any thread.
-public final class LuaReference: @unchecked Sendable {
+package final class LuaReference: @unchecked Sendable {
     // Sendable because both fields are constant and only the state's own thread follows them; `deinit` merely puts
     // the slot on a list that is guarded by a lock.
     let home: LuaHome

@@ -5,17 +5,17 @@ extension LuaState {
     /// ``takeLuvFailures()``, where luv itself would end the process.
     ///
     /// False if the table is not that module.
-    public func adoptLuv(_ module: LuaTable) -> Bool {
+    package func adoptLuv(_ module: LuaTable) -> Bool {
         let L = stack
         push(module.reference, on: L)
         return shim_adopt_luv(L)
     }
 
     /// Calls no callback of luv from now on; before the state is closed, which closes luv's handles.
-    public func silenceLuv() { shim_silence_luv(main) }
+    package func silenceLuv() { shim_silence_luv(main) }
 
     /// The errors of luv's callbacks since the last call.
-    public func takeLuvFailures() -> [LuaError] {
+    package func takeLuvFailures() -> [LuaError] {
         let L = stack
         shim_take_luv_failures(L)
         guard let list = pop(L).table else { return [] }

@@ -2,7 +2,7 @@ import CLuaShims
 
 extension LuaState {
     /// Which forms of a chunk `load` accepts.
-    public enum ChunkMode: String, Sendable {
+    package enum ChunkMode: String, Sendable {
         case text = "t"
         case binary = "b"
         case any = "bt"
@@ -12,7 +12,7 @@ extension LuaState {
     ///
     /// `name` as Lua has it: `@file.lua`, `=stdin`, or the source itself. A loaded binary chunk is
     /// trusted by Lua: take `.text` for sources that may be hostile.
-    public func load(_ source: LuaString, name: String, mode: ChunkMode = .text) throws(LuaError)
+    package func load(_ source: LuaString, name: String, mode: ChunkMode = .text) throws(LuaError)
         -> LuaFunction
     {
         let L = stack
@@ -24,43 +24,43 @@ extension LuaState {
     }
 
     /// Compiles a chunk of text.
-    public func load(_ source: String, name: String? = nil) throws(LuaError) -> LuaFunction {
+    package func load(_ source: String, name: String? = nil) throws(LuaError) -> LuaFunction {
         try load(LuaString(source), name: name ?? source)
     }
 
     /// Compiles and runs a chunk; all its results.
     @discardableResult  // because chunks are run for what they do
-    public func run(_ source: String, name: String? = nil, arguments: [LuaValue] = [])
+    package func run(_ source: String, name: String? = nil, arguments: [LuaValue] = [])
         throws(LuaError) -> [LuaValue]
     {
         try load(source, name: name).call(arguments)
     }
 
     /// The traceback of the code that is running, from this level on; empty outside of a call.
-    public func traceback(message: String? = nil, level: Int = 0) -> String {
+    package func traceback(message: String? = nil, level: Int = 0) -> String {
         let L = stack
         shim_traceback(L, L, message, Int32(clamping: level))
         return pop(L).string?.description ?? ""
     }
 
     /// One level of the call stack.
-    public struct Frame: Sendable, Equatable {
+    package struct Frame: Sendable, Equatable {
         /// The chunk, shortened as in messages.
-        public var source: String
+        package var source: String
         /// The line that runs, -1 if unknown.
-        public var line: Int
+        package var line: Int
         /// Where the function begins.
-        public var definedAt: Int
+        package var definedAt: Int
         /// The name it was called by, if there is one.
-        public var name: String?
+        package var name: String?
         /// False for functions written in C or Swift.
-        public var isLua: Bool
+        package var isLua: Bool
     }
 
     /// The call at this level of the running code: 0 is the innermost.
     ///
     /// Nil beyond the last.
-    public func frame(level: Int) -> Frame? {
+    package func frame(level: Int) -> Frame? {
         var raw = shim_frame()
         guard shim_stack_frame(stack, Int32(clamping: level), &raw) else { return nil }
         let source = withUnsafeBytes(of: raw.source) {
@@ -75,7 +75,7 @@ extension LuaState {
     }
 
     /// `#value`; metamethods run.
-    public func length(of value: LuaValue) throws(LuaError) -> Int64? {
+    package func length(of value: LuaValue) throws(LuaError) -> Int64? {
         let L = stack
         push(value, on: L)
         try check(shim_length(L), on: L)
@@ -83,7 +83,7 @@ extension LuaState {
     }
 
     /// `value[key]` of any value; metamethods run.
-    public func index(_ value: LuaValue, _ key: LuaValue) throws(LuaError) -> LuaValue {
+    package func index(_ value: LuaValue, _ key: LuaValue) throws(LuaError) -> LuaValue {
         let L = stack
         push(value, on: L)
         push(key, on: L)
@@ -97,8 +97,8 @@ extension LuaState {
     /// no Lua function runs, or the script has a hook of its own. A function that ends with a tail
     /// call is not told of.
     @discardableResult  // because what is not told has to be decided at the end anyway
-    public func watchMainReturn() -> Bool { shim_watch_main_return(stack) }
+    package func watchMainReturn() -> Bool { shim_watch_main_return(stack) }
 
     /// Switches warnings on or off; they are off at first, as in `lua` without `-W`.
-    public func setWarnings(_ on: Bool) { shim_warnings(stack, on) }
+    package func setWarnings(_ on: Bool) { shim_warnings(stack, on) }
 }

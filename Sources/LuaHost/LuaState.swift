@@ -20,23 +20,23 @@ import CLuaShims
 /// A Lua state: globals, loaded chunks, memory.
 ///
 /// Belongs to one thread.
-public final class LuaState {
+package final class LuaState {
     let main: OpaquePointer
     let home: LuaHome
     var classes: [ObjectIdentifier: OpaquePointer] = [:]
     var methodSets: [ObjectIdentifier: [LuaReference]] = [:]
     var stopErrors: [Int: any ScriptError] = [:]
     /// Receives the warnings of `warn` and of failing finalizers, when they are switched on.
-    public var onWarning: ((String) -> Void)?
+    package var onWarning: ((String) -> Void)?
     /// What runs the state: declarations of classes, which belong to no state, find their host by it.
-    public weak var host: AnyObject?
+    package weak var host: AnyObject?
     /// Which files the functions that are given to the script may touch.
-    public var files = FileRights.all
+    package var files = FileRights.all
     /// Called when a main chunk returns that is watched: see ``watchMainReturn()``.
     ///
     /// What neither its locals nor anything else reaches has just been collected; its locals are
     /// still there.
-    public var onMainReturn: (() -> Void)?
+    package var onMainReturn: (() -> Void)?
 
     /// A state with the given libraries.
     ///
@@ -45,7 +45,7 @@ public final class LuaState {
     /// `ignoresEnvironment` is `lua -E`: LUA_PATH and LUA_CPATH do not count. `isConfined` takes from the libraries what
     /// could reach out of the state or go on when it is stopped: `dofile`, `loadfile` and binary chunks, `__gc`,
     /// `string.dump`, and all of `os` but the time. The libraries should be ``LuaLibraries/confined`` then.
-    public init(
+    package init(
         libraries: LuaLibraries = .all, isConfined: Bool = false, ignoresEnvironment: Bool = false
     ) {
         home = LuaHome()
@@ -89,7 +89,7 @@ public final class LuaState {
     /// held.
     ///
     /// Idempotent.
-    public func close() {
+    package func close() {
         guard home.isOpen else { return }
         precondition(!shim_is_running(main), "a Lua state cannot be closed by code that it runs")
         closeInPlace()
@@ -99,7 +99,7 @@ public final class LuaState {
     /// finalizers run.
     ///
     /// That code cannot be returned to: the caller ends the process.
-    public func closeBeforeExit() {
+    package func closeBeforeExit() {
         if home.isOpen { closeInPlace() }
     }
 
@@ -110,21 +110,21 @@ public final class LuaState {
     }
 
     /// Lua's release and copyright, as `lua -v` shows them.
-    public static var copyright: String { String(cString: shim_copyright()) }
+    package static var copyright: String { String(cString: shim_copyright()) }
 
     /// False once `close` has been called.
-    public var isOpen: Bool { home.isOpen }
+    package var isOpen: Bool { home.isOpen }
 
     /// Whether Lua code of this state is executing, further out on this thread's stack.
-    public var isRunning: Bool { home.isOpen && shim_is_running(main) }
+    package var isRunning: Bool { home.isOpen && shim_is_running(main) }
 
     /// Whether the run that is going on has been asked to stop, from whatever thread.
-    public var isStopping: Bool { isRunning && shim_stop_asked(main) }
+    package var isStopping: Bool { isRunning && shim_stop_asked(main) }
 
     /// Throws when the run that is going on has been asked to stop, also if the script has caught that once.
     ///
     /// For host functions that are about to do what a stopped run may not do, such as a commit.
-    public func checkStopping() throws(LuaInterrupted) {
+    package func checkStopping() throws(LuaInterrupted) {
         if isStopping { throw LuaInterrupted() }
     }
 
@@ -132,12 +132,12 @@ public final class LuaState {
     ///
     /// For host functions that have waited: the signal that makes the run notice may come only after they have returned.
     /// Unlike `checkStopping`, lets a run tidy up that has caught the stop.
-    public func takeStop() throws(LuaInterrupted) {
+    package func takeStop() throws(LuaInterrupted) {
         if isRunning && shim_stop_due(main) { throw LuaInterrupted() }
     }
 
     /// The table of global variables.
-    public var globals: LuaTable {
+    package var globals: LuaTable {
         let L = stack
         shim_push_globals(L)
         return LuaTable(reference: popReference(L))
@@ -146,7 +146,7 @@ public final class LuaState {
     /// `package.loaded`, where a module put under its name is what `require` returns.
     ///
     /// Nil without the library.
-    public var loadedModules: LuaTable? {
+    package var loadedModules: LuaTable? {
         let L = stack
         shim_push_registry(L)
         let loaded = "_LOADED".utf8CString.withUnsafeBufferPointer { name in

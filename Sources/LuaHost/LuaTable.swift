@@ -5,11 +5,11 @@ import CLuaShims
 /// Equality is identity.
 ///
 /// Reading and writing honours metamethods, may run Lua code and throws what that raises; the `raw` forms do not.
-public struct LuaTable: Hashable, Sendable {
+package struct LuaTable: Hashable, Sendable {
     let reference: LuaReference
 
     /// The value under a key.
-    public func get(_ key: LuaValue) throws(LuaError) -> LuaValue {
+    package func get(_ key: LuaValue) throws(LuaError) -> LuaValue {
         let state = try reference.state()
         let L = state.stack
         state.push(reference, on: L)
@@ -19,7 +19,7 @@ public struct LuaTable: Hashable, Sendable {
     }
 
     /// Puts a value under a key; `nil` removes it.
-    public func set(_ key: LuaValue, _ value: LuaValue) throws(LuaError) {
+    package func set(_ key: LuaValue, _ value: LuaValue) throws(LuaError) {
         let state = try reference.state()
         let L = state.stack
         state.push(reference, on: L)
@@ -31,7 +31,7 @@ public struct LuaTable: Hashable, Sendable {
     /// The value under a key, without metamethods.
     ///
     /// `nil` when the state is closed.
-    public func raw(_ key: LuaValue) -> LuaValue {
+    package func raw(_ key: LuaValue) -> LuaValue {
         guard let state = reference.home.state else { return .nil }
         let L = state.stack
         state.push(reference, on: L)
@@ -45,7 +45,7 @@ public struct LuaTable: Hashable, Sendable {
     /// Puts a value under a key, without metamethods.
     ///
     /// A key of `nil` or NaN is ignored.
-    public func setRaw(_ key: LuaValue, _ value: LuaValue) {
+    package func setRaw(_ key: LuaValue, _ value: LuaValue) {
         guard let state = reference.home.state else { return }
         let L = state.stack
         state.push(reference, on: L)
@@ -56,19 +56,19 @@ public struct LuaTable: Hashable, Sendable {
     }
 
     /// The field of that name, without metamethods.
-    public subscript(name: String) -> LuaValue {
+    package subscript(name: String) -> LuaValue {
         get { raw(.text(name)) }
         nonmutating set { setRaw(.text(name), newValue) }
     }
 
     /// The element at a 1-based index, without metamethods.
-    public subscript(index: Int) -> LuaValue {
+    package subscript(index: Int) -> LuaValue {
         get { raw(.integer(Int64(index))) }
         nonmutating set { setRaw(.integer(Int64(index)), newValue) }
     }
 
     /// The length of the array part (`rawlen`).
-    public var count: Int {
+    package var count: Int {
         guard let state = reference.home.state else { return 0 }
         let L = state.stack
         state.push(reference, on: L)
@@ -78,7 +78,7 @@ public struct LuaTable: Hashable, Sendable {
     }
 
     /// The elements 1 … `count`.
-    public var array: [LuaValue] {
+    package var array: [LuaValue] {
         let count = count
         return count == 0 ? [] : (1...count).map { self[$0] }
     }
@@ -86,7 +86,7 @@ public struct LuaTable: Hashable, Sendable {
     /// Whether every key is one of 1 … `count`, without metamethods; elements may be nil.
     ///
     /// Costs a step for each key.
-    public var isArray: Bool {
+    package var isArray: Bool {
         guard let state = reference.home.state else { return true }
         let L = state.stack
         state.push(reference, on: L)
@@ -103,7 +103,7 @@ public struct LuaTable: Hashable, Sendable {
     }
 
     /// All pairs, in `next`'s order, without metamethods.
-    public var pairs: [(key: LuaValue, value: LuaValue)] {
+    package var pairs: [(key: LuaValue, value: LuaValue)] {
         guard let state = reference.home.state else { return [] }
         let L = state.stack
         state.push(reference, on: L)
@@ -122,7 +122,7 @@ public struct LuaTable: Hashable, Sendable {
     ///
     /// Costs a comparison for each key that is looked at; only those that are returned are copied. At most `scanning` keys
     /// are looked at and at most `limit` names returned, so that a table of millions takes no longer than a large one.
-    public func names(
+    package func names(
         startingWith prefix: String, ofFunctions: Bool = false, limit: Int = .max,
         scanning: Int = .max
     ) -> [String] {
@@ -155,7 +155,7 @@ public struct LuaTable: Hashable, Sendable {
     }
 
     /// The metatable, if it has one.
-    public var metatable: LuaTable? {
+    package var metatable: LuaTable? {
         get {
             guard let state = reference.home.state else { return nil }
             let L = state.stack
@@ -174,14 +174,14 @@ public struct LuaTable: Hashable, Sendable {
     }
 
     /// Whether both are the same table.
-    public static func == (a: LuaTable, b: LuaTable) -> Bool { a.reference.isSame(as: b.reference) }
+    package static func == (a: LuaTable, b: LuaTable) -> Bool { a.reference.isSame(as: b.reference) }
     /// Identity.
-    public func hash(into hasher: inout Hasher) { hasher.combine(reference.address) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(reference.address) }
 }
 
 extension LuaState {
     /// A new table with room for so many elements and fields.
-    public func makeTable(array: Int = 0, fields: Int = 0) -> LuaTable {
+    package func makeTable(array: Int = 0, fields: Int = 0) -> LuaTable {
         let L = stack
         shim_push_table(
             L, Int32(clamping: min(array, 1 << 24)), Int32(clamping: min(fields, 1 << 24)))
@@ -189,7 +189,7 @@ extension LuaState {
     }
 
     /// A new table with these elements.
-    public func makeTable(_ elements: [LuaValue]) -> LuaTable {
+    package func makeTable(_ elements: [LuaValue]) -> LuaTable {
         let L = stack
         shim_push_table(L, Int32(clamping: elements.count), 0)
         for (index, element) in elements.enumerated() {

@@ -3,11 +3,11 @@ import CLuaShims
 /// A reference to a userdata.
 ///
 /// Equality is identity.
-public struct LuaUserdata: Hashable, Sendable {
+package struct LuaUserdata: Hashable, Sendable {
     let reference: LuaReference
 
     /// The Swift object in it, if it is one of this class and still there.
-    public func object<Object: AnyObject>(as type: LuaClass<Object>) -> Object? {
+    package func object<Object: AnyObject>(as type: LuaClass<Object>) -> Object? {
         guard let state = reference.home.state else { return nil }
         let L = state.stack
         state.push(reference, on: L)
@@ -16,7 +16,7 @@ public struct LuaUserdata: Hashable, Sendable {
     }
 
     /// The live object that it is: its class and key.
-    public var liveObject: LuaLiveObject? {
+    package var liveObject: LuaLiveObject? {
         guard let state = reference.home.state else { return nil }
         let L = state.stack
         state.push(reference, on: L)
@@ -25,7 +25,7 @@ public struct LuaUserdata: Hashable, Sendable {
     }
 
     /// What a script can name on it where it is a Swift object, sorted by name; empty for all else.
-    public var members: [LuaMember] {
+    package var members: [LuaMember] {
         guard let state = reference.home.state else { return [] }
         let L = state.stack
         state.push(reference, on: L)
@@ -42,7 +42,7 @@ public struct LuaUserdata: Hashable, Sendable {
     ///
     /// False, and nothing has happened, if it is no such userdata or the live object's class is frozen.
     @discardableResult  // because who has looked knows the answer
-    public func become(_ object: LuaLiveObject) -> Bool {
+    package func become(_ object: LuaLiveObject) -> Bool {
         guard let state = reference.home.state else { return false }
         let L = state.stack
         _ = shim_reserve(L, 8)
@@ -52,11 +52,11 @@ public struct LuaUserdata: Hashable, Sendable {
     }
 
     /// Whether both are the same userdata.
-    public static func == (a: LuaUserdata, b: LuaUserdata) -> Bool {
+    package static func == (a: LuaUserdata, b: LuaUserdata) -> Bool {
         a.reference.isSame(as: b.reference)
     }
     /// Identity.
-    public func hash(into hasher: inout Hasher) { hasher.combine(reference.address) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(reference.address) }
 }
 
 extension LuaState {

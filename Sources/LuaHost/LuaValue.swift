@@ -1,7 +1,7 @@
 /// Any Lua value.
 ///
 /// Collectable ones are references: they keep the value alive and are equal if it is the same one.
-public enum LuaValue: Hashable, Sendable {
+package enum LuaValue: Hashable, Sendable {
     case `nil`
     case boolean(Bool)
     case integer(Int64)
@@ -13,14 +13,14 @@ public enum LuaValue: Hashable, Sendable {
     case userdata(LuaUserdata)
 
     /// A string value.
-    public static func text(_ text: String) -> LuaValue { .string(LuaString(text)) }
+    package static func text(_ text: String) -> LuaValue { .string(LuaString(text)) }
 
     /// Everything but `nil` and `false`.
-    public var isTruthy: Bool { self != .nil && self != .boolean(false) }
+    package var isTruthy: Bool { self != .nil && self != .boolean(false) }
     /// Whether this is `nil`.
-    public var isNil: Bool { self == .nil }
+    package var isNil: Bool { self == .nil }
     /// The integer, or the integral float, that this is; nil for anything else, strings included.
-    public var integer: Int64? {
+    package var integer: Int64? {
         switch self {
         case .integer(let value): value
         case .number(let value): Int64(exactly: value)
@@ -28,7 +28,7 @@ public enum LuaValue: Hashable, Sendable {
         }
     }
     /// The number that this is, as a double; nil for anything else.
-    public var number: Double? {
+    package var number: Double? {
         switch self {
         case .integer(let value): Double(value)
         case .number(let value): value
@@ -36,22 +36,22 @@ public enum LuaValue: Hashable, Sendable {
         }
     }
     /// The boolean that this is.
-    public var boolean: Bool? { if case .boolean(let value) = self { value } else { nil } }
+    package var boolean: Bool? { if case .boolean(let value) = self { value } else { nil } }
     /// The string that this is; numbers are not converted.
-    public var string: LuaString? { if case .string(let value) = self { value } else { nil } }
+    package var string: LuaString? { if case .string(let value) = self { value } else { nil } }
     /// The string that this is, when its bytes are UTF-8.
-    public var text: String? { string?.text }
+    package var text: String? { string?.text }
     /// The table that this is.
-    public var table: LuaTable? { if case .table(let value) = self { value } else { nil } }
+    package var table: LuaTable? { if case .table(let value) = self { value } else { nil } }
     /// The function that this is.
-    public var function: LuaFunction? { if case .function(let value) = self { value } else { nil } }
+    package var function: LuaFunction? { if case .function(let value) = self { value } else { nil } }
     /// The userdata that this is.
-    public var userdata: LuaUserdata? { if case .userdata(let value) = self { value } else { nil } }
+    package var userdata: LuaUserdata? { if case .userdata(let value) = self { value } else { nil } }
     /// The coroutine that this is.
-    public var thread: LuaCoroutine? { if case .thread(let value) = self { value } else { nil } }
+    package var thread: LuaCoroutine? { if case .thread(let value) = self { value } else { nil } }
 
     /// `type(value)`.
-    public var typeName: String {
+    package var typeName: String {
         switch self {
         case .nil: "nil"
         case .boolean: "boolean"
@@ -79,13 +79,13 @@ extension LuaValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
     ExpressibleByFloatLiteral, ExpressibleByBooleanLiteral, ExpressibleByNilLiteral
 {
     /// A string.
-    public init(stringLiteral value: String) { self = .string(LuaString(value)) }
+    package init(stringLiteral value: String) { self = .string(LuaString(value)) }
     /// An integer.
-    public init(integerLiteral value: Int64) { self = .integer(value) }
+    package init(integerLiteral value: Int64) { self = .integer(value) }
     /// A float.
-    public init(floatLiteral value: Double) { self = .number(value) }
+    package init(floatLiteral value: Double) { self = .number(value) }
     /// A boolean.
-    public init(booleanLiteral value: Bool) { self = .boolean(value) }
+    package init(booleanLiteral value: Bool) { self = .boolean(value) }
     /// `nil`.
-    public init(nilLiteral: ()) { self = .nil }
+    package init(nilLiteral: ()) { self = .nil }
 }

@@ -2,26 +2,26 @@
 ///
 /// `code` is stable and meant for programs, `message` is a sentence for people: what was wrong,
 /// where, and what would be right.
-public struct StoreError: Error, Hashable, Sendable {
+package struct StoreError: Error, Hashable, Sendable {
     /// A stable, open set of error codes; the spelling is what scripts see in `err.code`.
-    public struct Code: RawRepresentable, Hashable, Sendable {
+    package struct Code: RawRepresentable, Hashable, Sendable {
         /// The spelling that scripts compare with.
-        public let rawValue: String
+        package let rawValue: String
 
         /// Makes a code from its spelling.
-        public init(rawValue: String) {
+        package init(rawValue: String) {
             self.rawValue = rawValue
         }
     }
 
     /// The stable code.
-    public let code: Code
+    package let code: Code
 
     /// A sentence with the names and values that matter.
-    public let message: String
+    package let message: String
 
     /// Makes an error.
-    public init(_ code: Code, _ message: String) {
+    package init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
     }
@@ -29,56 +29,56 @@ public struct StoreError: Error, Hashable, Sendable {
 
 extension StoreError.Code {
     /// A change was attempted outside a write transaction.
-    public static let notInWrite = Self(rawValue: "not_in_write")
+    package static let notInWrite = Self(rawValue: "not_in_write")
     /// A write transaction is already open, or something is not allowed inside one.
-    public static let alreadyInWrite = Self(rawValue: "already_in_write")
+    package static let alreadyInWrite = Self(rawValue: "already_in_write")
     /// An object with this primary key exists.
-    public static let duplicateKey = Self(rawValue: "duplicate_key")
+    package static let duplicateKey = Self(rawValue: "duplicate_key")
     /// A required property was given no value and has no default.
-    public static let missingValue = Self(rawValue: "missing_value")
+    package static let missingValue = Self(rawValue: "missing_value")
     /// A value has a type that the property cannot hold.
-    public static let typeMismatch = Self(rawValue: "type_mismatch")
+    package static let typeMismatch = Self(rawValue: "type_mismatch")
     /// The schema has no class of this name.
-    public static let unknownClass = Self(rawValue: "unknown_class")
+    package static let unknownClass = Self(rawValue: "unknown_class")
     /// The class has no property of this name.
-    public static let unknownProperty = Self(rawValue: "unknown_property")
+    package static let unknownProperty = Self(rawValue: "unknown_property")
     /// The object was deleted, or belongs to another store.
-    public static let invalidObject = Self(rawValue: "invalid_object")
+    package static let invalidObject = Self(rawValue: "invalid_object")
     /// An argument cannot be used here.
-    public static let invalidArgument = Self(rawValue: "invalid_argument")
+    package static let invalidArgument = Self(rawValue: "invalid_argument")
     /// An index lies outside the collection.
-    public static let outOfRange = Self(rawValue: "out_of_range")
+    package static let outOfRange = Self(rawValue: "out_of_range")
     /// A store was used on a thread that does not own it.
-    public static let wrongThread = Self(rawValue: "wrong_thread")
+    package static let wrongThread = Self(rawValue: "wrong_thread")
     /// A frozen value cannot be changed or observed.
-    public static let frozen = Self(rawValue: "frozen")
+    package static let frozen = Self(rawValue: "frozen")
     /// The store was opened read-only.
-    public static let readOnly = Self(rawValue: "read_only")
+    package static let readOnly = Self(rawValue: "read_only")
     /// A predicate or a key path cannot be understood.
-    public static let invalidQuery = Self(rawValue: "invalid_query")
+    package static let invalidQuery = Self(rawValue: "invalid_query")
     /// A schema contradicts itself.
-    public static let invalidSchema = Self(rawValue: "invalid_schema")
+    package static let invalidSchema = Self(rawValue: "invalid_schema")
     /// The file's schema differs in a way that needs a migration.
-    public static let migrationNeeded = Self(rawValue: "migration_needed")
+    package static let migrationNeeded = Self(rawValue: "migration_needed")
     /// The file has a higher schema version than was asked for.
-    public static let versionTooLow = Self(rawValue: "version_too_low")
+    package static let versionTooLow = Self(rawValue: "version_too_low")
     /// The file is damaged, or is no store at all.
-    public static let fileCorrupt = Self(rawValue: "file_corrupt")
+    package static let fileCorrupt = Self(rawValue: "file_corrupt")
     /// The file was written by a newer Moonpool.
-    public static let fileFormatTooNew = Self(rawValue: "file_format_too_new")
+    package static let fileFormatTooNew = Self(rawValue: "file_format_too_new")
     /// The disk, or the room reserved for the file, is full.
-    public static let diskFull = Self(rawValue: "disk_full")
+    package static let diskFull = Self(rawValue: "disk_full")
     /// More versions are pinned, or more readers are active, than the file allows.
-    public static let tooManyVersions = Self(rawValue: "too_many_versions")
+    package static let tooManyVersions = Self(rawValue: "too_many_versions")
     /// The store was closed.
-    public static let closed = Self(rawValue: "closed")
+    package static let closed = Self(rawValue: "closed")
     /// The running code was interrupted.
-    public static let interrupted = Self(rawValue: "interrupted")
+    package static let interrupted = Self(rawValue: "interrupted")
     /// A limit set by the host was reached.
-    public static let limitExceeded = Self(rawValue: "limit_exceeded")
+    package static let limitExceeded = Self(rawValue: "limit_exceeded")
 }
 
 extension StoreError: CustomStringConvertible {
     /// The message, followed by the code.
-    public var description: String { "\(message) (\(code.rawValue))" }
+    package var description: String { "\(message) (\(code.rawValue))" }
 }

@@ -1,20 +1,20 @@
 import ScriptHost
 
 /// How the prompt is started.
-public struct ReplOptions: Sendable {
+package struct ReplOptions: Sendable {
     /// The store's file; nil for a store in memory called `store`.
-    public var storePath: String?
+    package var storePath: String?
     /// Whether the user's `init.lua` is left alone.
-    public var skipsInitFile: Bool
+    package var skipsInitFile: Bool
     /// Whether `LUA_PATH` and the like count.
-    public var usesEnvironment: Bool
+    package var usesEnvironment: Bool
     /// What entries may reach and take.
-    public var host: HostOptions
+    package var host: HostOptions
     /// What is said before the first prompt; nothing if empty.
-    public var greeting: String
+    package var greeting: String
 
     /// Makes options.
-    public init(
+    package init(
         storePath: String? = nil, skipsInitFile: Bool = false, usesEnvironment: Bool = true,
         host: HostOptions = HostOptions(), greeting: String = ""
     ) {

@@ -13,14 +13,14 @@ import ScriptHost
 // appears above it.
 
 /// Runs the prompt.
-public enum ReplSession {
+package enum ReplSession {
     /// Runs the prompt until it ends; the process's exit code.
     ///
     /// On the main thread, at a terminal, once per process.
     ///
     /// `main` runs on the script's thread before the first prompt: what stood on the command line. The session goes on
     /// whatever comes of it; false makes nothing different, because it has told of its error.
-    public static func run(
+    package static func run(
         _ options: ReplOptions, main: @escaping @Sendable (ScriptContext) throws -> Bool
     ) -> Int32 {
         guard let output = AsyncOutput() else {

@@ -16,7 +16,7 @@ extension Session {
     }
 
     /// The prompt: name, version, `write`, observers.
-    public var prompt: String {
+    package var prompt: String {
         let escape = "\u{1}"
         func paint(_ text: String, _ role: Style.Role) -> String {
             guard style.isColored else { return text }

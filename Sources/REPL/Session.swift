@@ -12,7 +12,7 @@ import StoreBindings
 // Threads: everything here belongs to the script's thread.
 
 /// Evaluates entries on a script's thread and prints what comes of them.
-public final class Session {
+package final class Session {
     let context: ScriptContext
     let evaluator: Evaluator
     let screen: ResultScreen
@@ -57,7 +57,7 @@ public final class Session {
     private static let keptResults = 1_000
 
     /// A session in a script that is interactive.
-    public init(
+    package init(
         _ context: ScriptContext, style: Style, window: (columns: Int, rows: Int) = (80, 24),
         output: SessionOutput
     ) {
@@ -89,7 +89,7 @@ public final class Session {
     }
 
     /// Runs one whole entry: a command or Lua.
-    public func run(_ entry: String) {
+    package func run(_ entry: String) {
         // An entry that comes while a handler sleeps is nobody's but the user's.
         observers.unlabelled { runUnlabelled(entry) }
     }
@@ -125,7 +125,7 @@ public final class Session {
     ///
     /// Runs no Lua code, reads no objects and begins no transaction: the cost depends on the schema and the tables that
     /// are named, never on how much is stored.
-    public func completion(of text: String) -> Completion? {
+    package func completion(of text: String) -> Completion? {
         Completer(session: self).complete(text)
     }
 

@@ -76,7 +76,7 @@ extension ScriptContext {
     }
 
     /// Does something while the global `print` writes elsewhere, unless it is replaced by the script meanwhile.
-    public func whilePrinting(_ output: @escaping (String) -> Void, _ body: () -> Void) {
+    package func whilePrinting(_ output: @escaping (String) -> Void, _ body: () -> Void) {
         let before = state.globals["print"]
         let function = LuaValue.function(makePrint(output))
         state.globals["print"] = function
@@ -85,7 +85,7 @@ extension ScriptContext {
     }
 
     /// A stop that was asked for during an entry of somebody who is attached has served.
-    public func attachedEntryHasEnded() { _ = signals.takeSpared() }
+    package func attachedEntryHasEnded() { _ = signals.takeSpared() }
 
     /// A `require` without a search path that scripts could change, and without modules in C.
     private func installConfinedRequire() {

@@ -4,22 +4,22 @@ import ObjectStore
 /// A store on a loop of its own thread that hears of the commits of other processes too.
 ///
 /// For programs that observe without a script. Confined to the loop's thread.
-public final class FollowedStore {
+package final class FollowedStore {
     /// The store.
-    public let store: Store
+    package let store: Store
     private let watch: CommitWatch?
 
     /// Opens a store on the loop of the calling thread, and looks for commits from then on.
     ///
     /// Where the system watches no files, it looks ten times a second. Does not keep the loop alive. Throws what opening a store
     /// throws.
-    public init(_ configuration: StoreConfiguration, on loop: EventLoop) throws {
+    package init(_ configuration: StoreConfiguration, on loop: EventLoop) throws {
         store = try Store(configuration, scheduler: LoopScheduler(loop: loop))
         watch = CommitWatch(store, on: loop)
     }
 
     /// Ends the store.
-    public func close() {
+    package func close() {
         watch?.cancel()
         store.close()
     }

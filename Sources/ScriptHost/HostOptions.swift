@@ -1,29 +1,29 @@
 import LuaHost
 
 /// The options of `moonpool` that `lua` does not have: what a script may reach and take, and what is told about it.
-public struct HostOptions: Equatable, Sendable {
+package struct HostOptions: Equatable, Sendable {
     /// `--sandbox`: nothing outside of the script, and 256 MiB of memory if nothing else is said.
-    public var isSandboxed = false
+    package var isSandboxed = false
     /// `--allow FOLDER`: what a sandboxed script may use all the same.
-    public var allowedFolders: [String] = []
+    package var allowedFolders: [String] = []
     /// `--read-only`: the script opens stores' files for reading only.
-    public var isReadOnly = false
+    package var isReadOnly = false
     /// `--memory 64M`, in bytes.
-    public var memory: Int?
+    package var memory: Int?
     /// `--time-limit 5s`: for the main part, and for each later call of an observer or a timer.
-    public var time: Duration?
+    package var time: Duration?
     /// `--attachable`, or `--attachable=SOCKET`: whether others of the same user may look into the script.
-    public var isAttachable = false
+    package var isAttachable = false
     /// The path of the socket for that, if it is not the usual one.
-    public var attachSocket: String?
+    package var attachSocket: String?
     /// `--log-level debug`.
-    public var logLevel: ScriptLog.Level?
+    package var logLevel: ScriptLog.Level?
 
     /// No options.
-    public init() {}
+    package init() {}
 
     /// Reads words that are options with their arguments behind `=`, and nothing else.
-    public init(_ words: [String]) throws(LuaCommandLine.UsageError) {
+    package init(_ words: [String]) throws(LuaCommandLine.UsageError) {
         for word in words {
             guard try take(word, next: { nil }) else {
                 throw LuaCommandLine.UsageError(option: word)
@@ -93,7 +93,7 @@ public struct HostOptions: Equatable, Sendable {
     }
 
     /// Makes a configuration what the options say; `store` is the file that the command line itself names.
-    public func apply(to configuration: inout ScriptConfiguration, store: String? = nil) {
+    package func apply(to configuration: inout ScriptConfiguration, store: String? = nil) {
         if isSandboxed {
             let own = store.map { [$0] } ?? []
             configuration.rights = .sandboxed(

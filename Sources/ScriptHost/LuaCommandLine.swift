@@ -1,7 +1,7 @@
 /// The options of `lua`, as `lua` reads them.
-public struct LuaCommandLine: Equatable, Sendable {
+package struct LuaCommandLine: Equatable, Sendable {
     /// What is done before the script, in the order given.
-    public enum Step: Equatable, Sendable {
+    package enum Step: Equatable, Sendable {
         /// `-e chunk`.
         case execute(String)
         /// `-l name` or `-l global=name`.
@@ -11,7 +11,7 @@ public struct LuaCommandLine: Equatable, Sendable {
     }
 
     /// Where the script comes from.
-    public enum Source: Equatable, Sendable {
+    package enum Source: Equatable, Sendable {
         /// A file.
         case file(String)
         /// Standard input, asked for by `-`.
@@ -21,45 +21,45 @@ public struct LuaCommandLine: Equatable, Sendable {
     }
 
     /// What is done before the script.
-    public var steps: [Step] = []
+    package var steps: [Step] = []
     /// Where the script comes from.
-    public var source = Source.none
+    package var source = Source.none
     /// The script's own arguments.
-    public var arguments: [String] = []
+    package var arguments: [String] = []
     /// All words, the program's name first; `script` is where the script stands among them.
-    public var words: [String]
+    package var words: [String]
     /// The index in `words` of the script's name; their number when there is none.
-    public var script: Int
+    package var script: Int
     /// `-i`: a prompt afterwards.
-    public var isInteractive = false
+    package var isInteractive = false
     /// `-v`, or `-i` by implication: shows the version first.
-    public var showsVersion = false
+    package var showsVersion = false
     /// `-E`: the environment's variables do not count.
-    public var ignoresEnvironment = false
+    package var ignoresEnvironment = false
 
     /// `--no-rc`: the prompt does not run `init.lua`.
     ///
     /// Not an option of `lua`.
-    public var skipsInitFile = false
+    package var skipsInitFile = false
 
     /// What the script may reach and take, and what is told about it.
     ///
     /// Not options of `lua`.
-    public var host = HostOptions()
+    package var host = HostOptions()
 
     /// Whether there is an `-e`.
-    public var hasChunks: Bool {
+    package var hasChunks: Bool {
         steps.contains { if case .execute = $0 { true } else { false } }
     }
 
     /// A word that is no option.
-    public struct UsageError: Error, Equatable {
+    package struct UsageError: Error, Equatable {
         /// The word.
-        public let option: String
+        package let option: String
         /// Whether its argument is what is missing.
-        public let needsArgument: Bool
+        package let needsArgument: Bool
         /// What is wrong, in one line.
-        public let problem: String
+        package let problem: String
 
         init(option: String, needsArgument: Bool = false, problem: String? = nil) {
             self.option = option
@@ -72,7 +72,7 @@ public struct LuaCommandLine: Equatable, Sendable {
     }
 
     /// Reads the words of a command line, the program's name first.
-    public init(_ words: [String]) throws(UsageError) {
+    package init(_ words: [String]) throws(UsageError) {
         self.words = words
         var index = 1
         reading: while index < words.count {

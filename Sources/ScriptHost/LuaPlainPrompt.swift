@@ -6,7 +6,7 @@ import LuaHost
 /// What is read is shown after its prompt, as `lua` with readline shows it: a record of the session reads like one.
 ///
 /// Differs from `lua` in one thing: an error in an entry is remembered, for the exit code.
-public struct LuaPlainPrompt {
+package struct LuaPlainPrompt {
     private let context: ScriptContext
     private let readLine: LuaFunction?
     private let input: LuaValue
@@ -14,14 +14,14 @@ public struct LuaPlainPrompt {
     /// For a script, on its thread.
     ///
     /// Reads what the script's `io.read` reads.
-    public init(_ context: ScriptContext) {
+    package init(_ context: ScriptContext) {
         self.context = context
         input = context.state.globals["io"].table?["stdin"] ?? .nil
         readLine = (try? context.state.index(input, "read"))?.function
     }
 
     /// Reads and runs entries until input ends; false if one of them failed.
-    public func run() throws -> Bool {
+    package func run() throws -> Bool {
         var succeeded = true
         while !context.isExiting, let entry = read() {
             if let error = evaluate(entry) {

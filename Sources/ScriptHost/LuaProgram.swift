@@ -4,12 +4,12 @@ import LuaHost
 /// Does what `lua` does with its command line, in a running script.
 ///
 /// Messages go to standard error as `lua` words them, with the name of this program instead.
-public struct LuaProgram {
+package struct LuaProgram {
     private let context: ScriptContext
     private let line: LuaCommandLine
 
     /// For a command line, on the script's thread.
-    public init(_ line: LuaCommandLine, in context: ScriptContext) {
+    package init(_ line: LuaCommandLine, in context: ScriptContext) {
         self.line = line
         self.context = context
     }
@@ -17,7 +17,7 @@ public struct LuaProgram {
     /// Runs `LUA_INIT`, the steps and the script, up to the first error; false if there was one.
     ///
     /// An interrupt is thrown on, because it ends more than the main part.
-    public func run() throws -> Bool {
+    package func run() throws -> Bool {
         setArguments()
         guard try runInit() else { return false }
         for step in line.steps {
@@ -31,7 +31,7 @@ public struct LuaProgram {
     }
 
     /// Runs standard input as a script.
-    public func runStandardInput() throws -> Bool { try runFile(nil) }
+    package func runStandardInput() throws -> Bool { try runFile(nil) }
 
     /// The table `arg`: the script's name at 0, its arguments from 1 on, what stood before it below.
     private func setArguments() {
@@ -123,7 +123,7 @@ public struct LuaProgram {
     }
 
     /// The message as `lua` shows it, with the traceback where `lua` has one.
-    public static func message(_ error: LuaError) -> String {
+    package static func message(_ error: LuaError) -> String {
         guard let traceback = error.traceback else { return error.message }
         return "\(error.message)\n\(traceback)"
     }

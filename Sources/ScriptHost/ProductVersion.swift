@@ -1,5 +1,5 @@
 /// Moonpool's version, as `moonpool --version` and `moonpool.version` tell it.
-public enum ProductVersion {
+package enum ProductVersion {
     /// `major.minor.patch`.
-    public static let text = "0.1.0"
+    package static let text = "0.1.0"
 }

@@ -15,9 +15,9 @@ import Synchronization
 // script's thread.
 
 /// A script on its own thread.
-public final class Script: Sendable {
+package final class Script: Sendable {
     /// `<name>-<uuid>`, which is also the thread's name.
-    public let name: String
+    package let name: String
     private let thread: LoopThread
     private let shared: ScriptSignals
     /// What ends the script when the time is over that somebody gave it.
@@ -27,7 +27,7 @@ public final class Script: Sendable {
     ///
     /// An error that `main` throws makes the exit code 1, and 130 if it is an interrupt; showing it is up to `main`.
     /// Throws what the system refuses: threads, file descriptors.
-    public init(
+    package init(
         _ configuration: ScriptConfiguration,
         main: @escaping @Sendable (ScriptContext) throws -> Int32
     ) throws(LoopError) {
@@ -53,7 +53,7 @@ public final class Script: Sendable {
     ///
     /// Any thread; false when the script has ended.
     @discardableResult  // because a script that has ended has no use for a job
-    public func post(_ job: @escaping @Sendable (ScriptContext) -> Void) -> Bool {
+    package func post(_ job: @escaping @Sendable (ScriptContext) -> Void) -> Bool {
         let shared = shared
         return thread.loop.post { shared.context.map(job) }
     }
@@ -69,7 +69,7 @@ public final class Script: Sendable {
     /// A script that waits for events is ended with exit code 130 instead; an interactive one is left alone. False when
     /// there was nothing to stop.
     @discardableResult  // because the answer only matters to prompts
-    public func interrupt() -> Bool {
+    package func interrupt() -> Bool {
         let didStop = shared.requestInterrupt(.catchable)
         // A script that sleeps waits for its loop, and one that is idle has to learn of it there.
         post { context in if !didStop { context.interruptedWhileIdle() } }
@@ -89,7 +89,7 @@ public final class Script: Sendable {
     /// Stops the observer, timer or entry that is running; it is reported, and the script goes on.
     ///
     /// Any thread. The main part of a script is stopped as well, and with it the script.
-    public func stopHandler() {
+    package func stopHandler() {
         shared.spareScript()
         // A stop that found nothing must not spare the script from the next one.
         if !stopRunning() { _ = shared.takeSpared() }
@@ -98,7 +98,7 @@ public final class Script: Sendable {
     /// Ends the script as `os.exit` does.
     ///
     /// Any thread.
-    public func finish(status: Int32 = 0) {
+    package func finish(status: Int32 = 0) {
         post { $0.exit(status: status) }
     }
 
@@ -136,7 +136,7 @@ public final class Script: Sendable {
     }
 
     /// Whether the script has done everything: nothing of it runs any more.
-    public var hasEnded: Bool { shared.status != nil }
+    package var hasEnded: Bool { shared.status != nil }
 
     /// Ends the script whatever it does: running code is interrupted for certain, nothing that waits is run.
     ///
@@ -163,14 +163,14 @@ public final class Script: Sendable {
     }
 
     /// Calls the handler, on the script's thread, when it has ended; at once when it has ended already.
-    public func whenEnded(_ handler: @escaping @Sendable (Int32) -> Void) {
+    package func whenEnded(_ handler: @escaping @Sendable (Int32) -> Void) {
         shared.whenEnded(handler)
     }
 
     /// Waits until the script has ended; its exit code.
     ///
     /// Any number of threads may wait, but for its own.
-    public func wait() -> Int32 {
+    package func wait() -> Int32 {
         let ended = ThreadLatch()
         whenEnded { _ in ended.open() }
         while !ended.wait(atMost: .seconds(3600)) {}

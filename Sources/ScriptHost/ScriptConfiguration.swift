@@ -3,44 +3,44 @@ import Logging
 import LuaHost
 
 /// How a script is run.
-public struct ScriptConfiguration: Sendable {
+package struct ScriptConfiguration: Sendable {
     /// What the script is called: its thread is named `<name>-<uuid>`.
-    public var name: String
+    package var name: String
     /// What it may reach.
-    public var rights: ScriptRights
+    package var rights: ScriptRights
     /// What it may take.
-    public var limits: ScriptLimits
+    package var limits: ScriptLimits
     /// Whether `LUA_PATH`, `LUA_CPATH` and `LUA_INIT` count.
-    public var usesEnvironment: Bool
+    package var usesEnvironment: Bool
     /// Whether the loop goes on when nothing is left to do, and an interrupt ends only the code that runs: for prompts.
-    public var isInteractive: Bool
+    package var isInteractive: Bool
     /// Whether `os.exit(code, true)` may end the process: for programs that run one script and nothing else.
-    public var endsProcess: Bool
+    package var endsProcess: Bool
     /// What the name of the program is in messages: `moonpool: …`.
-    public var programName: String
+    package var programName: String
     /// Where errors of observers and timers, and warnings, go.
     ///
     /// Called on the script's thread.
-    public var report: @Sendable (ScriptReport) -> Void
+    package var report: @Sendable (ScriptReport) -> Void
     /// Where `print` writes, a line with its end at a time; nil for standard output.
     ///
     /// Called on the script's thread.
-    public var output: (@Sendable (String) -> Void)?
+    package var output: (@Sendable (String) -> Void)?
     /// Gets the host's own events: the script's begin and end, stores, limits, errors in observers and timers.
-    public var logger: Logger
+    package var logger: Logger
     /// The clock of its timers.
-    public var clock: any LoopClock
+    package var clock: any LoopClock
     /// What stands in brackets before each line that `print` writes, where several scripts share the output; nil for nothing.
-    public var outputLabel: String?
+    package var outputLabel: String?
     /// Adds what the host has for its scripts, before anything of them runs; for their workers as well.
     ///
     /// Called on the script's thread.
-    public var prepare: (@Sendable (ScriptContext) -> Void)?
+    package var prepare: (@Sendable (ScriptContext) -> Void)?
     /// The script that has started this one as a worker.
     var parent: ParentLink?
 
     /// Makes a configuration with the usual settings: all rights, no limits, reports on standard error.
-    public init(
+    package init(
         name: String = "script", rights: ScriptRights = .all, limits: ScriptLimits = .none,
         usesEnvironment: Bool = true,
         isInteractive: Bool = false, endsProcess: Bool = false, programName: String = "moonpool",
@@ -64,7 +64,7 @@ public struct ScriptConfiguration: Sendable {
     }
 
     /// For scripts of strangers: nothing outside of the script but these files, 64 MiB, 5 seconds for each run.
-    public static func sandboxed(
+    package static func sandboxed(
         files: FileRights = .none, limits: ScriptLimits = .sandboxed
     ) -> ScriptConfiguration {
         ScriptConfiguration(
@@ -72,5 +72,5 @@ public struct ScriptConfiguration: Sendable {
     }
 
     /// For scripts of strangers: nothing outside of the script, 64 MiB, 5 seconds for each run.
-    public static var sandboxed: ScriptConfiguration { sandboxed() }
+    package static var sandboxed: ScriptConfiguration { sandboxed() }
 }

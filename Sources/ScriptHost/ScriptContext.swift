@@ -5,19 +5,19 @@ import ObjectStore
 import StoreBindings
 
 /// A running script seen from its own thread: its state, its loop, and how code of it is entered.
-public final class ScriptContext {
+package final class ScriptContext {
     /// How the script is run.
-    public let configuration: ScriptConfiguration
+    package let configuration: ScriptConfiguration
     /// `<name>-<uuid>`.
-    public let name: String
+    package let name: String
     /// Its loop.
-    public let loop: EventLoop
+    package let loop: EventLoop
     /// Its Lua state.
-    public let state: LuaState
+    package let state: LuaState
     /// The script's stores, tokens and the table `moonpool`.
-    public let storeModule: StoreModule
+    package let storeModule: StoreModule
     /// The table `moonpool`.
-    public var module: LuaTable { storeModule.table }
+    package var module: LuaTable { storeModule.table }
 
     /// Lua's own `loadfile`, whatever a script makes of the global.
     let loadFile: LuaFunction
@@ -26,9 +26,9 @@ public final class ScriptContext {
     /// Surrounds each call that the loop makes into the script besides observers, such as a timer's.
     ///
     /// For hosts that tell apart what they print. It has to make the call, and to pass on what it throws.
-    public var aroundCallbacks: ((_ source: String, _ call: () throws -> Void) throws -> Void)?
+    package var aroundCallbacks: ((_ source: String, _ call: () throws -> Void) throws -> Void)?
     /// Called at the end of each turn of the loop.
-    public var onTurn: (() -> Void)?
+    package var onTurn: (() -> Void)?
     let signals: ScriptSignals
     let stores: StoreConnection
     /// What `os.exit` asked for, or what an interrupt made of it; nil while the script goes on.
@@ -163,7 +163,7 @@ public final class ScriptContext {
     /// Ends the script as `os.exit` does: running Lua code is stopped, nothing else of it runs.
     ///
     /// The first status counts.
-    public func exit(status: Int32) {
+    package func exit(status: Int32) {
         if exitStatus == nil { exitStatus = status }
         storeModule.endObservers()
         loop.stop()
@@ -187,7 +187,7 @@ public final class ScriptContext {
     }
 
     /// Whether the script is on its way out.
-    public var isExiting: Bool { exitStatus != nil }
+    package var isExiting: Bool { exitStatus != nil }
 
     /// 130 for Ctrl-C, 124 for a limit: that is what `timeout` ends with.
     ///
@@ -203,7 +203,7 @@ public final class ScriptContext {
     // MARK: - Running code
 
     /// The timers that will call their functions, in the order they were made.
-    public var activeTimers: [ScriptTimer] { timers.filter(\.isActive) }
+    package var activeTimers: [ScriptTimer] { timers.filter(\.isActive) }
 
     func remember(_ timer: ScriptTimer) {
         timers.append(timer)
@@ -213,12 +213,12 @@ public final class ScriptContext {
     }
 
     /// The stores that are open, in the order they were opened.
-    public var openStores: [Store] { storeModule.openStores }
+    package var openStores: [Store] { storeModule.openStores }
 
     /// Runs code as one entry: when it is interrupted, the writes that it has begun are rolled back.
     ///
     /// A write that was open before stays open. The error passes through.
-    public func entry<Result>(_ body: () throws -> Result) throws -> Result {
+    package func entry<Result>(_ body: () throws -> Result) throws -> Result {
         let before = stores.writing
         entries += 1
         defer {

@@ -5,9 +5,9 @@ import Logging
 /// observers and timers.
 ///
 /// Nothing is logged for what scripts do all the time: reads, writes, calls.
-public enum ScriptLog {
+package enum ScriptLog {
     /// How much is told.
-    public enum Level: String, CaseIterable, Sendable {
+    package enum Level: String, CaseIterable, Sendable {
         case trace, debug, info, notice, warning, error, critical, off
 
         /// What the variable `MOONPOOL_LOG` asks for; nonsense there is told, and is as nothing.
@@ -24,10 +24,10 @@ public enum ScriptLog {
     }
 
     /// A logger that tells nobody.
-    public static let none = Logger(label: "moonpool") { _ in SwiftLogNoOpLogHandler() }
+    package static let none = Logger(label: "moonpool") { _ in SwiftLogNoOpLogHandler() }
 
     /// A logger that writes a line for each event to standard error.
-    public static func standardError(_ level: Level) -> Logger {
+    package static func standardError(_ level: Level) -> Logger {
         guard let level = Logger.Level(rawValue: level.rawValue) else { return none }
         return Logger(label: "moonpool") { label in
             LineLogHandler(label: label, logLevel: level)

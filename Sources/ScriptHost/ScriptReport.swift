@@ -1,17 +1,17 @@
 import LuaHost
 
 /// Something that went wrong in a script outside of its main chunk, ready to be shown.
-public struct ScriptReport: Sendable {
+package struct ScriptReport: Sendable {
     /// What raised it, such as `observer 'totals'` or `timer (zoo.lua:12)`; empty for a warning.
-    public let source: String
+    package let source: String
     /// What it is, in one line: `zoo.lua:14: attempt to index a nil value`.
-    public let message: String
+    package let message: String
     /// The calls that led to it.
-    public let traceback: String?
+    package let traceback: String?
     /// The lines of the script around the place, marked.
-    public let excerpt: String?
+    package let excerpt: String?
     /// The whole report: message, excerpt and traceback, with a line end.
-    public let text: String
+    package let text: String
 
     init(program: String, source: String, message: String, traceback: String?, excerpt: String?) {
         self.source = source

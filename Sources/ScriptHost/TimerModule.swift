@@ -4,18 +4,18 @@ import LuaHost
 /// A timer as a script holds it.
 ///
 /// Dropping it does not end it: `after` is mostly called without keeping its result.
-public final class ScriptTimer {
+package final class ScriptTimer {
     fileprivate var timer: LoopTimer?
     /// File and line of the call that made it; empty if no Lua code did.
-    public let place: String
+    package let place: String
 
     fileprivate init(place: String) { self.place = place }
 
     /// Ends it: the function is not called again.
-    public func cancel() { timer?.cancel() }
+    package func cancel() { timer?.cancel() }
 
     /// Whether the function will be called (again).
-    public var isActive: Bool { timer?.isActive ?? false }
+    package var isActive: Bool { timer?.isActive ?? false }
 }
 
 let timerClass = LuaClass<ScriptTimer>(

@@ -2,7 +2,7 @@ import LuaHost
 import ObjectStore
 
 /// What the prompt shows of a value of ours, without running Lua and without throwing.
-public enum Inspection {
+package enum Inspection {
     /// A live or frozen object; it may be gone from its source.
     case object(LiveObject)
     /// Results.
@@ -27,14 +27,14 @@ public enum Inspection {
 
 extension StoreHandle {
     /// Results of this store as a value for scripts.
-    public func value(of results: Results) -> LuaValue {
+    package func value(of results: Results) -> LuaValue {
         state.userdata(ResultsHandle(results, self, nil), ResultsHandle.type)
     }
 }
 
 extension StoreModule {
     /// What a value is, or nil if it is none of ours.
-    public func inspect(_ value: LuaValue) -> Inspection? {
+    package func inspect(_ value: LuaValue) -> Inspection? {
         guard let userdata = value.userdata else { return nil }
         if let live = userdata.liveObject {
             if let (_, object) = live.stored { return .object(object) }
@@ -67,7 +67,7 @@ extension StoreModule {
     }
 
     /// What a script can name on a value of ours: properties first, then methods.
-    public func members(of value: LuaValue) -> [LuaMember] {
+    package func members(of value: LuaValue) -> [LuaMember] {
         guard let userdata = value.userdata else { return [] }
         if let live = userdata.liveObject {
             if let (type, _) = live.stored {
@@ -83,7 +83,7 @@ extension StoreModule {
     }
 
     /// The name of a function of the API, such as `store.create`; nil for all others.
-    public func name(of function: LuaFunction) -> String? {
+    package func name(of function: LuaFunction) -> String? {
         func method<Object>(_ type: LuaClass<Object>) -> String? {
             type.members.first { $0.isMethod && state.function($0.name, of: type) == function }
                 .map { "\(type.name).\($0.name)" }

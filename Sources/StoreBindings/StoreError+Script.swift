@@ -3,9 +3,9 @@ import ObjectStore
 
 extension StoreError: ScriptError {
     /// The store's code, such as `not_in_write`.
-    public var scriptCode: String { code.rawValue }
+    package var scriptCode: String { code.rawValue }
     /// The store's sentence.
-    public var scriptMessage: String { message }
+    package var scriptMessage: String { message }
 }
 
 extension LuaCall {
@@ -15,7 +15,7 @@ extension LuaCall {
     }
 
     /// The option table at an index, or nil; every key must be one of those named.
-    public borrowing func options(_ index: Int, _ known: [String]) throws -> LuaTable? {
+    package borrowing func options(_ index: Int, _ known: [String]) throws -> LuaTable? {
         guard !isNil(index) else { return nil }
         let table = try table(index)
         for (key, _) in table.pairs {

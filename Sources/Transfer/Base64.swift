@@ -1,10 +1,10 @@
 /// Bytes as text for formats that have none (RFC 4648).
-public enum Base64 {
+package enum Base64 {
     private static let alphabet = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
     /// The text of bytes.
-    public static func encode(_ bytes: [UInt8]) -> String {
+    package static func encode(_ bytes: [UInt8]) -> String {
         var text: [UInt8] = []
         text.reserveCapacity((bytes.count + 2) / 3 * 4)
         for start in stride(from: 0, to: bytes.count, by: 3) {
@@ -22,7 +22,7 @@ public enum Base64 {
     }
 
     /// Nil where the text is not what `encode` makes; white space is passed over.
-    public static func decode(_ text: String) -> [UInt8]? {
+    package static func decode(_ text: String) -> [UInt8]? {
         var bytes: [UInt8] = []
         var bits: UInt32 = 0
         var count = 0

@@ -5,9 +5,9 @@ import ObjectStore
 ///
 /// Reads one version throughout, whatever is committed meanwhile. Memory does not grow with the number of objects beyond
 /// the keys of a query's results. Confined to the thread of the store.
-public final class Exporter {
+package final class Exporter {
     /// What to export.
-    public enum Subject {
+    package enum Subject {
         /// All classes, with the schema, so that an empty store can take them.
         case store(Store)
         /// The objects of one query or class.
@@ -25,7 +25,7 @@ public final class Exporter {
     ///
     /// `dates` is how a database is to keep dates. `progress` is called now and then with the number of objects written;
     /// what it throws ends the export.
-    public init(
+    package init(
         _ subject: Subject, as format: TransferFormat, dates: SQLiteDates = .text,
         progress: TransferProgress? = nil
     ) {
@@ -39,7 +39,7 @@ public final class Exporter {
     ///
     /// The file appears whole or not at all; `-` is standard output. Throws `invalid_argument` for what the format
     /// cannot hold and for the store's own file, a `FormatError` for what the system refuses.
-    public func write(to path: String) throws -> Int {
+    package func write(to path: String) throws -> Int {
         if let own = storePath, isSameFile(own, path) {
             throw StoreError(
                 .invalidArgument, "'\(path)' is the store itself; name another file to export to")
@@ -168,4 +168,4 @@ public final class Exporter {
 }
 
 /// Hears of objects done, and of the part of the work done from 0 to 1 where that is known; throws to end the work.
-public typealias TransferProgress = (_ objects: Int, _ part: Double?) throws -> Void
+package typealias TransferProgress = (_ objects: Int, _ part: Double?) throws -> Void

@@ -1,35 +1,35 @@
 import ObjectStore
 
 /// How a file is taken into a store.
-public struct ImportOptions: Sendable {
+package struct ImportOptions: Sendable {
     /// The class of all rows; nil where the file says it.
-    public var className: String?
+    package var className: String?
     /// Of a database: only these tables, or those of these classes; all where it is empty.
-    public var tables: [String] = []
+    package var tables: [String] = []
     /// Of a database: classes by the tables whose rows become their objects; an empty name leaves a table out.
-    public var classNames: [String: String] = [:]
+    package var classNames: [String: String] = [:]
     /// Of a database: how numbers in date columns are read; nil is SQLite's own way, integers as seconds since 1970 and
     /// others as Julian days.
-    public var dates: SQLiteDates?
+    package var dates: SQLiteDates?
     /// Whether rows whose primary key exists update that object, instead of being an error.
-    public var isUpsert = false
+    package var isUpsert = false
     /// Properties by the names that the file has for them, of a database also as `table.column`; an empty name leaves a
     /// column of the file out.
-    public var names: [String: String] = [:]
+    package var names: [String: String] = [:]
     /// Where bad rows go, as JSON Lines with line, reason and row; nil makes the first one end the import.
-    public var rejects: String?
+    package var rejects: String?
     /// How many rows are committed at a time; nil is all or nothing.
-    public var batch: Int?
+    package var batch: Int?
     /// Whether everything is rolled back at the end: to see what would happen.
-    public var isDryRun = false
+    package var isDryRun = false
 
     /// All or nothing, into the classes that the file names.
-    public init() {}
+    package init() {}
 
     /// Sets the class of all rows, or the tables of a database to take.
     ///
     /// Throws `invalid_argument` for several classes, or classes by table, of a file that is no database.
-    public mutating func setClasses(_ names: [String], of format: TransferFormat) throws {
+    package mutating func setClasses(_ names: [String], of format: TransferFormat) throws {
         if format == .sqlite {
             tables = names
             return
@@ -49,19 +49,19 @@ public struct ImportOptions: Sendable {
 }
 
 /// What an import did.
-public struct ImportReport: Sendable, Equatable {
+package struct ImportReport: Sendable, Equatable {
     /// Objects that were created.
-    public var created = 0
+    package var created = 0
     /// Objects that were updated.
-    public var updated = 0
+    package var updated = 0
     /// Rows that were left out, with the first reasons.
-    public var rejected = 0
+    package var rejected = 0
     /// Line and reason of the first rows, and links, that were left out, at most ten.
-    public var reasons: [String] = []
+    package var reasons: [String] = []
     /// Classes that the import created.
-    public var newClasses: [String] = []
+    package var newClasses: [String] = []
     /// The same with their properties and the types found for them; of a dry run, what would be created.
-    public var newSchema: [ClassSchema] = []
+    package var newSchema: [ClassSchema] = []
     /// What became of what has no counterpart in a store, such as the composite keys of a database.
-    public var notes: [String] = []
+    package var notes: [String] = []
 }

@@ -7,7 +7,7 @@ import ObjectStore
 /// its row comes. What is linked to and never comes is an error. All or nothing, unless the options say otherwise.
 /// Memory does not grow with the file, but for the links to objects that have not come yet. Confined to the thread of
 /// the store.
-public final class Importer {
+package final class Importer {
     let store: Store
     let options: ImportOptions
     private let progress: TransferProgress?
@@ -25,7 +25,7 @@ public final class Importer {
     /// Prepares an import.
     ///
     /// `progress` is called now and then; what it throws ends the import.
-    public init(
+    package init(
         into store: Store, _ options: ImportOptions = ImportOptions(),
         progress: TransferProgress? = nil
     ) {
@@ -39,7 +39,7 @@ public final class Importer {
     ///
     /// Throws `FormatError` with file and line of a bad row, and what writing to the store or `progress` throws; nothing has
     /// been imported then, but for batches that were committed before.
-    public func read(_ path: String, as format: TransferFormat) throws -> ImportReport {
+    package func read(_ path: String, as format: TransferFormat) throws -> ImportReport {
         if let batch = options.batch, batch < 1 {
             throw StoreError(.invalidArgument, "a batch has at least one row, got \(batch)")
         }

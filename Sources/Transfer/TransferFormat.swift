@@ -1,7 +1,7 @@
 import ObjectStore
 
 /// A form in which data leaves a store and comes back.
-public enum TransferFormat: String, CaseIterable, Sendable {
+package enum TransferFormat: String, CaseIterable, Sendable {
     /// One JSON object a line.
     case jsonLines = "jsonl"
     /// One JSON text.
@@ -16,7 +16,7 @@ public enum TransferFormat: String, CaseIterable, Sendable {
     /// The format that a file's ending names; JSON Lines for `-`, which is standard input or output.
     ///
     /// Throws `invalid_argument` with the endings that there are.
-    public init(path: String) throws {
+    package init(path: String) throws {
         guard path != "-" else {
             self = .jsonLines
             return
@@ -39,7 +39,7 @@ public enum TransferFormat: String, CaseIterable, Sendable {
     /// The format of this name.
     ///
     /// Throws `invalid_argument` with the names that there are.
-    public init(name: String) throws {
+    package init(name: String) throws {
         guard let format = Self(rawValue: name.lowercased()) else {
             let known = Self.allCases.map(\.rawValue)
             throw StoreError(

@@ -14,7 +14,7 @@ extension ColumnFile {
     /// Versions since then are taken back one after the other in a copy, so that nothing is held in the original. Nil if
     /// one of them does not keep its old values, or has changed the schema, which is that of `definitions`.
     /// Costs copying the file's used pages and what the versions did. Throws `diskFull`, `damaged`, `closed`.
-    public func copy(
+    package func copy(
         asOf version: UInt64, _ definitions: [TableDefinition]
     ) throws(StorageError) -> Snapshot? {
         let live = try lease().environment

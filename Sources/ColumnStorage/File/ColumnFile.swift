@@ -32,24 +32,24 @@ import Synchronization
 // is damaged reads as empty and is noted in `Snapshot.damage`.
 
 /// How a file of columns is opened.
-public struct FileOptions: Sendable {
+package struct FileOptions: Sendable {
     /// When commits reach the device.
-    public var durability: Durability
+    package var durability: Durability
     /// Refuse writes.
-    public var isReadOnly: Bool
+    package var isReadOnly: Bool
     /// The largest size of the file; address space only.
-    public var mapSize: Int
+    package var mapSize: Int
     /// Snapshots that may exist at once, over all processes.
-    public var maxReaders: Int
+    package var maxReaders: Int
     /// For how many versions the change sets, and the values before them, are kept at least.
     ///
     /// With 0 no values are kept, which makes commits a little cheaper.
-    public var historyLimit: Int
+    package var historyLimit: Int
     /// Whether writes are added to the history in full, and old entries removed; not for copies that go back in it.
     var keepsHistory = true
 
     /// The defaults: durable, writable, 1 TiB, 4096 readers, 100 versions.
-    public init(
+    package init(
         durability: Durability = .full, isReadOnly: Bool = false,
         mapSize: Int = EnvironmentOptions.usualMapSize, maxReaders: Int = 4096,
         historyLimit: Int = 100
@@ -66,17 +66,17 @@ public struct FileOptions: Sendable {
 ///
 /// Safe to share between threads. Let go of by ``close()``, or when the last reference is gone;
 /// snapshots that are still open keep what they read.
-public final class ColumnFile: Sendable {
+package final class ColumnFile: Sendable {
     /// The path, or the name of an in-memory file.
-    public let path: String
+    package let path: String
     /// Whether it lives in memory only.
-    public let isInMemory: Bool
+    package let isInMemory: Bool
     /// How it was opened.
-    public let options: FileOptions
+    package let options: FileOptions
     /// Whether this process cannot write to the file.
-    public let isReadOnly: Bool
+    package let isReadOnly: Bool
     /// The same for all openings of one file in this process, while one of them lives.
-    public let identity: ObjectIdentifier
+    package let identity: ObjectIdentifier
     package let tables: FileTables
     private let held: Mutex<EnvironmentLease?>
 
@@ -98,7 +98,7 @@ public final class ColumnFile: Sendable {
     /// A file that is open already in this process is shared.
     ///
     /// Throws `notAStore`, `newerFormat`, `damaged`, `permission`, `notFound`.
-    public static func open(
+    package static func open(
         path: String, options: FileOptions = FileOptions()
     ) throws(StorageError) -> ColumnFile {
         let lease = try EnvironmentRegistry.open(
@@ -109,7 +109,7 @@ public final class ColumnFile: Sendable {
     /// Opens a file that no path leads to: it exists while somebody in this process has it open.
     ///
     /// The same name means the same file, with the history limit and size of who opened it first.
-    public static func openInMemory(
+    package static func openInMemory(
         named name: String, historyLimit: Int = 100, size: Int? = nil
     ) throws(StorageError) -> ColumnFile {
         try InMemoryFiles.open(name, historyLimit, size)
@@ -134,28 +134,28 @@ public final class ColumnFile: Sendable {
 
     /// Lets go of the file: it is unmapped as soon as no snapshot and nobody else in this process
     /// has it open, and what was in memory is gone then.
-    public func close() { held.withLock { $0 = nil } }
+    package func close() { held.withLock { $0 = nil } }
 
     /// Whether somebody seems to have the write lock: a thread of this process, or another process.
     ///
     /// A hint: who finds it free may still have to wait.
-    public var isLocked: Bool { environment?.isLocked ?? false }
+    package var isLocked: Bool { environment?.isLocked ?? false }
 
     /// Whether somebody but the calling thread has the write lock for longer than most writes take.
     ///
     /// A hint. A few loads where nobody has, else a millisecond or two.
-    public var isLockedForLong: Bool {
+    package var isLockedForLong: Bool {
         guard let environment, environment.isLockedByOthers else { return false }
         return environment.isLockedForLong()
     }
 
     /// Whether the calling thread has the write lock.
-    public var isLockedHere: Bool { environment?.isLockedHere ?? false }
+    package var isLockedHere: Bool { environment?.isLockedHere ?? false }
 
     /// Lines up for the write lock without waiting; `notify` is called on another thread when the turn has come.
     ///
     /// It lapses, with another call, when no write is begun with it within `patience` nanoseconds. Throws `closed`.
-    public func lineUp(
+    package func lineUp(
         patience: Int, notify: @escaping @Sendable () -> Void
     ) throws(StorageError) -> WriteTurn {
         try lease().lineUp(patience: patience, notify: notify)
@@ -176,24 +176,24 @@ public final class ColumnFile: Sendable {
     /// The version of the newest commit of any process; 0 once closed.
     ///
     /// A few loads from the map.
-    public func latestVersion() -> UInt64 { environment?.latestVersion() ?? 0 }
+    package func latestVersion() -> UInt64 { environment?.latestVersion() ?? 0 }
 
     /// The file that another process reads from after every commit, and closes when it ends.
     ///
     /// Who watches its accesses hears of every commit. An access means "look": there may be nothing to see.
-    public var commitSignalPath: String { environment?.commitSignalPath ?? path }
+    package var commitSignalPath: String { environment?.commitSignalPath ?? path }
 
     /// How many bytes the file uses, and how many it may; zeros once closed.
-    public func size() -> (used: Int, limit: Int) { environment?.size() ?? (0, 0) }
+    package func size() -> (used: Int, limit: Int) { environment?.size() ?? (0, 0) }
 
     /// Waits until every commit so far is on the device.
-    public func sync() throws(StorageError) { try lease().environment.sync() }
+    package func sync() throws(StorageError) { try lease().environment.sync() }
 
     /// Writes a compact copy of the newest version, also while others write; it appears when it is whole.
     ///
     /// `isReplacing` allows it to take the place of another file that nobody has open. Throws `exists`, `inUse`,
     /// `diskFull`, `permission`, `notFound`.
-    public func copyCompacted(
+    package func copyCompacted(
         to destination: String, isReplacing: Bool = false
     ) throws(StorageError) {
         try lease().environment.copyCompacted(
@@ -204,30 +204,30 @@ public final class ColumnFile: Sendable {
     ///
     /// Throws `inUse` if anybody has it open, `diskFull`, `permission`, `notFound`, `notAStore`; the
     /// file is as it was then.
-    public static func compact(path: String) throws(StorageError) -> (before: Int, after: Int) {
+    package static func compact(path: String) throws(StorageError) -> (before: Int, after: Int) {
         try FileCompaction.compact(path: path, versions: FileTables.versions)
     }
 
     /// Lets the process end with a message when pages of an open file can no longer be read.
-    public static func explainLostPages(as program: StaticString, exitStatus: Int32) {
+    package static func explainLostPages(as program: StaticString, exitStatus: Int32) {
         LostPages.explain(as: program, status: exitStatus)
     }
 
     /// Removes the copies that this process, which is about to end, has begun and not finished.
-    public static func removeUnfinishedCopies() { FileCompaction.removeUnfinishedCopies() }
+    package static func removeUnfinishedCopies() { FileCompaction.removeUnfinishedCopies() }
 
     /// How many bytes the file has, and how many of them its newest version uses.
     ///
     /// Costs a look at the list of free pages.
-    public func space() throws(StorageError) -> (total: Int, used: Int) {
+    package func space() throws(StorageError) -> (total: Int, used: Int) {
         try lease().environment.space()
     }
 
     /// Whether nobody else in this process has the file open.
-    public var isOnlyUse: Bool { held.withLock { $0?.isOnlyOne ?? false } }
+    package var isOnlyUse: Bool { held.withLock { $0?.isOnlyOne ?? false } }
 
     /// The versions that are held: by this process, and by others with the number of the process.
-    public func heldVersions() throws(StorageError) -> (
+    package func heldVersions() throws(StorageError) -> (
         own: [UInt64], foreign: [(process: Int32, version: UInt64)]
     ) {
         let environment = try lease().environment
@@ -240,7 +240,7 @@ public final class ColumnFile: Sendable {
     /// For each version: the bytes of the file that cannot be used again while somebody reads that version.
     ///
     /// Costs a look at the list of free pages.
-    public func bytesKept(by versions: [UInt64]) throws(StorageError) -> [Int] {
+    package func bytesKept(by versions: [UInt64]) throws(StorageError) -> [Int] {
         try lease().environment.freedBytes(after: versions)
     }
 

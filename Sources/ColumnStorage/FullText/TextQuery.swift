@@ -4,13 +4,13 @@
 /// before `*` may go on. A word is cut into terms like the text (``TextTerms``), so that
 /// `-well-known` rules out texts that hold both `well` and `known`. A search without any term
 /// matches nothing; one that only excludes matches every other text.
-public struct TextQuery: Hashable, Sendable {
+package struct TextQuery: Hashable, Sendable {
     /// One term, or the beginning of one.
-    public struct Term: Hashable, Sendable {
+    package struct Term: Hashable, Sendable {
         /// The folded bytes.
-        public let bytes: [UInt8]
+        package let bytes: [UInt8]
         /// Whether a longer term will do.
-        public let isPrefix: Bool
+        package let isPrefix: Bool
 
         func matches(_ term: Span<UInt8>) -> Bool {
             guard isPrefix ? term.count >= bytes.count : term.count == bytes.count else {
@@ -26,19 +26,19 @@ public struct TextQuery: Hashable, Sendable {
     }
 
     /// The most terms that a search may have.
-    public static let mostTerms = 64
+    package static let mostTerms = 64
 
     /// What must all be there, each once.
-    public let required: [Term]
+    package let required: [Term]
     /// Groups of which none may be there as a whole.
-    public let excluded: [[Term]]
+    package let excluded: [[Term]]
 
     private let terms: [Term]
     private let requiredMask: UInt64
     private let excludedMasks: [UInt64]
 
     /// Reads a search; nil if it has more than ``mostTerms`` terms.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         var required: [Term] = []
         var excluded: [[Term]] = []
         var count = 0
@@ -72,10 +72,10 @@ public struct TextQuery: Hashable, Sendable {
     }
 
     /// Whether there is no term at all.
-    public var isEmpty: Bool { terms.isEmpty }
+    package var isEmpty: Bool { terms.isEmpty }
 
     /// Whether a text matches.
-    public func matches(_ text: Span<UInt8>) -> Bool {
+    package func matches(_ text: Span<UInt8>) -> Bool {
         if terms.isEmpty { return false }
         var found: UInt64 = 0
         TextTerms.forEach(in: text) { term in
@@ -98,7 +98,7 @@ public struct TextQuery: Hashable, Sendable {
     /// Each required term adds `n / (n + 1.2 * (0.25 + 0.75 * length / 16))`, where `n` is how often
     /// it occurs and the length is in terms: BM25 without the statistics of the other rows, so that
     /// a row's score depends on nothing but its own text. 0 for a text without any of the terms.
-    public func score(_ text: Span<UInt8>) -> Double {
+    package func score(_ text: Span<UInt8>) -> Double {
         var counts = [Int](repeating: 0, count: required.count)
         var length = 0
         TextTerms.forEach(in: text) { term in

@@ -9,14 +9,14 @@
 /// between digits stays (`3.14`); everything else separates. Scripts that are written without spaces
 /// (Chinese, Japanese, Thai, Lao, Khmer, Burmese) give one term per character. A term longer than
 /// ``longest`` bytes is cut off there.
-public enum TextTerms {
+package enum TextTerms {
     /// The most bytes that a term has.
-    public static let longest = 96
+    package static let longest = 96
 
     /// Calls `body` with the folded UTF-8 bytes of every term in order until it returns false.
     ///
     /// Bytes that are no UTF-8 separate. Linear in the text; ASCII is fastest.
-    public static func forEach(in text: Span<UInt8>, _ body: (Span<UInt8>) -> Bool) {
+    package static func forEach(in text: Span<UInt8>, _ body: (Span<UInt8>) -> Bool) {
         var builder = TermBuilder()
         var index = 0
         while index < text.count {
@@ -75,7 +75,7 @@ public enum TextTerms {
     }
 
     /// All terms of a text in order, repeated ones too.
-    public static func all(in text: Span<UInt8>) -> [[UInt8]] {
+    package static func all(in text: Span<UInt8>) -> [[UInt8]] {
         var terms: [[UInt8]] = []
         forEach(in: text) { term in
             var copy: [UInt8] = []

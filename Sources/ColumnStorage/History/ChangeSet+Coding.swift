@@ -13,7 +13,7 @@ extension ChangeSet {
     static func isSchemaChanged(_ header: UInt8) -> Bool { header & schemaBit != 0 }
 
     /// The stored form of this change set; tables and columns without changes are left out.
-    public func encode() -> [UInt8] {
+    package func encode() -> [UInt8] {
         var writer = ByteWriter()
         encode(into: &writer)
         return writer.bytes

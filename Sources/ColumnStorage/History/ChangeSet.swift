@@ -3,19 +3,19 @@
 /// The three parts are disjoint: a row that was inserted or deleted is never named as modified, and
 /// a row that was inserted and deleted between the two versions is not named at all (keys are never
 /// used again, so nothing can be confused).
-public struct TableChanges: Sendable, Hashable {
+package struct TableChanges: Sendable, Hashable {
     /// Rows that the newer version has and the older has not.
-    public var inserted: KeySet
+    package var inserted: KeySet
     /// Rows that the older version has and the newer has not.
-    public var deleted: KeySet
+    package var deleted: KeySet
     /// Rows that both versions have, by the column that was set; setting an equal value counts.
-    public var modified: SortedMap<ColumnID, KeySet>
+    package var modified: SortedMap<ColumnID, KeySet>
     /// What was done to the collections of modified rows, where it is known; without an entry the
     /// two versions must be compared.
-    public var edits: SortedMap<ColumnID, [ObjectKey: CollectionEdits]>
+    package var edits: SortedMap<ColumnID, [ObjectKey: CollectionEdits]>
 
     /// Changes of a table, by default none.
-    public init(
+    package init(
         inserted: KeySet = KeySet(), deleted: KeySet = KeySet(),
         modified: SortedMap<ColumnID, KeySet> = SortedMap(),
         edits: SortedMap<ColumnID, [ObjectKey: CollectionEdits]> = SortedMap()
@@ -27,19 +27,19 @@ public struct TableChanges: Sendable, Hashable {
     }
 
     /// Whether nothing happened.
-    public var isEmpty: Bool {
+    package var isEmpty: Bool {
         inserted.isEmpty && deleted.isEmpty && modified.values.allSatisfy(\.isEmpty)
     }
 
     /// The rows with at least one modified column.
-    public var modifiedRows: KeySet {
+    package var modifiedRows: KeySet {
         var all = KeySet()
         for keys in modified.values { all.formUnion(keys) }
         return all
     }
 
     /// Adds what happened to the same table after this.
-    public mutating func merge(later: TableChanges) {
+    package mutating func merge(later: TableChanges) {
         // Rows that were inserted in the earlier part stay insertions whatever was set in them later.
         let earlierInserted = inserted
         let earlierModified = modified
@@ -92,15 +92,15 @@ public struct TableChanges: Sendable, Hashable {
 ///
 /// A value like any other: copy it, send it to another thread, merge it with what came after. Its
 /// size follows what happened, not the size of the tables.
-public struct ChangeSet: Sendable, Hashable {
+package struct ChangeSet: Sendable, Hashable {
     /// The tables with changes; one without changes is not named.
-    public var tables: SortedMap<TableID, TableChanges>
+    package var tables: SortedMap<TableID, TableChanges>
     /// Whether the schema was changed, so that everything known about the tables must be read
     /// again.
-    public var schemaChanged: Bool
+    package var schemaChanged: Bool
 
     /// A change set, by default an empty one.
-    public init(
+    package init(
         tables: SortedMap<TableID, TableChanges> = SortedMap(), schemaChanged: Bool = false
     ) {
         self.tables = tables
@@ -108,13 +108,13 @@ public struct ChangeSet: Sendable, Hashable {
     }
 
     /// Whether nothing happened.
-    public var isEmpty: Bool { !schemaChanged && tables.values.allSatisfy(\.isEmpty) }
+    package var isEmpty: Bool { !schemaChanged && tables.values.allSatisfy(\.isEmpty) }
 
     /// Adds what happened between the newer version of this change set and a still newer one.
     ///
     /// Insertion and deletion cancel out, insertion and modification are an insertion, modification
     /// and deletion are a deletion.
-    public mutating func merge(later: ChangeSet) {
+    package mutating func merge(later: ChangeSet) {
         schemaChanged = schemaChanged || later.schemaChanged
         for (table, changes) in later.tables {
             guard var earlier = tables.removeValue(forKey: table) else {

@@ -2,9 +2,9 @@
 ///
 /// Neighbouring edits of one kind are one edit, so that filling or emptying a collection stays
 /// small. Positions count as they were when the edit was made.
-public struct CollectionEdits: Sendable, Hashable {
+package struct CollectionEdits: Sendable, Hashable {
     /// One edit.
-    public enum Edit: Sendable, Hashable {
+    package enum Edit: Sendable, Hashable {
         /// New elements, the first of them at `at`.
         case insert(at: Int, count: Int)
         /// Elements that are gone, the first of them from `at`.
@@ -16,27 +16,27 @@ public struct CollectionEdits: Sendable, Hashable {
     }
 
     /// More edits than this are forgotten: comparing the two versions is cheaper then.
-    public static let limit = 1024
+    package static let limit = 1024
 
     /// The edits, the first one made first; empty if they were forgotten.
-    public private(set) var edits: [Edit] = []
+    package private(set) var edits: [Edit] = []
 
     /// False when there were too many edits: whoever needs them has to compare the two versions.
-    public private(set) var isComplete = true
+    package private(set) var isComplete = true
 
     /// No edits.
-    public init() {}
+    package init() {}
 
     /// These edits.
-    public init(_ edits: some Sequence<Edit>) {
+    package init(_ edits: some Sequence<Edit>) {
         for edit in edits { append(edit) }
     }
 
     /// Whether nothing was done.
-    public var isEmpty: Bool { isComplete && edits.isEmpty }
+    package var isEmpty: Bool { isComplete && edits.isEmpty }
 
     /// Adds an edit.
-    public mutating func append(_ edit: Edit) {
+    package mutating func append(_ edit: Edit) {
         guard isComplete else { return }
         if let last = edits.last, let joined = Self.join(last, edit) {
             edits[edits.count - 1] = joined
@@ -47,7 +47,7 @@ public struct CollectionEdits: Sendable, Hashable {
     }
 
     /// Adds what was done later.
-    public mutating func append(later: CollectionEdits) {
+    package mutating func append(later: CollectionEdits) {
         guard later.isComplete else { return forget() }
         if edits.isEmpty, isComplete {
             edits = later.edits
@@ -57,7 +57,7 @@ public struct CollectionEdits: Sendable, Hashable {
     }
 
     /// Stands for any number of edits that nobody knows.
-    public mutating func forget() {
+    package mutating func forget() {
         edits = []
         isComplete = false
     }

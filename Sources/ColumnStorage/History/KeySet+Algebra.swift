@@ -2,7 +2,7 @@
 /// far smaller, a binary search in the larger for each run of the smaller.
 extension KeySet {
     /// Adds all keys of another set.
-    public mutating func formUnion(_ other: KeySet) {
+    package mutating func formUnion(_ other: KeySet) {
         if other.runs.isEmpty { return }
         if runs.isEmpty {
             self = other
@@ -16,7 +16,7 @@ extension KeySet {
     }
 
     /// The keys that are in this set, the other, or both.
-    public func union(_ other: KeySet) -> KeySet {
+    package func union(_ other: KeySet) -> KeySet {
         if runs.isEmpty { return other }
         if other.runs.isEmpty { return self }
         var result = KeySet()
@@ -35,13 +35,13 @@ extension KeySet {
     }
 
     /// Removes all keys of another set.
-    public mutating func subtract(_ other: KeySet) {
+    package mutating func subtract(_ other: KeySet) {
         if runs.isEmpty || other.runs.isEmpty || !intersects(other) { return }
         self = subtracting(other)
     }
 
     /// The keys of this set that the other does not have.
-    public func subtracting(_ other: KeySet) -> KeySet {
+    package func subtracting(_ other: KeySet) -> KeySet {
         if runs.isEmpty || other.runs.isEmpty { return self }
         var result = KeySet()
         var right = 0
@@ -61,7 +61,7 @@ extension KeySet {
     }
 
     /// The keys that are in both sets.
-    public func intersection(_ other: KeySet) -> KeySet {
+    package func intersection(_ other: KeySet) -> KeySet {
         if runs.count > other.runs.count { return other.intersection(self) }
         var result = KeySet()
         var right = 0
@@ -81,12 +81,12 @@ extension KeySet {
     }
 
     /// Keeps only the keys that the other set has too.
-    public mutating func formIntersection(_ other: KeySet) {
+    package mutating func formIntersection(_ other: KeySet) {
         self = intersection(other)
     }
 
     /// Whether the sets have a key in common; finds out without building anything.
-    public func intersects(_ other: KeySet) -> Bool {
+    package func intersects(_ other: KeySet) -> Bool {
         if runs.count > other.runs.count { return other.intersects(self) }
         var right = 0
         for run in runs {
@@ -98,7 +98,7 @@ extension KeySet {
     }
 
     /// Whether every key of this set is in the other.
-    public func isSubset(of other: KeySet) -> Bool {
+    package func isSubset(of other: KeySet) -> Bool {
         var right = 0
         for run in runs {
             right = other.seek(run.first, from: right)

@@ -8,7 +8,7 @@
 /// ``contains(_:)`` cost the logarithm of the number of runs, and ``count`` is one addition. Adding
 /// keys in ascending order is constant time; adding one in the middle moves the runs behind it, so
 /// a caller with unordered keys should use ``init(unordered:)``, which sorts once.
-public struct KeySet: Sendable, Hashable {
+package struct KeySet: Sendable, Hashable {
     @usableFromInline
     struct Run: Sendable, Hashable {
         @usableFromInline var first: Int64
@@ -29,23 +29,23 @@ public struct KeySet: Sendable, Hashable {
 
     /// An empty set; allocates nothing.
     @inlinable
-    public init() {
+    package init() {
         runs = []
     }
 
     /// The set of one key.
     @inlinable
-    public init(_ key: ObjectKey) {
+    package init(_ key: ObjectKey) {
         runs = [Run(first: key.rawValue, last: key.rawValue, before: 0)]
     }
 
     /// The set of all keys of a range of raw values.
-    public init(rawRange: ClosedRange<Int64>) {
+    package init(rawRange: ClosedRange<Int64>) {
         runs = [Run(first: rawRange.lowerBound, last: rawRange.upperBound, before: 0)]
     }
 
     /// The set of some keys in any order, repeats allowed; sorts them once.
-    public init(unordered keys: [ObjectKey]) {
+    package init(unordered keys: [ObjectKey]) {
         if keys.count == 1 {
             self.init(keys[0])
             return
@@ -56,30 +56,30 @@ public struct KeySet: Sendable, Hashable {
     }
 
     /// Whether the set has no keys.
-    @inlinable public var isEmpty: Bool { runs.isEmpty }
+    @inlinable package var isEmpty: Bool { runs.isEmpty }
 
     /// The number of keys.
-    @inlinable public var count: Int { runs.last?.through ?? 0 }
+    @inlinable package var count: Int { runs.last?.through ?? 0 }
 
     /// The smallest key.
-    public var first: ObjectKey? { runs.first.map { ObjectKey(rawValue: $0.first) } }
+    package var first: ObjectKey? { runs.first.map { ObjectKey(rawValue: $0.first) } }
 
     /// The largest key.
-    public var last: ObjectKey? { runs.last.map { ObjectKey(rawValue: $0.last) } }
+    package var last: ObjectKey? { runs.last.map { ObjectKey(rawValue: $0.last) } }
 
     /// The runs as ranges of raw keys, ascending.
-    public var ranges: [ClosedRange<Int64>] { runs.map { $0.first...$0.last } }
+    package var ranges: [ClosedRange<Int64>] { runs.map { $0.first...$0.last } }
 
     /// Whether a key is in the set.
     @inlinable
-    public func contains(_ key: ObjectKey) -> Bool {
+    package func contains(_ key: ObjectKey) -> Bool {
         let index = runIndex(endingAtOrAfter: key.rawValue)
         return index < runs.count && runs[index].first <= key.rawValue
     }
 
     /// How many keys of the set are smaller than `key`, which need not be in it.
     @inlinable
-    public func rank(of key: ObjectKey) -> Int {
+    package func rank(of key: ObjectKey) -> Int {
         let index = runIndex(endingAtOrAfter: key.rawValue)
         guard index < runs.count else { return count }
         let run = runs[index]
@@ -87,7 +87,7 @@ public struct KeySet: Sendable, Hashable {
     }
 
     /// The key at a position in ascending order; the position must be in `0 ..< count`.
-    public subscript(_ position: Int) -> ObjectKey {
+    package subscript(_ position: Int) -> ObjectKey {
         precondition(position >= 0 && position < count, "position outside of the key set")
         var low = 0
         var length = runs.count
@@ -103,7 +103,7 @@ public struct KeySet: Sendable, Hashable {
     ///
     /// Constant time when it is larger than all others.
     @inlinable
-    public mutating func insert(_ key: ObjectKey) {
+    package mutating func insert(_ key: ObjectKey) {
         if let last = runs.last, key.rawValue <= last.last {
             insertRange(first: key.rawValue, last: key.rawValue)
         } else {
@@ -112,12 +112,12 @@ public struct KeySet: Sendable, Hashable {
     }
 
     /// Adds all keys of a range of raw values.
-    public mutating func insert(rawRange: ClosedRange<Int64>) {
+    package mutating func insert(rawRange: ClosedRange<Int64>) {
         insertRange(first: rawRange.lowerBound, last: rawRange.upperBound)
     }
 
     /// Removes a key if it is there.
-    public mutating func remove(_ key: ObjectKey) {
+    package mutating func remove(_ key: ObjectKey) {
         let raw = key.rawValue
         let index = runIndex(endingAtOrAfter: raw)
         guard index < runs.count, runs[index].first <= raw else { return }
@@ -139,7 +139,7 @@ public struct KeySet: Sendable, Hashable {
     ///
     /// Made for commits, which have their changes as bitmaps; constant time per run when clusters
     /// come in ascending order.
-    public mutating func insert(base: Int64, bits: SIMD8<UInt64>) {
+    package mutating func insert(base: Int64, bits: SIMD8<UInt64>) {
         for word in 0..<8 {
             var rest = bits[word]
             var offset = base + Int64(word * 64)
@@ -221,7 +221,7 @@ public struct KeySet: Sendable, Hashable {
 
 extension KeySet: Sequence {
     /// Walks the keys in ascending order.
-    public struct Iterator: IteratorProtocol {
+    package struct Iterator: IteratorProtocol {
         @usableFromInline let runs: [Run]
         @usableFromInline var index = 0
         @usableFromInline var upcoming: Int64 = 0
@@ -234,7 +234,7 @@ extension KeySet: Sequence {
 
         /// The next key, or nil after the last.
         @inlinable
-        public mutating func next() -> ObjectKey? {
+        package mutating func next() -> ObjectKey? {
             guard index < runs.count else { return nil }
             let raw = upcoming
             if raw == runs[index].last {
@@ -249,15 +249,15 @@ extension KeySet: Sequence {
 
     /// An iterator over the keys in ascending order.
     @inlinable
-    public func makeIterator() -> Iterator { Iterator(runs) }
+    package func makeIterator() -> Iterator { Iterator(runs) }
 
     /// The number of keys, so that collecting them reserves once.
-    @inlinable public var underestimatedCount: Int { count }
+    @inlinable package var underestimatedCount: Int { count }
 }
 
 extension KeySet: ExpressibleByArrayLiteral {
     /// The set of the given keys.
-    public init(arrayLiteral elements: ObjectKey...) {
+    package init(arrayLiteral elements: ObjectKey...) {
         self.init(unordered: elements)
     }
 }

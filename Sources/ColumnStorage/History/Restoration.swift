@@ -2,14 +2,14 @@
 /// or by undoing an undoing.
 ///
 /// From this alone everybody who opens the file knows what is to be undone and redone next.
-public struct Restoration: Hashable, Sendable {
+package struct Restoration: Hashable, Sendable {
     /// The version whose data this one has again.
-    public var state: UInt64
+    package var state: UInt64
     /// The versions that are reversed, one each time, to redo what was undone; the next one last.
-    public var redoable: [UInt64]
+    package var redoable: [UInt64]
 
     /// Describes a restoration.
-    public init(state: UInt64, redoable: [UInt64]) {
+    package init(state: UInt64, redoable: [UInt64]) {
         self.state = state
         self.redoable = redoable
     }
@@ -19,13 +19,13 @@ public struct Restoration: Hashable, Sendable {
 }
 
 /// What the history says about a version.
-public struct HistoryEntry: Sendable {
+package struct HistoryEntry: Sendable {
     /// What was done.
-    public let changes: ChangeSet
+    package let changes: ChangeSet
     /// Whose data the version brought back, if it did.
-    public let restoration: Restoration?
+    package let restoration: Restoration?
     /// Whether the values before the version are kept, so that it can be reversed.
-    public let keepsOldValues: Bool
+    package let keepsOldValues: Bool
 }
 
 /// What follows the change set of an entry.

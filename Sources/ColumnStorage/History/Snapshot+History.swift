@@ -5,7 +5,7 @@ extension Snapshot {
     /// The oldest version that the history has an entry of; nil if it is empty.
     ///
     /// It has one of every version since then. Costs a search.
-    public func oldestEntry() throws(StorageError) -> UInt64? {
+    package func oldestEntry() throws(StorageError) -> UInt64? {
         guard let reader = source.reader else {
             throw StorageError(.closed, call: "reading the history", file: file.path)
         }
@@ -23,7 +23,7 @@ extension Snapshot {
     /// What the history says about a version, which is at most this snapshot's; nil if it says nothing any more.
     ///
     /// Costs the size of what was changed, not of the values before. Throws `damaged`, `closed`.
-    public func historyEntry(_ version: UInt64) throws(StorageError) -> HistoryEntry? {
+    package func historyEntry(_ version: UInt64) throws(StorageError) -> HistoryEntry? {
         guard var reader = entryReader(version) else { return nil }
         do throws(DamagedEncoding) {
             let changes = try ChangeSet(from: &reader)

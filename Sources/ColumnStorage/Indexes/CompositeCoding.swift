@@ -1,5 +1,5 @@
 /// A value as a composite index orders it.
-public enum IndexValue: Hashable, Sendable {
+package enum IndexValue: Hashable, Sendable {
     /// Nil, which comes first.
     case null
     /// An integer, a date in microseconds, a flag as 0 or 1, or the key of a linked row.
@@ -12,30 +12,30 @@ public enum IndexValue: Hashable, Sendable {
 
 /// A stretch of a composite index: its first columns have given values, and the column after them
 /// may be limited.
-public struct CompositeRange: Hashable, Sendable {
+package struct CompositeRange: Hashable, Sendable {
     /// The values of the first columns.
-    public var equal: [IndexValue]
+    package var equal: [IndexValue]
     /// The least value of the column after those, and whether it belongs to the range.
-    public var lower: Bound?
+    package var lower: Bound?
     /// The greatest value of that column, and whether it belongs to the range.
-    public var upper: Bound?
+    package var upper: Bound?
 
     /// One end of a range.
-    public struct Bound: Hashable, Sendable {
+    package struct Bound: Hashable, Sendable {
         /// The value.
-        public var value: IndexValue
+        package var value: IndexValue
         /// Whether rows with this very value belong to the range.
-        public var isIncluded: Bool
+        package var isIncluded: Bool
 
         /// Makes a bound.
-        public init(_ value: IndexValue, isIncluded: Bool) {
+        package init(_ value: IndexValue, isIncluded: Bool) {
             self.value = value
             self.isIncluded = isIncluded
         }
     }
 
     /// Describes a stretch; a range leaves out nil.
-    public init(equal: [IndexValue], lower: Bound? = nil, upper: Bound? = nil) {
+    package init(equal: [IndexValue], lower: Bound? = nil, upper: Bound? = nil) {
         self.equal = equal
         self.lower = lower
         self.upper = upper

@@ -1,5 +1,5 @@
 /// One element of a list as it is handed over.
-public enum ListElement: Hashable, Sendable {
+package enum ListElement: Hashable, Sendable {
     /// Nothing, in lists of optional elements.
     case null
     /// A bool (0 or 1), int, date, or the raw key of a linked row.

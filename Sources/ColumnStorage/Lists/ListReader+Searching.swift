@@ -9,7 +9,7 @@ extension ListReader {
     ///
     /// Cost: a bisection over the chunks and one inside a chunk. In a write, what lies behind the start
     /// of the last chunk is found without looking at any other.
-    public func partitioningIndex(
+    package func partitioningIndex(
         where isInSecondPart: (ListElement) throws(StorageError) -> Bool
     ) throws(StorageError) -> Int {
         if let list = column.edited[owner] {

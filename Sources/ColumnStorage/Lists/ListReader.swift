@@ -8,7 +8,7 @@ import LMDBStorage
 /// walks the chunks of the list up to it, for a short list or one of the last elements a search; an
 /// element of a list of a million then costs two steps of bisection and a load. Everything throws `damaged` for stored bytes that cannot be
 /// right and `closed` after the snapshot has been closed.
-public struct ListReader {
+package struct ListReader {
     let column: ListColumn
     let owner: Int64
 
@@ -18,7 +18,7 @@ public struct ListReader {
     }
 
     /// The number of elements.
-    public var count: Int {
+    package var count: Int {
         get throws(StorageError) {
             if let list = column.edited[owner] { return list.count }
             return try column.directory(owner).count
@@ -26,7 +26,7 @@ public struct ListReader {
     }
 
     /// An element; nil when there is none at the position.
-    public func element(at position: Int) throws(StorageError) -> ListElement? {
+    package func element(at position: Int) throws(StorageError) -> ListElement? {
         guard position >= 0 else { return nil }
         if let list = column.edited[owner] {
             guard position < list.count else { return nil }
@@ -40,7 +40,7 @@ public struct ListReader {
     /// An element as an integer: of bools, ints, dates and links.
     ///
     /// Nil for null, no such position and other kinds.
-    public func int(at position: Int) throws(StorageError) -> Int64? {
+    package func int(at position: Int) throws(StorageError) -> Int64? {
         guard position >= 0, column.holdsWords else { return nil }
         if column.edited.isEmpty {
             guard let (chunk, offset) = try locate(position), !chunk.isNull(offset) else {
@@ -56,14 +56,14 @@ public struct ListReader {
     /// An element as a linked row.
     ///
     /// Nil for null, no such position and other kinds.
-    public func key(at position: Int) throws(StorageError) -> ObjectKey? {
+    package func key(at position: Int) throws(StorageError) -> ObjectKey? {
         try int(at: position).map { ObjectKey(rawValue: $0) }
     }
 
     /// An element as a number, also of a list of floats.
     ///
     /// Nil for null, no such position and other kinds.
-    public func double(at position: Int) throws(StorageError) -> Double? {
+    package func double(at position: Int) throws(StorageError) -> Double? {
         switch try element(at: position) {
         case .double(let value): value
         case .float(let value): Double(value)
@@ -72,7 +72,7 @@ public struct ListReader {
     }
 
     /// Lends the bytes of an element; nil for null, no such position and other kinds.
-    public func withBytes<Result>(
+    package func withBytes<Result>(
         at position: Int, _ body: (RawSpan) throws -> Result
     ) throws -> Result? {
         guard position >= 0, !column.holdsWords else { return nil }
@@ -92,7 +92,7 @@ public struct ListReader {
     /// Calls `body` with every element in order until it returns false.
     ///
     /// The body must not change lists.
-    public func forEach(_ body: (ListElement) throws -> Bool) throws {
+    package func forEach(_ body: (ListElement) throws -> Bool) throws {
         if let list = column.edited[owner] {
             try column.complete(list, owner)
             var chunk = 0
@@ -115,7 +115,7 @@ public struct ListReader {
     }
 
     /// All elements in order.
-    public func elements() throws -> [ListElement] {
+    package func elements() throws -> [ListElement] {
         var result: [ListElement] = []
         result.reserveCapacity(try count)
         try forEach {
@@ -128,21 +128,21 @@ public struct ListReader {
     /// All elements as integers, in order; nulls are left out.
     ///
     /// Empty for lists of other kinds.
-    public func ints() throws -> [Int64] {
+    package func ints() throws -> [Int64] {
         guard column.holdsWords, column.elementKind != .float, column.elementKind != .double
         else { return [] }
         return try words()
     }
 
     /// All elements as linked rows, in order.
-    public func keys() throws -> [ObjectKey] {
+    package func keys() throws -> [ObjectKey] {
         try ints().map { ObjectKey(rawValue: $0) }
     }
 
     /// All elements as numbers, in order; nulls are left out.
     ///
     /// Empty for lists of other kinds than float and double.
-    public func doubles() throws -> [Double] {
+    package func doubles() throws -> [Double] {
         switch column.elementKind {
         case .double: try words().map { Double(bitPattern: UInt64(bitPattern: $0)) }
         case .float:
@@ -154,7 +154,7 @@ public struct ListReader {
     /// The first position of an element that is equal; nil when there is none.
     ///
     /// NaN is equal to nothing.
-    public func firstIndex(of element: ListElement) throws -> Int? {
+    package func firstIndex(of element: ListElement) throws -> Int? {
         var position = 0
         var found: Int?
         try forEach { candidate in

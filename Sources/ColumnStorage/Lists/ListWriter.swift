@@ -8,7 +8,7 @@ import LMDBStorage
 /// chunk, whatever the length; a change in the middle costs the chunk and a walk over the list of
 /// chunks. Changes return the new number of elements, which the caller keeps in the owner's column;
 /// what is replaced or removed is returned for the caller's link index.
-public struct ListWriter {
+package struct ListWriter {
     let column: ListColumn
     let owner: Int64
     private let knownCount: Int?
@@ -24,16 +24,16 @@ public struct ListWriter {
     }
 
     /// The list as it is now, for reading.
-    public var reader: ListReader { ListReader(column, ObjectKey(rawValue: owner)) }
+    package var reader: ListReader { ListReader(column, ObjectKey(rawValue: owner)) }
 
     /// The number of elements.
-    public var count: Int {
+    package var count: Int {
         get throws(StorageError) { try list.count }
     }
 
     /// Adds an element at the end.
     @discardableResult  // because: callers that add many ask for the count once
-    public func append(_ element: ListElement) throws(StorageError) -> Int {
+    package func append(_ element: ListElement) throws(StorageError) -> Int {
         let list = try list
         let last = lastChunkWithRoom(list)
         if let word = element.word {
@@ -50,7 +50,7 @@ public struct ListWriter {
 
     /// Adds elements at the end.
     @discardableResult  // because: as above
-    public func append(contentsOf elements: some Sequence<ListElement>) throws(StorageError) -> Int
+    package func append(contentsOf elements: some Sequence<ListElement>) throws(StorageError) -> Int
     {
         for element in elements { try append(element) }
         return try list.count
@@ -95,7 +95,7 @@ public struct ListWriter {
 
     /// Puts an element before the one at a position, or at the end.
     @discardableResult  // because: as above
-    public func insert(_ element: ListElement, at position: Int) throws(StorageError) -> Int {
+    package func insert(_ element: ListElement, at position: Int) throws(StorageError) -> Int {
         let list = try list
         precondition(position >= 0 && position <= list.count, "list position out of range")
         if position == list.count { return try append(element) }
@@ -116,7 +116,7 @@ public struct ListWriter {
 
     /// Replaces an element and returns the one that was there.
     @discardableResult  // because: only link indexes need it
-    public func set(_ element: ListElement, at position: Int) throws(StorageError) -> ListElement {
+    package func set(_ element: ListElement, at position: Int) throws(StorageError) -> ListElement {
         let list = try list
         precondition(position >= 0 && position < list.count, "list position out of range")
         let (chunk, offset) = try open(list, position)
@@ -129,7 +129,7 @@ public struct ListWriter {
 
     /// Removes an element and returns it.
     @discardableResult  // because: only link indexes need it
-    public func remove(at position: Int) throws(StorageError) -> ListElement {
+    package func remove(at position: Int) throws(StorageError) -> ListElement {
         let list = try list
         precondition(position >= 0 && position < list.count, "list position out of range")
         let (chunk, offset) = try open(list, position)
@@ -151,7 +151,7 @@ public struct ListWriter {
 
     /// Removes every element that is equal, and tells how many there were.
     @discardableResult  // because: callers may only want them gone
-    public func removeAll(equalTo element: ListElement) throws -> Int {
+    package func removeAll(equalTo element: ListElement) throws -> Int {
         var positions: [Int] = []
         var position = 0
         try reader.forEach {
@@ -164,7 +164,7 @@ public struct ListWriter {
     }
 
     /// Takes an element out and puts it back so that it is then at `target`.
-    public func move(from position: Int, to target: Int) throws(StorageError) {
+    package func move(from position: Int, to target: Int) throws(StorageError) {
         let count = try list.count
         precondition(target >= 0 && target < count, "list position out of range")
         if position == target { return }
@@ -176,7 +176,7 @@ public struct ListWriter {
     }
 
     /// Exchanges two elements.
-    public func swap(_ first: Int, _ second: Int) throws(StorageError) {
+    package func swap(_ first: Int, _ second: Int) throws(StorageError) {
         if first == second { return }
         guard let other = try reader.element(at: second) else {
             preconditionFailure("list position out of range")
@@ -191,7 +191,7 @@ public struct ListWriter {
     }
 
     /// Removes all elements.
-    public func removeAll() throws(StorageError) {
+    package func removeAll() throws(StorageError) {
         let list = try list
         if list.count > 0 { list.edits.append(.remove(at: 0, count: list.count)) }
         try column.removeAll(ObjectKey(rawValue: owner))

@@ -7,11 +7,11 @@ import LMDBStorage
 ///
 /// Throws `damaged` for stored bytes that cannot be right and `closed` after the snapshot has been
 /// closed.
-public struct MapReader {
+package struct MapReader {
     /// The values in the order of their keys.
-    public let values: ListReader
+    package let values: ListReader
     /// The keys, as bytes.
-    public let keys: ListReader
+    package let keys: ListReader
 
     init(values: ListReader, keys: ListReader) {
         self.values = values
@@ -19,14 +19,14 @@ public struct MapReader {
     }
 
     /// The number of entries.
-    public var count: Int {
+    package var count: Int {
         get throws(StorageError) { try keys.count }
     }
 
     /// The value under a key; nil when there is no such key.
     ///
     /// Cost: a bisection.
-    public func value(_ key: [UInt8]) throws(StorageError) -> ListElement? {
+    package func value(_ key: [UInt8]) throws(StorageError) -> ListElement? {
         let (position, isThere) = try search(key.span.bytes)
         guard isThere else { return nil }
         guard let value = try values.element(at: position) else { throw try damaged() }
@@ -34,20 +34,20 @@ public struct MapReader {
     }
 
     /// Where a key stands or would stand, and whether it is there.
-    public func search(
+    package func search(
         _ key: RawSpan
     ) throws(StorageError) -> (position: Int, isThere: Bool) {
         try keys.search(bytes: key)
     }
 
     /// The key at a position; nil past the end.
-    public func key(at position: Int) throws(StorageError) -> [UInt8]? {
+    package func key(at position: Int) throws(StorageError) -> [UInt8]? {
         guard case .bytes(let key) = try keys.element(at: position) else { return nil }
         return key
     }
 
     /// All entries in the order of their keys.
-    public func entries() throws -> [(key: [UInt8], value: ListElement)] {
+    package func entries() throws -> [(key: [UInt8], value: ListElement)] {
         let (names, elements) = (try keys.elements(), try values.elements())
         guard names.count == elements.count else { throw try damaged() }
         return try zip(names, elements).map { name, element in

@@ -9,7 +9,7 @@
 /// The values lie one after the other; a hash table says where, and half of the hash stands in it. Most
 /// rows that are not in the set are told before that, by a bit of a filter that is small enough to stay
 /// in the nearest cache. Immutable.
-public struct BytesSet: Sendable, Hashable {
+package struct BytesSet: Sendable, Hashable {
     private let content: [UInt8]
     /// Where each value begins in `content`; one more at the end.
     private let starts: [Int]
@@ -22,7 +22,7 @@ public struct BytesSet: Sendable, Hashable {
     private let seed: UInt64
 
     /// Makes a set of some values, in any order.
-    public init(_ values: [[UInt8]]) {
+    package init(_ values: [[UInt8]]) {
         var power = 4
         while 1 << power < values.count * 4 { power += 1 }
         var content: [UInt8] = []
@@ -55,15 +55,15 @@ public struct BytesSet: Sendable, Hashable {
     }
 
     /// How many values there are.
-    public var count: Int { starts.count - 1 }
+    package var count: Int { starts.count - 1 }
 
     /// The values, in no particular order.
-    public var values: [[UInt8]] {
+    package var values: [[UInt8]] {
         (0..<count).map { Array(content[starts[$0]..<starts[$0 + 1]]) }
     }
 
     /// Whether some bytes are in the set.
-    public func contains(_ bytes: Span<UInt8>) -> Bool {
+    package func contains(_ bytes: Span<UInt8>) -> Bool {
         bytes.withUnsafeBytes { contains($0) }
     }
 
@@ -131,10 +131,10 @@ public struct BytesSet: Sendable, Hashable {
     }
 
     /// Whether both hold the same values.
-    public static func == (left: BytesSet, right: BytesSet) -> Bool {
+    package static func == (left: BytesSet, right: BytesSet) -> Bool {
         left.count == right.count && left.values.allSatisfy { right.contains($0.span) }
     }
 
     /// Hashes the number of the values: their order is not fixed.
-    public func hash(into hasher: inout Hasher) { hasher.combine(count) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(count) }
 }

@@ -2,7 +2,7 @@
 ///
 /// Null rows never match, except `isNull` and the two forms of "not equal", which they always match.
 /// Doubles compare as IEEE says: NaN equals nothing.
-public enum ColumnTest: Sendable, Hashable {
+package enum ColumnTest: Sendable, Hashable {
     case isNull
     case notNull
     /// Integers; links as their key, `list` columns as their count.
@@ -26,7 +26,7 @@ public enum ColumnTest: Sendable, Hashable {
     case bytesIn(BytesSet)
 
     /// The same as ``double(_:_:)``: a float is compared as the double it is.
-    public static func float(_ comparison: Comparison, _ value: Double) -> ColumnTest {
+    package static func float(_ comparison: Comparison, _ value: Double) -> ColumnTest {
         .double(comparison, value)
     }
 }

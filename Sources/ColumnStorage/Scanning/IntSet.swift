@@ -2,9 +2,9 @@
 ///
 /// Values that lie close together are kept as bits, others in a hash table; either way a question
 /// costs a load or two, however many values there are. Immutable.
-public struct IntSet: Sendable, Hashable {
+package struct IntSet: Sendable, Hashable {
     /// The values, ascending, each once.
-    public let values: [Int64]
+    package let values: [Int64]
     private let bits: [UInt64]
     private let slots: [Int64]
     /// What an empty slot holds: an integer that is not in the set.
@@ -15,7 +15,7 @@ public struct IntSet: Sendable, Hashable {
     ///
     /// Cost: sorting them. Takes an array and no other sequence: sorting one whose type is known
     /// only at run time costs twenty times as much.
-    public init(_ unordered: [Int64]) {
+    package init(_ unordered: [Int64]) {
         let sorted = unordered.sorted()
         var values: [Int64] = []
         values.reserveCapacity(sorted.count)
@@ -55,13 +55,13 @@ public struct IntSet: Sendable, Hashable {
     }
 
     /// How many values there are.
-    public var count: Int { values.count }
+    package var count: Int { values.count }
 
     /// How the values are kept, for explanations: `bits` or `hash`.
-    public var form: String { slots.isEmpty ? "bits" : "hash" }
+    package var form: String { slots.isEmpty ? "bits" : "hash" }
 
     /// Whether a value is in the set.
-    public func contains(_ value: Int64) -> Bool {
+    package func contains(_ value: Int64) -> Bool {
         guard let first = values.first, let last = values.last, value >= first, value <= last
         else { return false }
         if slots.isEmpty {
@@ -79,10 +79,10 @@ public struct IntSet: Sendable, Hashable {
     }
 
     /// Whether both hold the same values.
-    public static func == (left: IntSet, right: IntSet) -> Bool { left.values == right.values }
+    package static func == (left: IntSet, right: IntSet) -> Bool { left.values == right.values }
 
     /// Hashes the values.
-    public func hash(into hasher: inout Hasher) { hasher.combine(values) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(values) }
 
     /// The rows of a leaf of integers whose value less `offset` is in the set, nulls not looked at.
     func rows(of leaf: Leaf, offset: Int64, among: ClusterBits) -> ClusterBits {
@@ -134,19 +134,19 @@ public struct IntSet: Sendable, Hashable {
 }
 
 /// A set of floats or doubles; both zeros are one, and NaN is never in it.
-public struct RealSet: Sendable, Hashable {
+package struct RealSet: Sendable, Hashable {
     let patterns: IntSet
 
     /// Makes a set of some values.
-    public init(_ values: [Double]) {
+    package init(_ values: [Double]) {
         patterns = IntSet(values.filter { !$0.isNaN }.map(RealSet.pattern))
     }
 
     /// How many values there are.
-    public var count: Int { patterns.count }
+    package var count: Int { patterns.count }
 
     /// Whether a value is in the set.
-    public func contains(_ value: Double) -> Bool { patterns.contains(RealSet.pattern(value)) }
+    package func contains(_ value: Double) -> Bool { patterns.contains(RealSet.pattern(value)) }
 
     @inline(__always)
     static func pattern(_ value: Double) -> Int64 { Int64(bitPattern: (value + 0).bitPattern) }

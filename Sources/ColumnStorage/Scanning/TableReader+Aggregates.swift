@@ -19,12 +19,12 @@ extension TableReader {
     }
 
     /// How many of the rows are not null.
-    public func countNotNull(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Int {
+    package func countNotNull(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Int {
         matches(column, cluster, .notNull, among: among).rowCount
     }
 
     /// The sum of integers, and whether it left the range of 64 bits.
-    public func sumInt(
+    package func sumInt(
         _ column: ColumnID, _ cluster: Int, among: ClusterBits
     ) -> (sum: Int64, overflow: Bool) {
         guard let (leaf, rows) = integers(column, cluster, among) else { return (0, false) }
@@ -52,7 +52,7 @@ extension TableReader {
     /// The sum of floats or doubles.
     ///
     /// Added in an order of its own: the last bits may differ from a sum from left to right.
-    public func sumDouble(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Double {
+    package func sumDouble(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Double {
         guard let (leaf, rows, isFloat) = doubles(column, cluster, among) else { return 0 }
         if leaf.encoding == LeafEncoding.double {
             return DoubleKernels.sum(of: leaf, rows)
@@ -63,7 +63,7 @@ extension TableReader {
     }
 
     /// The least integer; nil when all rows are null.
-    public func minInt(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Int64? {
+    package func minInt(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Int64? {
         guard let (leaf, rows) = integers(column, cluster, among), !rows.isEmpty else { return nil }
         var least = Int64.max
         rows.forEachRow { least = min(least, leaf.int($0)) }
@@ -71,7 +71,7 @@ extension TableReader {
     }
 
     /// The greatest integer; nil when all rows are null.
-    public func maxInt(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Int64? {
+    package func maxInt(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Int64? {
         guard let (leaf, rows) = integers(column, cluster, among), !rows.isEmpty else { return nil }
         var greatest = Int64.min
         rows.forEachRow { greatest = max(greatest, leaf.int($0)) }
@@ -79,12 +79,12 @@ extension TableReader {
     }
 
     /// The least float or double that is a number; nil when there is none.
-    public func minDouble(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Double? {
+    package func minDouble(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Double? {
         extreme(column, cluster, among) { $0 < $1 }
     }
 
     /// The greatest float or double that is a number; nil when there is none.
-    public func maxDouble(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Double? {
+    package func maxDouble(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Double? {
         extreme(column, cluster, among) { $0 > $1 }
     }
 
@@ -106,7 +106,7 @@ extension TableReader {
     /// (count) and links (key, -1 for none).
     ///
     /// A null row gives 0: ask `matches(.notNull)` first.
-    public func gatherInts(
+    package func gatherInts(
         _ column: ColumnID, _ cluster: Int, among: ClusterBits, into values: inout [Int64]
     ) {
         guard let (leaf, kind) = self.column(column, cluster) else { return }
@@ -121,7 +121,7 @@ extension TableReader {
     /// Appends the floats or doubles of the rows, ascending by row.
     ///
     /// A null row gives 0.
-    public func gatherDoubles(
+    package func gatherDoubles(
         _ column: ColumnID, _ cluster: Int, among: ClusterBits, into values: inout [Double]
     ) {
         guard let (leaf, kind) = self.column(column, cluster) else { return }

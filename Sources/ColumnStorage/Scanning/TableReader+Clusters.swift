@@ -4,7 +4,7 @@
 extension TableReader {
     /// The rows of a cluster that exist.
     @inlinable
-    public func presence(_ cluster: Int) -> ClusterBits {
+    package func presence(_ cluster: Int) -> ClusterBits {
         guard UInt(bitPattern: cluster) < UInt(bitPattern: state.pointee.clusterCount) else {
             return .zero
         }
@@ -23,7 +23,7 @@ extension TableReader {
     /// The rows among `among` whose value passes the test.
     ///
     /// `among` must be rows that exist.
-    public func matches(
+    package func matches(
         _ column: ColumnID, _ cluster: Int, _ test: ColumnTest, among: ClusterBits
     ) -> ClusterBits {
         guard !among.isEmpty, let (leaf, kind) = self.column(column, cluster) else { return .zero }
@@ -175,7 +175,7 @@ extension TableReader {
     }
 
     /// The rows among `among` that are not null and whose bytes pass the test.
-    public func matchesBytes(
+    package func matchesBytes(
         _ column: ColumnID, _ cluster: Int, among: ClusterBits, _ test: (RawSpan) -> Bool
     ) -> ClusterBits {
         guard !among.isEmpty, let (leaf, kind) = self.column(column, cluster),

@@ -5,7 +5,7 @@ extension TableReader {
     /// The rows among `among` whose link leads to one of `targets`; null leads nowhere.
     ///
     /// `among` must be rows that exist. Cost: a load and a bit test for each of them.
-    public func matches(
+    package func matches(
         _ column: ColumnID, _ cluster: Int, linkedTo targets: TargetBits, among: ClusterBits
     ) -> ClusterBits {
         guard !among.isEmpty, let (leaf, kind) = self.column(column, cluster), kind == .link else {
@@ -25,7 +25,7 @@ extension TableReader {
     /// The rows of this table whose link or list in `column` holds one of `targets`.
     ///
     /// Cost: look-ups for a few targets, one pass through the index of the column for many.
-    public func sources(of targets: RowSet, through column: ColumnID) -> RowSet {
+    package func sources(of targets: RowSet, through column: ColumnID) -> RowSet {
         var found = RowSet(clusterCount: clusterCount)
         guard let index = intIndex(column) else { return found }
         let wanted = targets.count
@@ -49,7 +49,7 @@ extension TableReader {
     /// of `sources`, rows of this table, leads.
     ///
     /// Cost: one pass through the index of the column.
-    public func targets(
+    package func targets(
         of sources: RowSet, through column: ColumnID, clusterCount: Int
     ) -> RowSet {
         var found = RowSet(clusterCount: clusterCount)
@@ -67,7 +67,7 @@ extension TableReader {
     /// kind of column.
     ///
     /// What cannot be read is noted in the snapshot's `damage` and counts as nothing.
-    public func mapValue(_ column: ColumnID, _ key: ObjectKey, _ name: [UInt8]) -> ListElement? {
+    package func mapValue(_ column: ColumnID, _ key: ObjectKey, _ name: [UInt8]) -> ListElement? {
         guard let map = map(column, key) else { return nil }
         do throws(StorageError) {
             return try map.value(name)
@@ -81,7 +81,7 @@ extension TableReader {
     /// column.
     ///
     /// What cannot be read is noted in the snapshot's `damage` and counts as nothing.
-    public func listElement(
+    package func listElement(
         _ column: ColumnID, _ key: ObjectKey, at position: Int
     ) -> ListElement? {
         guard position >= 0, let list = list(column, key) else { return nil }

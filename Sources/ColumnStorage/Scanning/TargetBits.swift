@@ -2,12 +2,12 @@
 /// leave, so that a link is found by a shift.
 ///
 /// Immutable. An eighth of a byte for each key.
-public struct TargetBits: Sendable {
+package struct TargetBits: Sendable {
     /// Bit `key % 64` of word `key / 64`; the last word is 0 and stands for every key that is none.
     let words: [UInt64]
 
     /// Makes what is asked for out of some rows.
-    public init(_ rows: RowSet) {
+    package init(_ rows: RowSet) {
         // Two more: the last cluster may reach into one, and one is to stay 0.
         var words = [UInt64](repeating: 0, count: rows.clusterCount * Cluster.rows / 64 + 3)
         for cluster in 0..<rows.clusterCount {

@@ -1,12 +1,12 @@
 import LMDBStorage
 
 /// Keeps a file open in this process, also a file in memory that nobody else uses at the moment.
-public struct FileHold: Sendable {
+package struct FileHold: Sendable {
     private let file: ColumnFile
     private let lease: EnvironmentLease
 
     /// The file as ``ColumnFile/identity`` tells it.
-    public var identity: ObjectIdentifier { file.identity }
+    package var identity: ObjectIdentifier { file.identity }
 
     init(_ file: ColumnFile) throws(StorageError) {
         self.file = file
@@ -18,11 +18,11 @@ extension ColumnFile {
     /// Keeps the file open as long as somebody has the result.
     ///
     /// Throws `closed`.
-    public func hold() throws(StorageError) -> FileHold { try FileHold(self) }
+    package func hold() throws(StorageError) -> FileHold { try FileHold(self) }
 }
 
 /// One version of a file, held in place, of which every thread can make a snapshot for itself.
-public final class SharedVersion: @unchecked Sendable {
+package final class SharedVersion: @unchecked Sendable {
     // Unchecked because: the properties are constant, and LMDB does nothing but read in this transaction. It is never
     // renewed, nobody ends it while this holds it, and the one thing that reading would change in it (what it knows of
     // a table that is looked at for the first time) was done for all tables when this was made.
@@ -31,7 +31,7 @@ public final class SharedVersion: @unchecked Sendable {
     private let identity: ObjectIdentifier
 
     /// The version.
-    public let version: UInt64
+    package let version: UInt64
 
     fileprivate init(
         _ file: ColumnFile, _ reader: ReadTransaction, _ definitions: [TableID: TableDefinition]
@@ -44,7 +44,7 @@ public final class SharedVersion: @unchecked Sendable {
     }
 
     /// A snapshot for the calling thread, which has the file open as `file`; nil if that is another file.
-    public func snapshot(of file: ColumnFile) -> Snapshot? {
+    package func snapshot(of file: ColumnFile) -> Snapshot? {
         file.identity == identity ? Snapshot(file, reader, definitions) : nil
     }
 }
@@ -53,7 +53,7 @@ extension Snapshot {
     /// The version of a frozen snapshot, for other threads.
     ///
     /// Costs a look at each of the file's few tables. Throws `closed`.
-    public func shared() throws(StorageError) -> SharedVersion {
+    package func shared() throws(StorageError) -> SharedVersion {
         precondition(isFrozen, "only a frozen snapshot stays at its version")
         guard let reader = source.reader else {
             throw StorageError(.closed, call: "share", file: file.path)

@@ -5,10 +5,10 @@ import LMDBStorage
 /// A live snapshot moves with ``advance()`` and can write; a frozen one stays. Both hold their version in
 /// place in the file while they live. Not `Sendable`: one thread at a time, and writes on the thread that
 /// began them.
-public final class Snapshot {
+package final class Snapshot {
     package let source: SnapshotSource
     /// Whether it stays at its version.
-    public let isFrozen: Bool
+    package let isFrozen: Bool
     @exclusivity(unchecked) private var tables: SortedMap<TableID, TableReader> = SortedMap()
     /// The table that was asked for last.
     @exclusivity(unchecked) private var recent: TableReader?
@@ -17,10 +17,10 @@ public final class Snapshot {
     /// Whether a move to a newer version may have passed over a change of the schema.
     ///
     /// Stays so until whoever has looked takes it back.
-    public var mayHaveNewSchema = false
+    package var mayHaveNewSchema = false
 
     /// A live snapshot at the newest version.
-    public init(_ file: ColumnFile) throws(StorageError) {
+    package init(_ file: ColumnFile) throws(StorageError) {
         source = SnapshotSource(file, try ReadTransaction(file.lease()))
         isFrozen = false
         spares = SpareReaders()
@@ -61,22 +61,22 @@ public final class Snapshot {
     }
 
     /// The file.
-    public var file: ColumnFile { source.file }
+    package var file: ColumnFile { source.file }
 
     /// The version that is read; inside a write, the version before it.
     ///
     /// 0 once closed.
-    public var version: UInt64 { source.version }
+    package var version: UInt64 { source.version }
 
     /// The first thing in the file that made no sense, if anything did.
     ///
     /// It was read as empty.
-    public var damage: StorageError? { source.damage }
+    package var damage: StorageError? { source.damage }
 
     /// Tells what tables look like, after the schema has been read or has changed.
     ///
     /// Tables that are not named stay as they are.
-    public func configure(_ definitions: [TableDefinition]) {
+    package func configure(_ definitions: [TableDefinition]) {
         for definition in definitions {
             source.definitions[definition.id] = definition
             tables[definition.id]?.configure(definition)
@@ -86,10 +86,10 @@ public final class Snapshot {
     }
 
     /// What a table looks like, as far as this snapshot was told.
-    public func definition(of table: TableID) -> TableDefinition? { source.definitions[table] }
+    package func definition(of table: TableID) -> TableDefinition? { source.definitions[table] }
 
     /// The reader of a table; the same one each time.
-    public func table(_ id: TableID) -> TableReader {
+    package func table(_ id: TableID) -> TableReader {
         if let recent, recent.id == id { return recent }
         let reader: TableReader
         if let known = tables[id] {
@@ -104,7 +104,7 @@ public final class Snapshot {
     }
 
     /// A small named blob; inside a write, as the write has left it.
-    public func metadata(_ name: String) throws(StorageError) -> [UInt8]? {
+    package func metadata(_ name: String) throws(StorageError) -> [UInt8]? {
         if let write { return try write.metadata(name) }
         return try Metadata.read("user." + name, in: reader().handle, file.tables.meta)
     }
@@ -124,7 +124,7 @@ public final class Snapshot {
     /// follow; cost: a few microseconds, whatever the size.
     ///
     /// Not inside a write.
-    public func advance() throws(StorageError) -> Snapshot? {
+    package func advance() throws(StorageError) -> Snapshot? {
         precondition(!isFrozen && write == nil, "only a live snapshot outside a write advances")
         let old = try reader()
         guard file.latestVersion() != old.version else { return nil }
@@ -152,7 +152,7 @@ public final class Snapshot {
     /// A second, immutable view of the same version.
     ///
     /// Inside a write: of the version before it.
-    public func frozen() throws(StorageError) -> Snapshot {
+    package func frozen() throws(StorageError) -> Snapshot {
         source.isReaderShared = true
         return Snapshot(file, try reader(), write?.definitionsBefore ?? source.definitions)
     }
@@ -162,7 +162,7 @@ public final class Snapshot {
     /// Nil when the history does not reach back that far.
     ///
     /// A row that was deleted and came back between the two counts as modified in every column.
-    public func changes(from: UInt64, to: UInt64) throws(StorageError) -> ChangeSet? {
+    package func changes(from: UInt64, to: UInt64) throws(StorageError) -> ChangeSet? {
         var changes = try HistoryLog.changes(
             after: from, through: to, in: file.tables.history, source.recent, reader().handle)
         if to > from + 1 { changes?.settleRevived(source.definitions) }
@@ -172,7 +172,7 @@ public final class Snapshot {
     /// Lets the version go.
     ///
     /// Table readers read as empty tables from now on. An open write is cancelled.
-    public func close() {
+    package func close() {
         if write != nil { cancelWrite() }
         for reader in tables.values { reader.close() }
         tables.removeAll()
@@ -184,14 +184,14 @@ public final class Snapshot {
     // MARK: Writing
 
     /// The open write, between begin and commit or cancel.
-    public var write: WriteSession? { source.write }
+    package var write: WriteSession? { source.write }
 
     /// Waits for the file's write lock, unless `turn` has come, then moves to the newest version inside it.
     ///
     /// Returns the version that was left, if it moved.
     ///
     /// Throws `readOnly`, and `writeInProgress` when this thread has another write open on the file.
-    public func beginWrite(_ turn: WriteTurn? = nil) throws(StorageError) -> Snapshot? {
+    package func beginWrite(_ turn: WriteTurn? = nil) throws(StorageError) -> Snapshot? {
         precondition(!isFrozen && write == nil, "only a live snapshot outside a write begins one")
         guard !file.isReadOnly else {
             throw StorageError(.readOnly, call: "begin write", file: file.path)
@@ -211,13 +211,13 @@ public final class Snapshot {
     /// A write that changed nothing makes a version too. On an error (`mapFull`, `diskFull`, …) nothing of
     /// the write remains and the snapshot is where it was. `whenVisible` is called as soon as others can see the
     /// version: before this snapshot has moved there, so that they need not wait for that.
-    public func commit(whenVisible: () -> Void = {}) throws(StorageError) -> Snapshot {
+    package func commit(whenVisible: () -> Void = {}) throws(StorageError) -> Snapshot {
         // because: it is kept when asked for.
         try commit(keepingLeft: true, whenVisible)!
     }
 
     /// The same for who does not need the version before, which costs less.
-    public func commitOnly(whenVisible: () -> Void = {}) throws(StorageError) {
+    package func commitOnly(whenVisible: () -> Void = {}) throws(StorageError) {
         _ = try commit(keepingLeft: false, whenVisible)
     }
 
@@ -272,7 +272,7 @@ public final class Snapshot {
     }
 
     /// Forgets everything that the write has done.
-    public func cancelWrite() {
+    package func cancelWrite() {
         guard let session = write else { return }
         source.write = nil
         let touched = session.overlays.values.map(\.reader)

@@ -3,14 +3,14 @@ extension TableReader {
     /// A string, or nil as for ``int(_:_:)``.
     ///
     /// Bytes that are no UTF-8 are replaced by U+FFFD.
-    public func string(_ column: ColumnID, _ key: ObjectKey) -> String? {
+    package func string(_ column: ColumnID, _ key: ObjectKey) -> String? {
         withBytes(column, key) { span in
             span.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
         }
     }
 
     /// The bytes of a string, of data or of a fixed-size value, or nil as for ``int(_:_:)``.
-    public func bytes(_ column: ColumnID, _ key: ObjectKey) -> [UInt8]? {
+    package func bytes(_ column: ColumnID, _ key: ObjectKey) -> [UInt8]? {
         withBytes(column, key) { span in
             span.withUnsafeBytes { Array($0) }
         }

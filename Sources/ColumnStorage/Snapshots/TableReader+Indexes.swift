@@ -4,7 +4,7 @@ import LMDBStorage
 // read is noted in the snapshot's `damage` and counts as nothing found.
 extension TableReader {
     /// The row with this integer; the first one where the index is not unique.
-    public func find(_ column: ColumnID, int value: Int64) -> ObjectKey? {
+    package func find(_ column: ColumnID, int value: Int64) -> ObjectKey? {
         guard let index = intIndex(column), kind(of: column) != .link else {
             return scan(column, .int(.equal, value), first: true).first
         }
@@ -14,7 +14,7 @@ extension TableReader {
     }
 
     /// The rows with this integer, ascending.
-    public func keys(_ column: ColumnID, equalTo value: Int64) -> [ObjectKey] {
+    package func keys(_ column: ColumnID, equalTo value: Int64) -> [ObjectKey] {
         guard let index = intIndex(column), kind(of: column) != .link else {
             return scan(column, .int(.equal, value), first: false)
         }
@@ -27,7 +27,7 @@ extension TableReader {
     /// end is nil.
     ///
     /// Without an index in the order of keys.
-    public func keys(
+    package func keys(
         _ column: ColumnID, from lower: Int64?, through upper: Int64?
     ) -> [ObjectKey] {
         guard let index = intIndex(column), kind(of: column) != .link else {
@@ -40,7 +40,7 @@ extension TableReader {
 
     /// The rows whose link or collection in `column`, a column of this table, holds `target`, ascending; a row
     /// that holds it several times is named as often.
-    public func sources(of target: ObjectKey, through column: ColumnID) -> [ObjectKey] {
+    package func sources(of target: ObjectKey, through column: ColumnID) -> [ObjectKey] {
         guard let index = intIndex(column) else { return [] }
         return read { (transaction) throws(StorageError) in
             try index.keys(equalTo: target.rawValue, in: transaction)
@@ -48,7 +48,7 @@ extension TableReader {
     }
 
     /// How many times `target` is held by `column`, a column of this table.
-    public func sourceCount(of target: ObjectKey, through column: ColumnID) -> Int {
+    package func sourceCount(of target: ObjectKey, through column: ColumnID) -> Int {
         guard let index = intIndex(column) else { return 0 }
         return read { (transaction) throws(StorageError) in
             try index.count(from: target.rawValue, through: target.rawValue, in: transaction)
@@ -58,7 +58,7 @@ extension TableReader {
     /// Two rows with the same value in an indexed column, nil if all values differ.
     ///
     /// Walks the index once; nulls are in no index.
-    public func firstDuplicate(
+    package func firstDuplicate(
         _ column: ColumnID
     ) throws(StorageError) -> (first: ObjectKey, second: ObjectKey)? {
         guard let transaction = source.handle else { return nil }
@@ -86,7 +86,7 @@ extension TableReader {
     }
 
     /// Whether look-ups in a column go through an index.
-    public func hasIndex(_ column: ColumnID) -> Bool {
+    package func hasIndex(_ column: ColumnID) -> Bool {
         intIndex(column) != nil || bytesIndex(column) != nil
     }
 
@@ -94,7 +94,7 @@ extension TableReader {
     ///
     /// The elements of a set are in the order that its owner keeps, those of a map are its values in the
     /// order of the keys. Nil for a dead row and another kind of column.
-    public func list(_ column: ColumnID, _ key: ObjectKey) -> ListReader? {
+    package func list(_ column: ColumnID, _ key: ObjectKey) -> ListReader? {
         guard isPresent(key) else { return nil }
         return list(column)?.reader(key)
     }
@@ -102,7 +102,7 @@ extension TableReader {
     /// The map of a row, for reading; follows the snapshot.
     ///
     /// Nil for a dead row and another kind of column.
-    public func map(_ column: ColumnID, _ key: ObjectKey) -> MapReader? {
+    package func map(_ column: ColumnID, _ key: ObjectKey) -> MapReader? {
         guard isPresent(key), let values = list(column), let keys = values.keys else { return nil }
         return MapReader(values: values.reader(key), keys: keys.reader(key))
     }
@@ -112,7 +112,7 @@ extension TableReader {
     }
 
     /// The row with these bytes; the first one where the index is not unique.
-    public func find(_ column: ColumnID, bytes value: [UInt8]) -> ObjectKey? {
+    package func find(_ column: ColumnID, bytes value: [UInt8]) -> ObjectKey? {
         guard let index = bytesIndex(column) else {
             return scan(column, .bytesEqual(value), first: true).first
         }
@@ -124,12 +124,12 @@ extension TableReader {
     }
 
     /// The row with these bytes; the first one where the index is not unique.
-    public func find(_ column: ColumnID, bytes value: RawSpan) -> ObjectKey? {
+    package func find(_ column: ColumnID, bytes value: RawSpan) -> ObjectKey? {
         find(column, bytes: value.withUnsafeBytes { [UInt8]($0) })
     }
 
     /// The rows with these bytes, ascending.
-    public func keys(_ column: ColumnID, equalTo value: [UInt8]) -> [ObjectKey] {
+    package func keys(_ column: ColumnID, equalTo value: [UInt8]) -> [ObjectKey] {
         guard let index = bytesIndex(column) else {
             return scan(column, .bytesEqual(value), first: false)
         }
@@ -142,7 +142,7 @@ extension TableReader {
 
     /// The rows whose bytes begin with these: in the order of the index (by bytes, then key), or of
     /// keys without one.
-    public func keys(_ column: ColumnID, withPrefix value: [UInt8]) -> [ObjectKey] {
+    package func keys(_ column: ColumnID, withPrefix value: [UInt8]) -> [ObjectKey] {
         guard bytesIndex(column) != nil else {
             return scan(column, .bytesPrefix(value), first: false)
         }
@@ -151,7 +151,7 @@ extension TableReader {
 
     /// The rows whose bytes begin with these in the order of the index; nil without an index and
     /// when there are more than `most`, which are not all looked at.
-    public func keys(
+    package func keys(
         _ column: ColumnID, withPrefix value: [UInt8], atMost most: Int
     ) -> [ObjectKey]? {
         guard let index = bytesIndex(column) else { return nil }
@@ -164,7 +164,7 @@ extension TableReader {
     /// How many rows have an integer of a range; nil for a column without an index of integers.
     ///
     /// Cost: a look-up, and a glance at each block of the index in the range.
-    public func count(_ column: ColumnID, from lower: Int64, through upper: Int64) -> Int? {
+    package func count(_ column: ColumnID, from lower: Int64, through upper: Int64) -> Int? {
         guard let index = intIndex(column), kind(of: column) != .link else { return nil }
         return read { (transaction) throws(StorageError) in
             try index.count(from: lower, through: upper, in: transaction)
@@ -174,7 +174,7 @@ extension TableReader {
     /// The rows from some bytes on and below others, in the order of the index; an open end is nil.
     ///
     /// Nil without an index.
-    public func keys(_ column: ColumnID, from lower: [UInt8], below upper: [UInt8]?) -> [ObjectKey]?
+    package func keys(_ column: ColumnID, from lower: [UInt8], below upper: [UInt8]?) -> [ObjectKey]?
     {
         guard let index = bytesIndex(column) else { return nil }
         return read { (transaction) throws(StorageError) in
@@ -186,7 +186,7 @@ extension TableReader {
     /// `most`.
     ///
     /// Much cheaper than reading the rows.
-    public func count(
+    package func count(
         _ column: ColumnID, from lower: Int64, through upper: Int64, atMost most: Int
     ) -> Int? {
         guard let index = intIndex(column), kind(of: column) != .link else { return nil }
@@ -197,7 +197,7 @@ extension TableReader {
     }
 
     /// How many rows an index of bytes has from some bytes on and below others, as for integers.
-    public func count(
+    package func count(
         _ column: ColumnID, from lower: [UInt8], below upper: [UInt8]?, atMost most: Int
     ) -> Int? {
         guard let index = bytesIndex(column) else { return nil }

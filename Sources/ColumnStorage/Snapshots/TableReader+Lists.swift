@@ -6,21 +6,21 @@ extension TableReader {
     /// column.
     ///
     /// Cost: the length of the list.
-    public func linkedKeys(_ column: ColumnID, _ key: ObjectKey) -> [ObjectKey] {
+    package func linkedKeys(_ column: ColumnID, _ key: ObjectKey) -> [ObjectKey] {
         copy(column, key) { list in try list.keys() }
     }
 
     /// The elements of a list or a set, in its order, or the values of a map in the order of its keys; empty for a dead row and another kind of column.
     ///
     /// Cost: the length of the list.
-    public func listElements(_ column: ColumnID, _ key: ObjectKey) -> [ListElement] {
+    package func listElements(_ column: ColumnID, _ key: ObjectKey) -> [ListElement] {
         copy(column, key) { list in try list.elements() }
     }
 
     /// The entries of a map, in byte order of the keys; empty for a dead row and another kind of column.
     ///
     /// Cost: the size of the map.
-    public func mapEntries(
+    package func mapEntries(
         _ column: ColumnID, _ key: ObjectKey
     ) -> [(key: String, value: ListElement)] {
         copy(column, key) { _ in

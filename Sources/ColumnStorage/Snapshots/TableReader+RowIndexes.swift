@@ -3,13 +3,13 @@ import LMDBStorage
 // Look-ups through indexes whose entries are computed from rows: terms of texts, several columns at once.
 extension TableReader {
     /// Whether a column has a full-text index.
-    public func hasTerms(_ column: ColumnID) -> Bool { terms(column) != nil }
+    package func hasTerms(_ column: ColumnID) -> Bool { terms(column) != nil }
 
     /// The rows whose text matches a search, ascending.
     ///
     /// Nil when the index cannot tell: the column has none, or the search requires no term. Cost: the
     /// rows of the rarest required term and of each beginning and excluded term.
-    public func rows(_ column: ColumnID, matching query: TextQuery) -> [ObjectKey]? {
+    package func rows(_ column: ColumnID, matching query: TextQuery) -> [ObjectKey]? {
         guard !query.required.isEmpty, let index = terms(column) else { return nil }
         return read { (transaction) throws(StorageError) in
             try settle(index, transaction)
@@ -20,7 +20,7 @@ extension TableReader {
     /// The rows of a stretch of a composite index, in the order of the index.
     ///
     /// Nil when there is no such index.
-    public func keys(composite id: Int, _ range: CompositeRange) -> [ObjectKey]? {
+    package func keys(composite id: Int, _ range: CompositeRange) -> [ObjectKey]? {
         guard let index = composite(id), case .columns(let definition) = index.definition,
             let (from, below) = CompositeCoding.bounds(range, definition.columns, self)
         else { return nil }

@@ -18,7 +18,7 @@ extension TableReader {
 
     /// Whether the row exists.
     @inlinable
-    public func isPresent(_ key: ObjectKey) -> Bool {
+    package func isPresent(_ key: ObjectKey) -> Bool {
         let cluster = UInt(bitPattern: Int(key.rawValue)) / UInt(Cluster.rows)
         guard cluster < UInt(bitPattern: state.pointee.clusterCount) else { return false }
         let row = Int(key.rawValue) &- Int(bitPattern: cluster) &* Cluster.rows
@@ -46,7 +46,7 @@ extension TableReader {
 
     /// The kind of a column; nil for a hole or an unknown column.
     @inlinable
-    public func kind(of column: ColumnID) -> ColumnKind? {
+    package func kind(of column: ColumnID) -> ColumnKind? {
         guard UInt(bitPattern: column.rawValue) < UInt(bitPattern: state.pointee.columnCount)
         else { return nil }
         return ColumnKind(rawValue: state.pointee.kinds[column.rawValue])
@@ -55,7 +55,7 @@ extension TableReader {
     /// Whether the value is null.
     ///
     /// False for a dead row and an unknown column.
-    public func isNull(_ column: ColumnID, _ key: ObjectKey) -> Bool {
+    package func isNull(_ column: ColumnID, _ key: ObjectKey) -> Bool {
         guard let kind = kind(of: column), let place = place(column, key, kind) else {
             return false
         }
@@ -64,7 +64,7 @@ extension TableReader {
 
     /// An integer, or nil.
     @inlinable
-    public func int(_ column: ColumnID, _ key: ObjectKey) -> Int64? {
+    package func int(_ column: ColumnID, _ key: ObjectKey) -> Int64? {
         guard let place = place(column, key, .int), !place.leaf.isNull(place.row) else {
             return nil
         }
@@ -73,7 +73,7 @@ extension TableReader {
 
     /// A boolean, or nil.
     @inlinable
-    public func bool(_ column: ColumnID, _ key: ObjectKey) -> Bool? {
+    package func bool(_ column: ColumnID, _ key: ObjectKey) -> Bool? {
         guard let place = place(column, key, .bool), !place.leaf.isNull(place.row) else {
             return nil
         }
@@ -82,7 +82,7 @@ extension TableReader {
 
     /// A double, or nil.
     @inlinable
-    public func double(_ column: ColumnID, _ key: ObjectKey) -> Double? {
+    package func double(_ column: ColumnID, _ key: ObjectKey) -> Double? {
         guard let place = place(column, key, .double), !place.leaf.isNull(place.row) else {
             return nil
         }
@@ -91,7 +91,7 @@ extension TableReader {
 
     /// A float, or nil.
     @inlinable
-    public func float(_ column: ColumnID, _ key: ObjectKey) -> Float? {
+    package func float(_ column: ColumnID, _ key: ObjectKey) -> Float? {
         guard let place = place(column, key, .float), !place.leaf.isNull(place.row) else {
             return nil
         }
@@ -102,7 +102,7 @@ extension TableReader {
     ///
     /// The target may be of any age: links are nullified when their target is deleted.
     @inlinable
-    public func link(_ column: ColumnID, _ key: ObjectKey) -> ObjectKey? {
+    package func link(_ column: ColumnID, _ key: ObjectKey) -> ObjectKey? {
         guard let place = place(column, key, .link) else { return nil }
         let stored = place.leaf.int(place.row)
         return stored > 0 ? ObjectKey(rawValue: stored &- 1) : nil
@@ -110,7 +110,7 @@ extension TableReader {
 
     /// The number of elements of a list; 0 for a dead row and an unknown column.
     @inlinable
-    public func listCount(_ column: ColumnID, _ key: ObjectKey) -> Int {
+    package func listCount(_ column: ColumnID, _ key: ObjectKey) -> Int {
         guard let place = place(column, key, .list) else { return 0 }
         return Int(max(place.leaf.int(place.row), 0))
     }
@@ -119,7 +119,7 @@ extension TableReader {
     ///
     /// The bytes are the file's own or the open write's: do not write while they are lent.
     @inlinable
-    public func withBytes<R, Failure: Error>(
+    package func withBytes<R, Failure: Error>(
         _ column: ColumnID, _ key: ObjectKey, _ body: (RawSpan) throws(Failure) -> R
     ) throws(Failure) -> R? {
         guard let kind = kind(of: column),

@@ -11,11 +11,11 @@ import LMDBStorage
 /// The reader of a live snapshot follows it, writes included.
 ///
 /// Belongs to the snapshot's thread. After the snapshot is closed it reads as an empty table.
-public final class TableReader {
+package final class TableReader {
     /// The table's number.
-    public let id: TableID
+    package let id: TableID
     /// What the columns are.
-    @exclusivity(unchecked) public internal(set) var definition: TableDefinition
+    @exclusivity(unchecked) package internal(set) var definition: TableDefinition
     @usableFromInline let state: UnsafeMutablePointer<TableState>
     package let source: SnapshotSource
     let leaves: Table
@@ -52,13 +52,13 @@ public final class TableReader {
     @exclusivity(unchecked) private(set) var isClosed = false
 
     /// Rows that are present.
-    @inlinable public var count: Int { state.pointee.count }
+    @inlinable package var count: Int { state.pointee.count }
 
     /// All keys are below this.
-    @inlinable public var keyBound: Int64 { state.pointee.keyBound }
+    @inlinable package var keyBound: Int64 { state.pointee.keyBound }
 
     /// Clusters that keys lie in.
-    @inlinable public var clusterCount: Int { state.pointee.clusterCount }
+    @inlinable package var clusterCount: Int { state.pointee.clusterCount }
 
     /// Takes over what the columns are.
     ///

@@ -2,16 +2,16 @@
 ///
 /// 496 eight-byte values, a null bitmap and the header stay inside one overflow page of LMDB (4080
 /// bytes); 504 would not. A constant, so that the division is a multiplication.
-public enum Cluster {
+@usableFromInline package enum Cluster {
     /// Rows per cluster.
-    @inlinable public static var rows: Int { 496 }
+    @usableFromInline @inlinable package static var rows: Int { 496 }
     /// 64-bit words of a bitmap over a cluster.
-    @inlinable public static var words: Int { 8 }
+    @inlinable package static var words: Int { 8 }
     /// The bytes of a bitmap as leaves store it.
     @inlinable static var bitmapBytes: Int { 62 }
 
     /// All rows of a cluster.
-    @inlinable public static var all: ClusterBits {
+    @inlinable package static var all: ClusterBits {
         var bits = ClusterBits(repeating: .max)
         bits[7] = (1 << 48) - 1
         return bits
@@ -21,16 +21,16 @@ public enum Cluster {
 /// One bit per row of a cluster.
 ///
 /// Bit `i` is bit `i % 64` of word `i / 64`. Bits from 496 on are zero.
-public typealias ClusterBits = SIMD8<UInt64>
+@usableFromInline package typealias ClusterBits = SIMD8<UInt64>
 
 extension SIMD8<UInt64> {
     /// Whether no row is in the set.
     @inlinable @inline(__always)
-    public var isEmpty: Bool { self == .zero }
+    package var isEmpty: Bool { self == .zero }
 
     /// How many rows are in the set.
     @inlinable
-    public var rowCount: Int {
+    package var rowCount: Int {
         var count = 0
         var word = 0
         while word < 8 {
@@ -42,19 +42,19 @@ extension SIMD8<UInt64> {
 
     /// Whether row `index` of the cluster is in the set.
     @inlinable @inline(__always)
-    public func contains(_ index: Int) -> Bool {
+    package func contains(_ index: Int) -> Bool {
         self[index &>> 6] &>> UInt64(truncatingIfNeeded: index & 63) & 1 != 0
     }
 
     /// Adds row `index` of the cluster.
     @inlinable @inline(__always)
-    public mutating func insert(_ index: Int) {
+    package mutating func insert(_ index: Int) {
         self[index &>> 6] |= 1 &<< UInt64(truncatingIfNeeded: index & 63)
     }
 
     /// Removes row `index` of the cluster.
     @inlinable @inline(__always)
-    public mutating func remove(_ index: Int) {
+    package mutating func remove(_ index: Int) {
         self[index &>> 6] &= ~(1 &<< UInt64(truncatingIfNeeded: index & 63))
     }
 
@@ -96,7 +96,7 @@ extension SIMD8<UInt64> {
 
     /// Calls `body` with every row of the set, ascending.
     @inlinable @inline(__always)
-    public func forEachRow<Failure: Error>(
+    package func forEachRow<Failure: Error>(
         _ body: (Int) throws(Failure) -> Void
     ) throws(Failure) {
         // Not `self[word]`: a lane whose number is not constant is read by storing all of them.

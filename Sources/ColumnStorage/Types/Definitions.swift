@@ -2,7 +2,7 @@
 ///
 /// Dates are `int` (microseconds). A `list` column holds the number of elements of a list, a set or a
 /// map; see ``ColumnDefinition/collection``.
-public enum ColumnKind: UInt8, Sendable, Hashable, CaseIterable {
+package enum ColumnKind: UInt8, Sendable, Hashable, CaseIterable {
     case bool = 1
     case int
     case float
@@ -16,7 +16,7 @@ public enum ColumnKind: UInt8, Sendable, Hashable, CaseIterable {
 }
 
 /// What kind of collection a property holds.
-public enum CollectionKind: UInt8, Sendable, Hashable, CaseIterable {
+package enum CollectionKind: UInt8, Sendable, Hashable, CaseIterable {
     /// Elements in the order that they were given.
     case list = 1
     /// Elements ordered by value, each once.
@@ -28,14 +28,14 @@ public enum CollectionKind: UInt8, Sendable, Hashable, CaseIterable {
 /// Which index a column has.
 ///
 /// Links and collections of links always have theirs.
-public enum IndexKind: UInt8, Sendable, Hashable {
+package enum IndexKind: UInt8, Sendable, Hashable {
     case none
     case ordered
     case unique
 }
 
 /// How two values are compared.
-public enum Comparison: UInt8, Sendable, Hashable, CaseIterable {
+package enum Comparison: UInt8, Sendable, Hashable, CaseIterable {
     case equal
     case notEqual
     case less
@@ -45,35 +45,35 @@ public enum Comparison: UInt8, Sendable, Hashable, CaseIterable {
 }
 
 /// One column of a table.
-public struct ColumnDefinition: Hashable, Sendable {
+package struct ColumnDefinition: Hashable, Sendable {
     /// Its place in the table.
-    public var id: ColumnID
+    package var id: ColumnID
     /// What it holds.
-    public var kind: ColumnKind
+    package var kind: ColumnKind
     /// Whether it can be null.
     ///
     /// Links always can, and collections never.
-    public var isOptional: Bool
+    package var isOptional: Bool
     /// Which index it has.
-    public var index: IndexKind
+    package var index: IndexKind
     /// Whether the terms of its strings are in a full-text index.
-    public var isFullText: Bool
+    package var isFullText: Bool
     /// Which collection a column of kind `list` holds; nil for all other kinds.
-    public var collection: CollectionKind?
+    package var collection: CollectionKind?
     /// What a collection's elements are.
-    public var elementKind: ColumnKind?
+    package var elementKind: ColumnKind?
     /// Whether a collection's elements can be null.
-    public var elementIsOptional: Bool
+    package var elementIsOptional: Bool
     /// The table that a link, or a collection of links, points to.
-    public var target: TableID?
+    package var target: TableID?
     /// Whether the data, or the elements of the list, are mixed values: bytes as of ``MixedTag``, whose links are kept
     /// in an index.
-    public var isMixed: Bool
+    package var isMixed: Bool
     /// A hole: the column existed once.
-    public var isDropped: Bool
+    package var isDropped: Bool
 
     /// Describes a column.
-    public init(
+    package init(
         id: ColumnID, kind: ColumnKind, isOptional: Bool = false, index: IndexKind = .none,
         collection: CollectionKind? = nil, elementKind: ColumnKind? = nil,
         elementIsOptional: Bool = false, target: TableID? = nil, isMixed: Bool = false,
@@ -96,16 +96,16 @@ public struct ColumnDefinition: Hashable, Sendable {
 /// A table as storage knows it.
 ///
 /// Names belong to the layer above.
-public struct TableDefinition: Hashable, Sendable {
+package struct TableDefinition: Hashable, Sendable {
     /// Its number.
-    public var id: TableID
+    package var id: TableID
     /// Its columns; `columns[i].id == ColumnID(i)`.
-    public var columns: [ColumnDefinition]
+    package var columns: [ColumnDefinition]
     /// Its indexes over several columns.
-    public var compositeIndexes: [CompositeIndexDefinition]
+    package var compositeIndexes: [CompositeIndexDefinition]
 
     /// Describes a table.
-    public init(
+    package init(
         id: TableID, columns: [ColumnDefinition], compositeIndexes: [CompositeIndexDefinition] = []
     ) {
         self.id = id
@@ -115,14 +115,14 @@ public struct TableDefinition: Hashable, Sendable {
 }
 
 /// An ordered index over several columns, none of them a list.
-public struct CompositeIndexDefinition: Hashable, Sendable {
+package struct CompositeIndexDefinition: Hashable, Sendable {
     /// Its number in the table, below ``ColumnID/limit``.
-    public var id: Int
+    package var id: Int
     /// The columns, the most significant first.
-    public var columns: [ColumnID]
+    package var columns: [ColumnID]
 
     /// Describes an index.
-    public init(id: Int, columns: [ColumnID]) {
+    package init(id: Int, columns: [ColumnID]) {
         self.id = id
         self.columns = columns
     }

@@ -1,68 +1,68 @@
 /// The stable key of a row: ascending, never used again in its table.
 ///
 /// The first is 0.
-public struct ObjectKey: RawRepresentable, Hashable, Comparable, Sendable {
+package struct ObjectKey: RawRepresentable, Hashable, Comparable, Sendable {
     /// The key as a number.
-    public var rawValue: Int64
+    package var rawValue: Int64
 
     /// Makes a key from its number.
     @inlinable
-    public init(rawValue: Int64) { self.rawValue = rawValue }
+    package init(rawValue: Int64) { self.rawValue = rawValue }
 
     /// Makes a key from its number.
     @inlinable
-    public init(_ rawValue: Int64) { self.rawValue = rawValue }
+    package init(_ rawValue: Int64) { self.rawValue = rawValue }
 
     /// Older rows come first.
     @inlinable
-    public static func < (left: ObjectKey, right: ObjectKey) -> Bool {
+    package static func < (left: ObjectKey, right: ObjectKey) -> Bool {
         left.rawValue < right.rawValue
     }
 }
 
 /// The number of a table in its file.
-public struct TableID: RawRepresentable, Hashable, Comparable, Sendable {
+package struct TableID: RawRepresentable, Hashable, Comparable, Sendable {
     /// The id as a number, below ``limit``.
-    public var rawValue: UInt32
+    package var rawValue: UInt32
 
     /// Table ids are below this: keys of leaves have 16 bits for them.
-    public static let limit: UInt32 = 1 << 16
+    package static let limit: UInt32 = 1 << 16
 
     /// Makes an id from its number.
     @inlinable
-    public init(rawValue: UInt32) { self.rawValue = rawValue }
+    package init(rawValue: UInt32) { self.rawValue = rawValue }
 
     /// Makes an id from its number.
     @inlinable
-    public init(_ rawValue: UInt32) { self.rawValue = rawValue }
+    package init(_ rawValue: UInt32) { self.rawValue = rawValue }
 
     /// Orders by number.
     @inlinable
-    public static func < (left: TableID, right: TableID) -> Bool { left.rawValue < right.rawValue }
+    package static func < (left: TableID, right: TableID) -> Bool { left.rawValue < right.rawValue }
 }
 
 /// The place of a column in its table's array of columns.
 ///
 /// A dropped column leaves a hole.
-public struct ColumnID: RawRepresentable, Hashable, Comparable, Sendable {
+package struct ColumnID: RawRepresentable, Hashable, Comparable, Sendable {
     /// The place, below ``limit``.
-    public var rawValue: Int
+    package var rawValue: Int
 
     /// Column ids are below this: keys of index blocks have 16 bits for them, of which two tell the kinds of
     /// indexes apart.
-    public static let limit = 1 << 14
+    package static let limit = 1 << 14
 
     /// Makes an id from its place.
     @inlinable
-    public init(rawValue: Int) { self.rawValue = rawValue }
+    package init(rawValue: Int) { self.rawValue = rawValue }
 
     /// Makes an id from its place.
     @inlinable
-    public init(_ rawValue: Int) { self.rawValue = rawValue }
+    package init(_ rawValue: Int) { self.rawValue = rawValue }
 
     /// Orders by place.
     @inlinable
-    public static func < (left: ColumnID, right: ColumnID) -> Bool {
+    package static func < (left: ColumnID, right: ColumnID) -> Bool {
         left.rawValue < right.rawValue
     }
 }

@@ -15,7 +15,7 @@
 ///     map                    u32 length of all that follows of it, u32 number of entries; each is a key and a value
 ///
 /// The keys of a map ascend in the order of their bytes.
-public enum MixedTag: UInt8, Sendable {
+package enum MixedTag: UInt8, Sendable {
     case empty = 0
     case no, yes, int, date, float, double, decimal, uuid, objectID, string, data, key, link,
         cutLink

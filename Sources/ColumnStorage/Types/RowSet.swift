@@ -2,26 +2,26 @@
 /// to be asked about millions of links.
 ///
 /// A value. 64 bytes for each cluster of the table.
-public struct RowSet: Sendable {
+package struct RowSet: Sendable {
     @usableFromInline var clusters: [ClusterBits]
 
     /// Makes an empty set for a table of so many clusters.
-    public init(clusterCount: Int) {
+    package init(clusterCount: Int) {
         clusters = Array(repeating: .zero, count: max(clusterCount, 0))
     }
 
     /// How many clusters there are; those beyond are empty.
-    public var clusterCount: Int { clusters.count }
+    package var clusterCount: Int { clusters.count }
 
     /// The rows of one cluster.
-    public subscript(cluster: Int) -> ClusterBits {
+    package subscript(cluster: Int) -> ClusterBits {
         get { cluster >= 0 && cluster < clusters.count ? clusters[cluster] : .zero }
         set { if cluster >= 0 && cluster < clusters.count { clusters[cluster] = newValue } }
     }
 
     /// Whether a row is in the set.
     @inlinable
-    public func contains(_ key: ObjectKey) -> Bool {
+    package func contains(_ key: ObjectKey) -> Bool {
         let cluster = UInt(bitPattern: Int(key.rawValue)) / UInt(Cluster.rows)
         guard cluster < UInt(clusters.count) else { return false }
         let place = Int(bitPattern: cluster)
@@ -30,7 +30,7 @@ public struct RowSet: Sendable {
 
     /// Adds a row of the clusters that there are; other keys cannot be in the set.
     @inlinable
-    public mutating func insert(_ key: ObjectKey) {
+    package mutating func insert(_ key: ObjectKey) {
         let cluster = UInt(bitPattern: Int(key.rawValue)) / UInt(Cluster.rows)
         guard cluster < UInt(clusters.count) else { return }
         let place = Int(bitPattern: cluster)
@@ -38,10 +38,10 @@ public struct RowSet: Sendable {
     }
 
     /// How many rows are in the set.
-    public var count: Int { clusters.reduce(0) { $0 + $1.rowCount } }
+    package var count: Int { clusters.reduce(0) { $0 + $1.rowCount } }
 
     /// Calls `body` with every row, ascending.
-    public func forEach(_ body: (ObjectKey) -> Void) {
+    package func forEach(_ body: (ObjectKey) -> Void) {
         for (cluster, bits) in clusters.enumerated() where !bits.isEmpty {
             let first = Int64(cluster * Cluster.rows)
             bits.forEachRow { body(ObjectKey(rawValue: first + Int64($0))) }

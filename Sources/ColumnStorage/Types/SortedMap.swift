@@ -3,30 +3,30 @@
 /// Made for the few tables and columns that a commit concerns, where the hashing and the storage of a `Dictionary`
 /// would cost more than what is done with them. A look-up is a binary search; an empty map allocates nothing. A key
 /// that is not the greatest moves those behind it.
-public struct SortedMap<Key: Comparable, Value> {
+package struct SortedMap<Key: Comparable, Value> {
     /// A key and its value.
-    public typealias Element = (key: Key, value: Value)
+    package typealias Element = (key: Key, value: Value)
 
     @usableFromInline var elements: [Element]
 
     /// An empty map.
     @inlinable
-    public init() { elements = [] }
+    package init() { elements = [] }
 
     /// Whether there are no keys.
-    @inlinable public var isEmpty: Bool { elements.isEmpty }
+    @inlinable package var isEmpty: Bool { elements.isEmpty }
     /// The number of keys.
-    @inlinable public var count: Int { elements.count }
+    @inlinable package var count: Int { elements.count }
     /// The element with the smallest key.
-    @inlinable public var first: Element? { elements.first }
+    @inlinable package var first: Element? { elements.first }
 
     /// The keys, ascending.
     @inlinable
-    public var keys: LazyMapSequence<[Element], Key> { elements.lazy.map { $0.key } }
+    package var keys: LazyMapSequence<[Element], Key> { elements.lazy.map { $0.key } }
 
     /// The values in the order of their keys.
     @inlinable
-    public var values: LazyMapSequence<[Element], Value> { elements.lazy.map { $0.value } }
+    package var values: LazyMapSequence<[Element], Value> { elements.lazy.map { $0.value } }
 
     /// The place of the first key that is not below this one.
     @inlinable
@@ -48,7 +48,7 @@ public struct SortedMap<Key: Comparable, Value> {
 
     /// The value of a key; nil is none.
     @inlinable
-    public subscript(key: Key) -> Value? {
+    package subscript(key: Key) -> Value? {
         get {
             let place = place(of: key)
             return isKey(key, at: place) ? elements[place].value : nil
@@ -70,7 +70,7 @@ public struct SortedMap<Key: Comparable, Value> {
 
     /// The value of a key, or another one if there is none.
     @inlinable
-    public subscript(key: Key, default fallback: @autoclosure () -> Value) -> Value {
+    package subscript(key: Key, default fallback: @autoclosure () -> Value) -> Value {
         get { self[key] ?? fallback() }
         _modify {
             let place = place(of: key)
@@ -82,18 +82,18 @@ public struct SortedMap<Key: Comparable, Value> {
     /// Removes a key; returns its value.
     @inlinable
     @discardableResult  // because: removing what is absent is often fine
-    public mutating func removeValue(forKey key: Key) -> Value? {
+    package mutating func removeValue(forKey key: Key) -> Value? {
         let place = place(of: key)
         return isKey(key, at: place) ? elements.remove(at: place).value : nil
     }
 
     /// Removes all keys, keeping the memory.
     @inlinable
-    public mutating func removeAll() { elements.removeAll(keepingCapacity: true) }
+    package mutating func removeAll() { elements.removeAll(keepingCapacity: true) }
 
     /// The elements for which `isIncluded` holds.
     @inlinable
-    public func filter(_ isIncluded: (Element) throws -> Bool) rethrows -> SortedMap {
+    package func filter(_ isIncluded: (Element) throws -> Bool) rethrows -> SortedMap {
         var result = SortedMap()
         result.elements = try elements.filter(isIncluded)
         return result
@@ -103,13 +103,13 @@ public struct SortedMap<Key: Comparable, Value> {
 extension SortedMap: Sequence {
     /// Walks the elements in the order of their keys.
     @inlinable
-    public func makeIterator() -> IndexingIterator<[Element]> { elements.makeIterator() }
+    package func makeIterator() -> IndexingIterator<[Element]> { elements.makeIterator() }
 }
 
 extension SortedMap: ExpressibleByDictionaryLiteral {
     /// The map of these keys, of which each stands there once.
     @inlinable
-    public init(dictionaryLiteral elements: (Key, Value)...) {
+    package init(dictionaryLiteral elements: (Key, Value)...) {
         self.init()
         for (key, value) in elements { self[key] = value }
     }
@@ -117,14 +117,14 @@ extension SortedMap: ExpressibleByDictionaryLiteral {
 
 extension SortedMap: Equatable where Value: Equatable {
     /// Whether the keys and their values are the same.
-    public static func == (left: SortedMap, right: SortedMap) -> Bool {
+    package static func == (left: SortedMap, right: SortedMap) -> Bool {
         left.elements.elementsEqual(right.elements, by: ==)
     }
 }
 
 extension SortedMap: Hashable where Key: Hashable, Value: Hashable {
     /// Hashes the keys and their values.
-    public func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         hasher.combine(elements.count)
         for (key, value) in elements {
             hasher.combine(key)

@@ -7,7 +7,7 @@ extension Snapshot {
     /// of every leaf, chunk and block, but not into them: about a millisecond for a million values.
     ///
     /// Throws what LMDB reports where pages cannot be read, and `closed`.
-    public func usage() throws(StorageError) -> FileUsage {
+    package func usage() throws(StorageError) -> FileUsage {
         guard let reader = source.reader else {
             throw StorageError(.closed, call: "usage", file: file.path)
         }

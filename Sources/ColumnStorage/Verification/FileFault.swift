@@ -1,13 +1,13 @@
 /// Something in a file that cannot be right, and where it is.
-public struct FileFault: Hashable, Sendable {
+package struct FileFault: Hashable, Sendable {
     /// The table; nil where it concerns the whole file.
-    public let table: TableID?
+    package let table: TableID?
     /// The column; nil where it concerns whole rows.
-    public let column: ColumnID?
+    package let column: ColumnID?
     /// The row; nil where it concerns no single one.
-    public let key: ObjectKey?
+    package let key: ObjectKey?
     /// What is wrong, in words.
-    public let what: String
+    package let what: String
 
     init(_ what: String, table: TableID? = nil, column: ColumnID? = nil, key: ObjectKey? = nil) {
         self.table = table

@@ -10,7 +10,7 @@ extension Snapshot {
     /// inside a write.
     ///
     /// Throws what LMDB reports where pages themselves cannot be read, and `closed`.
-    public func verify(atMost limit: Int = 100) throws(StorageError) -> [FileFault] {
+    package func verify(atMost limit: Int = 100) throws(StorageError) -> [FileFault] {
         precondition(write == nil, "only outside a write is a version complete")
         guard let reader = source.reader else {
             throw StorageError(.closed, call: "verify", file: file.path)
@@ -68,7 +68,7 @@ extension ColumnFile {
     ///
     /// To be called before ``open(path:options:)`` of a file that may be damaged: LMDB itself cannot be asked about
     /// pages that lead nowhere. Throws `notAStore`, `newerFormat`, `damaged`, `notFound`, `permission`.
-    public static func verifyPages(
+    package static func verifyPages(
         path: String, atMost limit: Int = 100
     ) throws(StorageError) -> [FileFault] {
         try PageVerifier.faults(path: path, atMost: limit).map { FileFault($0) }

@@ -6,7 +6,7 @@ import LMDBStorage
 /// the index of links backwards. Positions must be in range: callers check.
 ///
 /// Appending touches only the last chunk, however long the list is.
-public struct ListEditor {
+package struct ListEditor {
     let session: WriteSession
     let overlay: TableOverlay
     let column: ColumnDefinition
@@ -14,26 +14,26 @@ public struct ListEditor {
     let writer: ListWriter
 
     /// The list as it is now, for reading.
-    public var reader: ListReader { writer.reader }
+    package var reader: ListReader { writer.reader }
 
     /// The number of elements.
-    public var count: Int { overlay.reader.listCount(column.id, key) }
+    package var count: Int { overlay.reader.listCount(column.id, key) }
 
     /// Adds an element at the end.
-    public func append(_ element: ListElement) throws(StorageError) {
+    package func append(_ element: ListElement) throws(StorageError) {
         try linked(element)
         session.setListCount(overlay, column.id, key, try writer.append(element))
     }
 
     /// Adds elements at the end.
-    public func append(contentsOf elements: some Sequence<ListElement>) throws(StorageError) {
+    package func append(contentsOf elements: some Sequence<ListElement>) throws(StorageError) {
         for element in elements { try linked(element) }
         session.setListCount(
             overlay, column.id, key, try writer.append(contentsOf: elements))
     }
 
     /// Adds links at the end.
-    public func append(links: [ObjectKey]) throws(StorageError) {
+    package func append(links: [ObjectKey]) throws(StorageError) {
         precondition(column.elementKind == .link, "not a list of links")
         if let index = overlay.reader.intIndex(column.id) {
             let handle = session.transaction.handle
@@ -44,27 +44,27 @@ public struct ListEditor {
     }
 
     /// Puts an element before the one at a position, or at the end.
-    public func insert(_ element: ListElement, at position: Int) throws(StorageError) {
+    package func insert(_ element: ListElement, at position: Int) throws(StorageError) {
         try linked(element)
         session.setListCount(
             overlay, column.id, key, try writer.insert(element, at: position))
     }
 
     /// Replaces an element.
-    public func set(_ element: ListElement, at position: Int) throws(StorageError) {
+    package func set(_ element: ListElement, at position: Int) throws(StorageError) {
         try unlinked(try writer.set(element, at: position))
         try linked(element)
         session.setListCount(overlay, column.id, key, count)
     }
 
     /// Removes an element.
-    public func remove(at position: Int) throws(StorageError) {
+    package func remove(at position: Int) throws(StorageError) {
         try unlinked(try writer.remove(at: position))
         session.setListCount(overlay, column.id, key, count - 1)
     }
 
     /// Removes every element that is equal.
-    public func removeAll(equalTo element: ListElement) throws(StorageError) {
+    package func removeAll(equalTo element: ListElement) throws(StorageError) {
         if column.collection == .set { return try removeMember(element) }
         let elements = try elements()
         var removed = 0
@@ -99,19 +99,19 @@ public struct ListEditor {
     }
 
     /// Takes an element out and puts it back so that it is then at `target`.
-    public func move(from position: Int, to target: Int) throws(StorageError) {
+    package func move(from position: Int, to target: Int) throws(StorageError) {
         try writer.move(from: position, to: target)
         session.setListCount(overlay, column.id, key, count)
     }
 
     /// Exchanges two elements.
-    public func swap(_ first: Int, _ second: Int) throws(StorageError) {
+    package func swap(_ first: Int, _ second: Int) throws(StorageError) {
         try writer.swap(first, second)
         session.setListCount(overlay, column.id, key, count)
     }
 
     /// Removes all elements.
-    public func removeAll() throws(StorageError) {
+    package func removeAll() throws(StorageError) {
         if count > 0 {
             if column.elementKind == .link || column.isMixed {
                 for element in try elements() { try unlinked(element) }

@@ -4,7 +4,7 @@ import LMDBStorage
 ///
 /// Every change marks the (row, column) as modified, keeps the number of entries in the row and the
 /// index of links backwards.
-public struct MapEditor {
+package struct MapEditor {
     private let entries: ListEditor
     private let keys: ListWriter
 
@@ -14,14 +14,14 @@ public struct MapEditor {
     }
 
     /// The map as it is now, for reading.
-    public var reader: MapReader { MapReader(values: entries.reader, keys: keys.reader) }
+    package var reader: MapReader { MapReader(values: entries.reader, keys: keys.reader) }
 
     /// The number of entries.
-    public var count: Int { entries.count }
+    package var count: Int { entries.count }
 
     /// Sets the value under a key; returns whether the key is new.
     @discardableResult  // because: most callers only want it set
-    public func set(_ element: ListElement, for key: [UInt8]) throws(StorageError) -> Bool {
+    package func set(_ element: ListElement, for key: [UInt8]) throws(StorageError) -> Bool {
         let (position, isThere) = try reader.search(key.span.bytes)
         if isThere {
             try entries.set(element, at: position)
@@ -34,7 +34,7 @@ public struct MapEditor {
 
     /// Removes a key and its value; returns whether it was there.
     @discardableResult  // because: removing what is not there is fine
-    public func remove(_ key: [UInt8]) throws(StorageError) -> Bool {
+    package func remove(_ key: [UInt8]) throws(StorageError) -> Bool {
         let (position, isThere) = try reader.search(key.span.bytes)
         guard isThere else { return false }
         try keys.remove(at: position)
@@ -51,7 +51,7 @@ public struct MapEditor {
     }
 
     /// Removes all entries.
-    public func removeAll() throws(StorageError) {
+    package func removeAll() throws(StorageError) {
         // The keys go with the values.
         try entries.removeAll()
     }

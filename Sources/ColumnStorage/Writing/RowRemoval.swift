@@ -105,20 +105,20 @@ extension WriteSession {
     /// Removes a row.
     ///
     /// Its key is never used again.
-    public func delete(_ table: TableID, _ key: ObjectKey) throws(StorageError) {
+    package func delete(_ table: TableID, _ key: ObjectKey) throws(StorageError) {
         precondition(overlay(table).reader.isPresent(key), "no such row")
         try RowRemoval(self, table, count: 1).remove(key)
     }
 
     /// Removes those of the rows that are there.
-    public func delete(_ table: TableID, _ keys: [ObjectKey]) throws(StorageError) {
+    package func delete(_ table: TableID, _ keys: [ObjectKey]) throws(StorageError) {
         let reader = overlay(table).reader
         let removal = try RowRemoval(self, table, count: keys.count)
         for key in keys where reader.isPresent(key) { try removal.remove(key) }
     }
 
     /// Removes every row of a table.
-    public func deleteAll(_ table: TableID) throws(StorageError) {
+    package func deleteAll(_ table: TableID) throws(StorageError) {
         let reader = overlay(table).reader
         let removal = try RowRemoval(self, table, count: reader.count)
         for cluster in 0..<reader.clusterCount {

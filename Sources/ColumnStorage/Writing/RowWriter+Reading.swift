@@ -8,35 +8,35 @@ extension RowWriter {
     }
 
     /// The integer, or the boolean as 0 or 1.
-    public func int(_ column: ColumnID) -> Int64? {
+    package func int(_ column: ColumnID) -> Int64? {
         word(column, Form.word).map { Int64(bitPattern: $0) }
     }
 
     /// The double.
-    public func double(_ column: ColumnID) -> Double? {
+    package func double(_ column: ColumnID) -> Double? {
         word(column, Form.word).map { Double(bitPattern: $0) }
     }
 
     /// The float.
-    public func float(_ column: ColumnID) -> Float? {
+    package func float(_ column: ColumnID) -> Float? {
         word(column, Form.float).map { Float(bitPattern: UInt32(truncatingIfNeeded: $0)) }
     }
 
     /// The target of the link; nil for no link, too.
-    public func link(_ column: ColumnID) -> ObjectKey? {
+    package func link(_ column: ColumnID) -> ObjectKey? {
         guard let stored = int(column), stored > 0 else { return nil }
         return ObjectKey(rawValue: stored &- 1)
     }
 
     /// The bytes of a string, of data or of a fixed-size value.
-    public func bytes(_ column: ColumnID) -> [UInt8]? {
+    package func bytes(_ column: ColumnID) -> [UInt8]? {
         guard isSet(column) else { return nil }
         let cell = values[column.rawValue]
         return cell.form == Form.text || cell.form == Form.fixed ? [UInt8](bytes(cell)) : nil
     }
 
     /// Whether no row has the value of an indexed column; false for null and for what is not set.
-    public func isNew(_ column: ColumnID) -> Bool {
+    package func isNew(_ column: ColumnID) -> Bool {
         guard isSet(column) else { return false }
         let cell = values[column.rawValue]
         switch cell.form {

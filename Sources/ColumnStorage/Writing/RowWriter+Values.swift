@@ -21,38 +21,38 @@ extension RowWriter {
     }
 
     /// Sets an integer.
-    public func setInt(_ column: ColumnID, _ value: Int64) {
+    package func setInt(_ column: ColumnID, _ value: Int64) {
         setWord(column, .int, UInt64(bitPattern: value))
     }
 
     /// Sets a boolean.
-    public func setBool(_ column: ColumnID, _ value: Bool) {
+    package func setBool(_ column: ColumnID, _ value: Bool) {
         setWord(column, .bool, value ? 1 : 0)
     }
 
     /// Sets a double.
-    public func setDouble(_ column: ColumnID, _ value: Double) {
+    package func setDouble(_ column: ColumnID, _ value: Double) {
         setWord(column, .double, value.bitPattern)
     }
 
     /// Sets a float.
-    public func setFloat(_ column: ColumnID, _ value: Float) {
+    package func setFloat(_ column: ColumnID, _ value: Float) {
         check(column, .float)
         set(column, Cell(word: UInt64(value.bitPattern), form: Form.float))
     }
 
     /// Sets a link, or none.
-    public func setLink(_ column: ColumnID, _ target: ObjectKey?) {
+    package func setLink(_ column: ColumnID, _ target: ObjectKey?) {
         setWord(column, .link, target.map { UInt64(bitPattern: $0.rawValue &+ 1) } ?? 0)
     }
 
     /// Sets a string.
-    public func setString(_ column: ColumnID, _ value: String) {
+    package func setString(_ column: ColumnID, _ value: String) {
         setBytes(column, value.utf8Span.span.bytes)
     }
 
     /// Sets a string; false, without setting it, when the bytes are not UTF-8.
-    public func setText(_ column: ColumnID, _ value: RawSpan) -> Bool {
+    package func setText(_ column: ColumnID, _ value: RawSpan) -> Bool {
         let isText = value.withUnsafeBytes { bytes in
             var offset = 0
             var high: UInt64 = 0
@@ -72,7 +72,7 @@ extension RowWriter {
     }
 
     /// Sets a string, data or a fixed-size value.
-    public func setBytes(_ column: ColumnID, _ value: RawSpan) {
+    package func setBytes(_ column: ColumnID, _ value: RawSpan) {
         precondition(
             UInt(bitPattern: column.rawValue) < UInt(bitPattern: columns), "no such column")
         let form: UInt8
@@ -110,12 +110,12 @@ extension RowWriter {
     }
 
     /// Sets data or a fixed-size value.
-    public func setBytes(_ column: ColumnID, _ value: [UInt8]) {
+    package func setBytes(_ column: ColumnID, _ value: [UInt8]) {
         setBytes(column, value.span.bytes)
     }
 
     /// Sets null; for a link, no link.
-    public func setNull(_ column: ColumnID) {
+    package func setNull(_ column: ColumnID) {
         guard let kind = reader.kind(of: column), kind != .list else { return }
         set(column, Cell(form: kind == .link ? Form.word : Form.null))
     }

@@ -5,7 +5,7 @@ import LMDBStorage
 /// Values wait in the writer until `endRow` stores them all, so that a row can be given up before: call `beginRow`
 /// again. Columns that are not set stay zero, null or empty. May be used in turn with the session's other calls,
 /// which see the rows that have ended. Over when the write is.
-public final class RowWriter {
+package final class RowWriter {
     struct Cells {
         /// The key of the first row of the cluster whose leaves are at hand.
         var firstKey = Int64.min
@@ -108,13 +108,13 @@ public final class RowWriter {
     }
 
     /// Whether the write is still open.
-    public var isUsable: Bool { transaction._withUnsafeGuaranteedRef { $0.isOpen } }
+    package var isUsable: Bool { transaction._withUnsafeGuaranteedRef { $0.isOpen } }
 
     /// How many columns are set in the row that is being made.
-    public var setCount: Int { cells.pointee.setCount }
+    package var setCount: Int { cells.pointee.setCount }
 
     /// Begins a row, which exists once ``endRow()`` is called; gives up one that has not ended.
-    public func beginRow() {
+    package func beginRow() {
         cells.pointee.textSize = 0
         cells.pointee.setCount = 0
         var column = 0
@@ -126,7 +126,7 @@ public final class RowWriter {
 
     /// Whether the column has been set in the row that is being made.
     @inline(__always)
-    public func isSet(_ column: ColumnID) -> Bool {
+    package func isSet(_ column: ColumnID) -> Bool {
         UInt(bitPattern: column.rawValue) < UInt(bitPattern: columns)
             && values[column.rawValue].form != Form.unset
     }
@@ -135,7 +135,7 @@ public final class RowWriter {
     ///
     /// Returns its key.
     @discardableResult  // because bulk loads seldom need the keys
-    public func endRow() -> ObjectKey {
+    package func endRow() -> ObjectKey {
         let key = state.pointee.keyBound
         var row = Int(key &- cells.pointee.firstKey)
         if UInt(bitPattern: row) >= UInt(Cluster.rows)
@@ -257,5 +257,5 @@ public final class RowWriter {
 
 extension WriteSession {
     /// Adds many rows to a table, fast.
-    public func rowWriter(_ table: TableID) -> RowWriter { RowWriter(self, overlay(table)) }
+    package func rowWriter(_ table: TableID) -> RowWriter { RowWriter(self, overlay(table)) }
 }

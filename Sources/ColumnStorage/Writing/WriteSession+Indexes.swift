@@ -3,7 +3,7 @@ import LMDBStorage
 // What changing a row means for indexes, lists and the links of other rows.
 extension WriteSession {
     /// The list of a row, for changing; also its set, whose order the caller keeps.
-    public func list(_ table: TableID, _ column: ColumnID, _ key: ObjectKey) -> ListEditor {
+    package func list(_ table: TableID, _ column: ColumnID, _ key: ObjectKey) -> ListEditor {
         let overlay = overlay(table)
         guard let lists = overlay.reader.list(column) else {
             preconditionFailure("not a list column")
@@ -15,7 +15,7 @@ extension WriteSession {
     }
 
     /// The map of a row, for changing.
-    public func map(_ table: TableID, _ column: ColumnID, _ key: ObjectKey) -> MapEditor {
+    package func map(_ table: TableID, _ column: ColumnID, _ key: ObjectKey) -> MapEditor {
         let values = list(table, column, key)
         guard let keys = values.writer.column.keys else {
             preconditionFailure("not a map column")

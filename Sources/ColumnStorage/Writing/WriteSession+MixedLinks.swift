@@ -62,7 +62,7 @@ extension WriteSession {
 extension TableReader {
     /// The rows whose mixed values in `column` hold a link to a row of `table`, ascending; a row that holds several is
     /// named as often.
-    public func holders(
+    package func holders(
         of target: ObjectKey, in table: TableID, through column: ColumnID
     ) -> [ObjectKey] {
         guard let index = intIndex(column) else { return [] }
@@ -73,7 +73,7 @@ extension TableReader {
     }
 
     /// The rows of `table` that the mixed values of a row lead to, in the order of the links.
-    public func mixedTargets(
+    package func mixedTargets(
         _ row: ObjectKey, in table: TableID, through column: ColumnID
     ) -> [ObjectKey] {
         var codes: [Int64] = []

@@ -29,7 +29,7 @@ extension WriteSession {
     ///
     /// Its number is never used again. Columns of other tables that link here must have been dropped
     /// before: links are not looked for. Cost: that of freeing the pages, whatever the rows hold.
-    public func removeTable(_ table: TableID) throws(StorageError) {
+    package func removeTable(_ table: TableID) throws(StorageError) {
         let overlay = overlay(table)
         guard !overlay.isRemoved else { return }
         isSchemaChanged = true
@@ -51,12 +51,12 @@ extension WriteSession {
     }
 
     /// Whether the write has changed nothing yet.
-    public var isUntouched: Bool {
+    package var isUntouched: Bool {
         !isSchemaChanged && overlays.values.allSatisfy { !$0.isTouched }
     }
 
     /// Whether the write has changed the table.
-    public func hasTouched(_ table: TableID) -> Bool { overlays[table]?.isTouched == true }
+    package func hasTouched(_ table: TableID) -> Bool { overlays[table]?.isTouched == true }
 
     private func removeEntries(
         _ table: Table, from first: UInt64, through last: UInt64

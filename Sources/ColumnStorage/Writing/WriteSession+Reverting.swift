@@ -8,7 +8,7 @@ extension WriteSession {
     /// The data must be what it was at that version, and the schema too: the caller knows from the history. Costs what the
     /// version did. Throws `damaged` if the version's old values are not kept or do not fit; the write is to be
     /// cancelled then.
-    public func revert(version: UInt64) throws(StorageError) {
+    package func revert(version: UInt64) throws(StorageError) {
         guard var reader = snapshot.entryReader(version) else {
             throw StorageError(.damaged, call: "a version without history", file: file.path)
         }

@@ -36,35 +36,35 @@ extension WriteSession {
     }
 
     /// Sets an integer.
-    public func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, int value: Int64) {
+    package func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, int value: Int64) {
         let (leaf, row) = target(table, column, key, .int, value)
         leaf.setNull(row, false)
         leaf.setWord(row, UInt64(bitPattern: value))
     }
 
     /// Sets a boolean.
-    public func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, bool value: Bool) {
+    package func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, bool value: Bool) {
         let (leaf, row) = target(table, column, key, .bool, value ? 1 : 0)
         leaf.setNull(row, false)
         leaf.setWord(row, value ? 1 : 0)
     }
 
     /// Sets a double.
-    public func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, double value: Double) {
+    package func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, double value: Double) {
         let (leaf, row) = target(table, column, key, .double)
         leaf.setNull(row, false)
         leaf.setWord(row, value.bitPattern)
     }
 
     /// Sets a float.
-    public func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, float value: Float) {
+    package func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, float value: Float) {
         let (leaf, row) = target(table, column, key, .float)
         leaf.setNull(row, false)
         leaf.setFloat(row, value)
     }
 
     /// Sets a link, or none.
-    public func set(
+    package func set(
         _ table: TableID, _ column: ColumnID, _ key: ObjectKey, link value: ObjectKey?
     ) {
         let (leaf, row) = target(table, column, key, .link, value?.rawValue)
@@ -73,7 +73,7 @@ extension WriteSession {
     }
 
     /// Sets a string, data or a fixed-size value.
-    public func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, bytes value: RawSpan) {
+    package func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, bytes value: RawSpan) {
         set(table, column, key, bytes: value, isNew: false)
     }
 
@@ -110,17 +110,17 @@ extension WriteSession {
     }
 
     /// Sets a string, data or a fixed-size value.
-    public func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, bytes value: [UInt8]) {
+    package func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, bytes value: [UInt8]) {
         set(table, column, key, bytes: value.span.bytes)
     }
 
     /// Sets a string.
-    public func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, string value: String) {
+    package func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, string value: String) {
         set(table, column, key, bytes: value.utf8Span.span.bytes)
     }
 
     /// Sets null; for a link, no link.
-    public func setNull(_ table: TableID, _ column: ColumnID, _ key: ObjectKey) {
+    package func setNull(_ table: TableID, _ column: ColumnID, _ key: ObjectKey) {
         let overlay = overlay(table)
         let kind = overlay.reader.kind(of: column) ?? .int
         reindexBytes(overlay, column, key, to: nil, isNew: false)

@@ -9,7 +9,7 @@ import LMDBStorage
 /// thrown by `commit`, so that single changes need not throw; nothing of the write is kept then.
 ///
 /// Rows and columns must exist and fit: the layer above has checked them.
-public final class WriteSession {
+package final class WriteSession {
     let file: ColumnFile
     let transaction: WriteTransaction
     // because: the snapshot owns the session.
@@ -30,7 +30,7 @@ public final class WriteSession {
     @exclusivity(unchecked) private var greatestKeys: SortedMap<Int, UInt64?> = SortedMap()
     @exclusivity(unchecked) var isSchemaChanged = false
     /// What the write says about itself in the history if it brings an earlier version's data back.
-    @exclusivity(unchecked) public var restoration: Restoration?
+    @exclusivity(unchecked) package var restoration: Restoration?
     @exclusivity(unchecked) var incomingColumns:
         [TableID: [(table: TableID, column: ColumnDefinition)]] = [:]
     @exclusivity(unchecked) var knownMixedColumns: [(table: TableID, column: ColumnDefinition)]?
@@ -89,7 +89,7 @@ public final class WriteSession {
     /// Creates the table, or changes what it looks like.
     ///
     /// Added columns read as zero, null or empty for the rows that exist, at no cost.
-    public func define(_ table: TableDefinition) throws(StorageError) {
+    package func define(_ table: TableDefinition) throws(StorageError) {
         guard table.id.rawValue < TableID.limit - 1, table.columns.count < ColumnID.limit else {
             throw StorageError(.system, call: "too many tables or columns", file: file.path)
         }
@@ -116,7 +116,7 @@ public final class WriteSession {
     /// Stores a small named blob.
     ///
     /// The schema counts as changed.
-    public func setMetadata(_ name: String, _ value: [UInt8]) throws(StorageError) {
+    package func setMetadata(_ name: String, _ value: [UInt8]) throws(StorageError) {
         try Metadata.write("user." + name, value, in: transaction.handle, file.tables.meta)
         isSchemaChanged = true
     }
@@ -128,7 +128,7 @@ public final class WriteSession {
     // MARK: Rows
 
     /// Adds a row: present at once, its columns zero, null or empty until they are set.
-    public func insert(_ table: TableID) -> ObjectKey {
+    package func insert(_ table: TableID) -> ObjectKey {
         let overlay = overlay(table)
         let state = overlay.reader.state
         let key = state.pointee.keyBound

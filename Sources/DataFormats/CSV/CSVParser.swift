@@ -3,33 +3,33 @@
 /// Fields may be quoted, with line breaks and doubled quotes inside; lines end in LF or CR LF. A byte order mark at the
 /// start is passed over. An empty field without quotes is no value, one with quotes is the empty text. Confined to one
 /// thread.
-public final class CSVParser {
+package final class CSVParser {
     /// One record, valid until the next one.
-    public struct Record {
+    package struct Record {
         var bytes: [UInt8] = []
         var ends: [Int] = []
         var quoted: [Bool] = []
 
         /// How many fields it has.
-        public var count: Int { ends.count }
+        package var count: Int { ends.count }
 
         /// The text of a field; nil for nothing between the commas.
-        public func field(_ index: Int) -> String? {
+        package func field(_ index: Int) -> String? {
             let start = index == 0 ? 0 : ends[index - 1]
             if start == ends[index], !quoted[index] { return nil }
             return String(decoding: bytes[start..<ends[index]], as: UTF8.self)
         }
 
         /// Whether the bytes of a field are UTF-8; others are replaced where it is read as text.
-        public func isText(_ index: Int) -> Bool {
+        package func isText(_ index: Int) -> Bool {
             String(validating: bytes[range(index)], as: UTF8.self) != nil
         }
 
         /// Whether there is nothing between the commas.
-        public func isNothing(_ index: Int) -> Bool { range(index).isEmpty && !quoted[index] }
+        package func isNothing(_ index: Int) -> Bool { range(index).isEmpty && !quoted[index] }
 
         /// Lends the bytes of a field.
-        public func withField<Result>(
+        package func withField<Result>(
             _ index: Int, _ body: (RawSpan) throws -> Result
         ) rethrows -> Result {
             let range = range(index)
@@ -37,10 +37,10 @@ public final class CSVParser {
         }
 
         /// A field that is a whole number of 64 bits; nil for any other.
-        public func int(_ index: Int) -> Int64? { number(index, NumberText.int) }
+        package func int(_ index: Int) -> Int64? { number(index, NumberText.int) }
 
         /// A field that is a number in digits; nil for any other.
-        public func double(_ index: Int) -> Double? { number(index, NumberText.double) }
+        package func double(_ index: Int) -> Double? { number(index, NumberText.double) }
 
         private func number<Number>(
             _ index: Int, _ read: (UnsafeBufferPointer<UInt8>) -> Number?
@@ -56,7 +56,7 @@ public final class CSVParser {
         }
 
         /// All fields.
-        public var fields: [String?] { ends.indices.map(field) }
+        package var fields: [String?] { ends.indices.map(field) }
     }
 
     private let onRecord: (Record, Int) throws -> Void
@@ -65,16 +65,16 @@ public final class CSVParser {
     /// A parser that calls `onRecord` with each record and the line it begins on, from 1 on.
     ///
     /// The separator is an ASCII character.
-    public init(separator: Character = ",", onRecord: @escaping (Record, Int) throws -> Void) {
+    package init(separator: Character = ",", onRecord: @escaping (Record, Int) throws -> Void) {
         machine = CSVMachine(separator: separator.asciiValue ?? 0x2C)
         self.onRecord = onRecord
     }
 
     /// Reads on; throws a `FormatError` where a quote stands in the wrong place, or what `onRecord` threw.
-    public func parse(_ bytes: [UInt8]) throws {
+    package func parse(_ bytes: [UInt8]) throws {
         try bytes.withUnsafeBufferPointer { try machine.parse($0, onRecord) }
     }
 
     /// Says that the text is at its end: the last line needs no line break.
-    public func finish() throws { try machine.finish(onRecord) }
+    package func finish() throws { try machine.finish(onRecord) }
 }

@@ -1,15 +1,15 @@
 /// Writes comma-separated values (RFC 4180) into bytes.
-public struct CSVWriter: Sendable {
+package struct CSVWriter: Sendable {
     /// What has been written.
-    public private(set) var bytes: [UInt8] = []
+    package private(set) var bytes: [UInt8] = []
     private let separator: UInt8
     private var isFirst = true
 
     /// An empty text; the separator is an ASCII character.
-    public init(separator: Character = ",") { self.separator = separator.asciiValue ?? 0x2C }
+    package init(separator: Character = ",") { self.separator = separator.asciiValue ?? 0x2C }
 
     /// A field: nothing at all for nil, `""` for the empty text, quotes where they are needed.
-    public mutating func field(_ text: String?) {
+    package mutating func field(_ text: String?) {
         if !isFirst { bytes.append(separator) }
         isFirst = false
         guard let text else { return }
@@ -27,7 +27,7 @@ public struct CSVWriter: Sendable {
     }
 
     /// Ends a record, as the standard has it, with CR LF.
-    public mutating func endRecord() {
+    package mutating func endRecord() {
         // A record of one missing value would be an empty line, which is no record.
         if bytes.isEmpty || bytes.last == 0x0A { bytes.append(contentsOf: [0x22, 0x22]) }
         bytes.append(contentsOf: [0x0D, 0x0A])
@@ -35,5 +35,5 @@ public struct CSVWriter: Sendable {
     }
 
     /// Forgets what was written, which its owner has put elsewhere.
-    public mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
+    package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 }

@@ -1,23 +1,23 @@
 /// A node of a tape, for code that reads trees.
-public struct JSONNode {
+package struct JSONNode {
     /// The tape that it is on.
-    public let tape: JSONTape
+    package let tape: JSONTape
     /// Where it begins.
-    public let index: Int
+    package let index: Int
 
     /// The node at an index; the whole row at 0.
-    public init(_ tape: JSONTape, _ index: Int = 0) {
+    package init(_ tape: JSONTape, _ index: Int = 0) {
         self.tape = tape
         self.index = index
     }
 
     /// What it is.
-    public var kind: JSONTape.Kind { tape.kind(index) }
+    package var kind: JSONTape.Kind { tape.kind(index) }
     /// The text of a string or of a number that is no `int`.
-    public var text: String { tape.text(index) }
+    package var text: String { tape.text(index) }
 
     /// The members of an object; nothing for any other node.
-    public func forEachMember(_ body: (String, JSONNode) throws -> Void) rethrows {
+    package func forEachMember(_ body: (String, JSONNode) throws -> Void) rethrows {
         guard kind == .object else { return }
         var position = index + 1
         while tape.kind(position) != .end {
@@ -28,7 +28,7 @@ public struct JSONNode {
     }
 
     /// The elements of a list; nothing for any other node.
-    public func forEachElement(_ body: (JSONNode) throws -> Void) rethrows {
+    package func forEachElement(_ body: (JSONNode) throws -> Void) rethrows {
         guard kind == .array else { return }
         var position = index + 1
         while tape.kind(position) != .end {
@@ -38,7 +38,7 @@ public struct JSONNode {
     }
 
     /// The value of an object's only member, if that has this name.
-    public func only(_ name: String) -> JSONNode? {
+    package func only(_ name: String) -> JSONNode? {
         guard kind == .object, tape.kind(index + 1) == .string, tape.text(index + 1) == name,
             tape.kind(tape.after(index + 2)) == .end
         else { return nil }
@@ -46,7 +46,7 @@ public struct JSONNode {
     }
 
     /// What it is, for messages.
-    public var description: String {
+    package var description: String {
         switch kind {
         case .null: "null"
         case .truth: "true"

@@ -9,9 +9,9 @@ import CYAJL
 /// Reads JSON as it arrives, in pieces of any size, and hands over one row after the other.
 ///
 /// Confined to one thread. Memory grows with the largest row, not with the text.
-public final class JSONParser {
+package final class JSONParser {
     /// What a row is.
-    public enum Shape: Sendable {
+    package enum Shape: Sendable {
         /// Each value at the top.
         case values
         /// Each element of the list at the top; of an object at the top, each element of the lists under its names,
@@ -20,12 +20,12 @@ public final class JSONParser {
     }
 
     /// Deeper nesting is refused.
-    public static let deepestNesting = 400
+    package static let deepestNesting = 400
 
     /// The row that was read last.
-    public let tape = JSONTape()
+    package let tape = JSONTape()
     /// The name under which the row's list stands, for a text that is an object of lists.
-    public internal(set) var section: String?
+    package internal(set) var section: String?
 
     private let events: JSONEvents
     private let onRow: (JSONParser) throws -> Void
@@ -36,7 +36,7 @@ public final class JSONParser {
     private var piece = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
 
     /// A parser that calls `onRow` for each row; the row is on the tape during the call only.
-    public init(_ shape: Shape, onRow: @escaping (JSONParser) throws -> Void) {
+    package init(_ shape: Shape, onRow: @escaping (JSONParser) throws -> Void) {
         self.onRow = onRow
         events = JSONEvents(shape, tape.buffer)
     }
@@ -47,13 +47,13 @@ public final class JSONParser {
     }
 
     /// The line that is being read, from 1 on; cost: one pass over the text since it was asked for last.
-    public var line: Int {
+    package var line: Int {
         countLines(to: handle.map { Int(yajl_get_bytes_consumed($0)) } ?? 0)
         return currentLine
     }
 
     /// Reads on; throws a `FormatError`, or what `onRow` threw.
-    public func parse(_ bytes: [UInt8], _ range: Range<Int>? = nil) throws {
+    package func parse(_ bytes: [UInt8], _ range: Range<Int>? = nil) throws {
         try bytes.withUnsafeBufferPointer { buffer in
             let piece = range.map { UnsafeBufferPointer(rebasing: buffer[$0]) } ?? buffer
             self.piece = piece
@@ -67,7 +67,7 @@ public final class JSONParser {
     }
 
     /// Says that the text is at its end; throws when it ends too early.
-    public func finish() throws {
+    package func finish() throws {
         guard let handle else { return }
         try check(yajl_complete_parse(handle))
         guard !isInsideValue else {
@@ -76,7 +76,7 @@ public final class JSONParser {
     }
 
     /// Forgets an unfinished value, so that the next line can be read after a bad one.
-    public func reset() {
+    package func reset() {
         if let handle { yajl_free(handle) }
         handle = nil
         events.reset()
@@ -86,7 +86,7 @@ public final class JSONParser {
     }
 
     /// Whether a value has begun and not ended.
-    public var isInsideValue: Bool { events.depth > 0 }
+    package var isInsideValue: Bool { events.depth > 0 }
 
     private func countLines(to end: Int) {
         let end = min(end, piece.count)

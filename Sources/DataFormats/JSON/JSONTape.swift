@@ -3,9 +3,9 @@
 /// A tape is filled again and again, so that reading a million rows allocates what their strings need and no more.
 /// Numbers keep their text: what is no 64-bit integer can still become a decimal without loss. A node is known by the
 /// index of its first token.
-public final class JSONTape {
+package final class JSONTape {
     /// What a token is.
-    public enum Kind: UInt8, Sendable {
+    package enum Kind: UInt8, Sendable {
         case null, falsehood, truth
         /// A whole number of 64 bits.
         case int
@@ -20,7 +20,7 @@ public final class JSONTape {
     let buffer: UnsafeMutablePointer<TapeBuffer>
 
     /// An empty tape.
-    public init() {
+    package init() {
         buffer = .allocate(capacity: 1)
         buffer.initialize(to: TapeBuffer())
     }
@@ -31,13 +31,13 @@ public final class JSONTape {
     }
 
     /// How many tokens there are.
-    public var count: Int { buffer.pointee.count }
+    package var count: Int { buffer.pointee.count }
 
     /// What the node at an index is.
-    public func kind(_ index: Int) -> Kind { buffer.pointee[index].kind }
+    package func kind(_ index: Int) -> Kind { buffer.pointee[index].kind }
 
     /// The index behind a node: of its next sibling, or of the end of what holds it.
-    public func after(_ index: Int) -> Int {
+    package func after(_ index: Int) -> Int {
         let token = buffer.pointee[index]
         switch token.kind {
         case .array, .object: return Int(token.payload)
@@ -46,29 +46,29 @@ public final class JSONTape {
     }
 
     /// The value of an `int`.
-    public func int(_ index: Int) -> Int64 { buffer.pointee[index].payload }
+    package func int(_ index: Int) -> Int64 { buffer.pointee[index].payload }
 
     /// The text of a string or of a `real`; empty for anything else.
-    public func text(_ index: Int) -> String { String(decoding: utf8(index), as: UTF8.self) }
+    package func text(_ index: Int) -> String { String(decoding: utf8(index), as: UTF8.self) }
 
     /// The first byte of a string; nil for an empty one.
-    public func firstByte(_ index: Int) -> UInt8? { utf8(index).first }
+    package func firstByte(_ index: Int) -> UInt8? { utf8(index).first }
 
     /// Whether a string has these bytes, without making one.
-    public func equals(_ index: Int, _ other: [UInt8]) -> Bool {
+    package func equals(_ index: Int, _ other: [UInt8]) -> Bool {
         let token = buffer.pointee[index]
         return other.withUnsafeBufferPointer { buffer.pointee.equals(token, $0) }
     }
 
     /// Lends the bytes of a string.
-    public func withText<Result>(_ index: Int, _ body: (RawSpan) throws -> Result) rethrows
+    package func withText<Result>(_ index: Int, _ body: (RawSpan) throws -> Result) rethrows
         -> Result
     {
         try body(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(utf8(index))))
     }
 
     /// The number of an `int` or a `real`; infinite where it is too large.
-    public func double(_ index: Int) -> Double {
+    package func double(_ index: Int) -> Double {
         let token = buffer.pointee[index]
         if token.kind == .int { return Double(token.payload) }
         let text = buffer.pointee.text(of: token)

@@ -1,9 +1,9 @@
 /// Writes JSON into bytes, or the same values as Lua writes them.
 ///
 /// The caller keeps the grammar: commas and colons are put where they belong, nesting is up to the calls.
-public struct JSONWriter: Sendable {
+package struct JSONWriter: Sendable {
     /// How values are written.
-    public enum Syntax: Sendable {
+    package enum Syntax: Sendable {
         /// `{"name":"Rex","toys":[null]}`.
         case json
         /// `{name = "Rex", toys = {nil}}`.
@@ -11,43 +11,43 @@ public struct JSONWriter: Sendable {
     }
 
     /// A name in objects, as it is written.
-    public struct Key: Sendable {
+    package struct Key: Sendable {
         fileprivate let bytes: [UInt8]
     }
 
     /// What has been written.
-    public private(set) var bytes: [UInt8] = []
+    package private(set) var bytes: [UInt8] = []
     private let isLua: Bool
     private var needsComma = false
 
     /// An empty text.
-    public init(_ syntax: Syntax = .json) { isLua = syntax == .lua }
+    package init(_ syntax: Syntax = .json) { isLua = syntax == .lua }
 
     /// Begins an object.
-    public mutating func beginObject() { begin(0x7B) }
+    package mutating func beginObject() { begin(0x7B) }
     /// Ends an object.
-    public mutating func endObject() { end(0x7D) }
+    package mutating func endObject() { end(0x7D) }
     /// Begins a list.
-    public mutating func beginArray() { begin(isLua ? 0x7B : 0x5B) }
+    package mutating func beginArray() { begin(isLua ? 0x7B : 0x5B) }
     /// Ends a list.
-    public mutating func endArray() { end(isLua ? 0x7D : 0x5D) }
+    package mutating func endArray() { end(isLua ? 0x7D : 0x5D) }
 
     /// A name in an object.
-    public mutating func key(_ name: String) {
+    package mutating func key(_ name: String) {
         separate()
         append(key: name)
         needsComma = false
     }
 
     /// The same for a name that was made before, for those that are written many times.
-    public mutating func key(_ key: Key) {
+    package mutating func key(_ key: Key) {
         separate()
         bytes.append(contentsOf: key.bytes)
         needsComma = false
     }
 
     /// A name to be written many times.
-    public func makeKey(_ name: String) -> Key {
+    package func makeKey(_ name: String) -> Key {
         var writer = JSONWriter(isLua ? .lua : .json)
         writer.append(key: name)
         return Key(bytes: writer.bytes)
@@ -71,14 +71,14 @@ public struct JSONWriter: Sendable {
     }
 
     /// Text that is written as it is.
-    public mutating func literal(_ text: String) { bytes.append(contentsOf: text.utf8) }
+    package mutating func literal(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
     /// `null`, in Lua `nil`.
-    public mutating func null() { plain(isLua ? "nil" : "null") }
+    package mutating func null() { plain(isLua ? "nil" : "null") }
     /// `true` or `false`.
-    public mutating func bool(_ value: Bool) { plain(value ? "true" : "false") }
+    package mutating func bool(_ value: Bool) { plain(value ? "true" : "false") }
     /// A whole number.
-    public mutating func int(_ value: Int64) {
+    package mutating func int(_ value: Int64) {
         separate()
         needsComma = true
         if isLua, value == .min {
@@ -105,7 +105,7 @@ public struct JSONWriter: Sendable {
     /// A number, in the shortest form that reads as the same one; what is not finite becomes text in JSON.
     ///
     /// A whole number keeps a `.0`, so that readers that tell ints from doubles see a double.
-    public mutating func double(_ value: Double) {
+    package mutating func double(_ value: Double) {
         guard value.isFinite else {
             if isLua { return plain(value.isNaN ? "(0/0)" : value < 0 ? "-1e999" : "1e999") }
             return string(value.isNaN ? "NaN" : value < 0 ? "-Infinity" : "Infinity")
@@ -114,10 +114,10 @@ public struct JSONWriter: Sendable {
     }
 
     /// A text that is a JSON number already.
-    public mutating func number(_ text: String) { plain(text) }
+    package mutating func number(_ text: String) { plain(text) }
 
     /// A text, with what JSON wants escaped.
-    public mutating func string(_ text: String) {
+    package mutating func string(_ text: String) {
         separate()
         var text = text
         text.withUTF8 { append(quoting: $0) }
@@ -125,20 +125,20 @@ public struct JSONWriter: Sendable {
     }
 
     /// The same for bytes that are UTF-8.
-    public mutating func string(utf8 text: RawSpan) {
+    package mutating func string(utf8 text: RawSpan) {
         separate()
         text.withUnsafeBytes { append(quoting: $0.bindMemory(to: UInt8.self)) }
         needsComma = true
     }
 
     /// Ends a line, for JSON Lines.
-    public mutating func newLine() {
+    package mutating func newLine() {
         bytes.append(0x0A)
         needsComma = false
     }
 
     /// White space for readers before a member or an element: a line break and so many spaces.
-    public mutating func indent(_ spaces: Int) {
+    package mutating func indent(_ spaces: Int) {
         if needsComma {
             bytes.append(0x2C)
             needsComma = false
@@ -147,13 +147,13 @@ public struct JSONWriter: Sendable {
     }
 
     /// White space for readers before the end of an object or a list.
-    public mutating func indentEnd(_ spaces: Int) {
+    package mutating func indentEnd(_ spaces: Int) {
         bytes.append(0x0A)
         bytes.append(contentsOf: repeatElement(0x20, count: spaces))
     }
 
     /// Forgets what was written, which its owner has put elsewhere.
-    public mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
+    package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 
     private mutating func begin(_ byte: UInt8) {
         separate()

@@ -2,14 +2,14 @@
 ///
 /// Rows mostly have their members in the same order: what stood at this place of the row before is tried first, and
 /// usually is the answer. Confined to one thread.
-public final class MemberNames {
+package final class MemberNames {
     // Behind pointers: a look-up would otherwise cost more in checks and counting than in comparing.
     private let names: UnsafeMutableBufferPointer<UnsafeBufferPointer<UInt8>>
     private let order: UnsafeMutableBufferPointer<Int>
     private let member: UnsafeMutablePointer<Int>
 
     /// The names in the order of their positions; nil where a position has none that a member could bear.
-    public init(_ texts: [String?]) {
+    package init(_ texts: [String?]) {
         names = .allocate(capacity: texts.count)
         // A row may have some members besides that none of the names are for, such as its class.
         order = .allocate(capacity: texts.count + 4)
@@ -32,12 +32,12 @@ public final class MemberNames {
     }
 
     /// Begins a row.
-    public func startRow() { member.pointee = 0 }
+    package func startRow() { member.pointee = 0 }
 
     /// The position of the name that is at an index of a tape; nil if it is none of them.
     ///
     /// Members are asked for in the order of the row. An empty name is none.
-    public func position(_ tape: JSONTape, _ index: Int) -> Int? {
+    package func position(_ tape: JSONTape, _ index: Int) -> Int? {
         let token = tape.buffer.pointee[index]
         guard token.length > 0 else { return nil }
         let place = member.pointee

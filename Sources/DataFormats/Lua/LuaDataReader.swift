@@ -3,18 +3,18 @@
 /// Understands what ``LuaDataText`` is about, rows as calls (`Dog {id = 1, name = "Rex"}`), and a file that returns a table:
 /// a list of rows, or a list of rows for each name. Values are literals and tables of them; anything else is refused.
 /// Memory grows with the largest row. Confined to one thread.
-public final class LuaDataReader {
+package final class LuaDataReader {
     /// The row that was read last.
-    public let tape: JSONTape
+    package let tape: JSONTape
     /// The name under which it stands, `$schema` for a schema; nil for a row of a plain list.
-    public private(set) var section: String?
+    package private(set) var section: String?
 
     private let bytes: ByteStream
     private let values: LuaValueReader
     private let onRow: (LuaDataReader) throws -> Void
 
     /// A reader that calls `onRow` for each row; the row is on the tape during the call only.
-    public init(_ file: FileReader, onRow: @escaping (LuaDataReader) throws -> Void) {
+    package init(_ file: FileReader, onRow: @escaping (LuaDataReader) throws -> Void) {
         bytes = ByteStream(file)
         values = LuaValueReader(bytes)
         tape = values.tape
@@ -22,10 +22,10 @@ public final class LuaDataReader {
     }
 
     /// The line that is being read, from 1 on.
-    public var line: Int { bytes.line }
+    package var line: Int { bytes.line }
 
     /// Reads all rows; throws a `FormatError` for what is no data, or what `onRow` threw.
-    public func read() throws {
+    package func read() throws {
         _ = try bytes.skip(Array("\u{FEFF}".utf8))
         if try bytes.peek() == 0x23 {
             while let byte = try bytes.peek(), byte != 0x0A { bytes.advance() }
@@ -132,23 +132,23 @@ public final class LuaDataReader {
 ///
 /// In Lua such a file returns its rows by class: each row is a call of a function that collects them. Rows stand in
 /// functions of a thousand, because the constants of a Lua function are limited in number.
-public enum LuaDataText {
+package enum LuaDataText {
     /// How many rows a function has.
-    public static let rowsInPart = 1000
+    package static let rowsInPart = 1000
 
     /// What a file begins with.
-    public static let head = """
+    package static let head = """
         -- Data of a Moonpool store: `moonpool import STORE FILE` takes it.
         -- In Lua, dofile(FILE) returns { schema = { … }, Class = { row, … }, … }.
 
         """ + "local" + String(decoding: afterLocal, as: UTF8.self)
 
     /// What it ends with.
-    public static let tail = "return data\n"
+    package static let tail = "return data\n"
     /// What a part begins with.
-    public static let partHead = "do" + String(decoding: afterDo, as: UTF8.self)
+    package static let partHead = "do" + String(decoding: afterDo, as: UTF8.self)
     /// What a part ends with.
-    public static let partTail = "end" + String(decoding: afterEnd, as: UTF8.self)
+    package static let partTail = "end" + String(decoding: afterEnd, as: UTF8.self)
 
     static let afterLocal = Array(
         """

@@ -1,12 +1,12 @@
 /// Names as Lua has them.
-public enum LuaWords {
+package enum LuaWords {
     private static let reserved: Set<String> = [
         "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if",
         "in", "local", "nil", "not", "or", "repeat", "return", "then", "true", "until", "while",
     ]
 
     /// Whether a text can be written as a name in Lua.
-    public static func isName(_ text: String) -> Bool {
+    package static func isName(_ text: String) -> Bool {
         guard let first = text.utf8.first, isStart(first) else { return false }
         return text.utf8.allSatisfy(isPart) && !reserved.contains(text)
     }

@@ -9,7 +9,7 @@ import CSQLite
 /// A database of SQLite, for reading what others made or for writing a new one whole.
 ///
 /// Confined to one thread.
-public final class SQLiteDatabase {
+package final class SQLiteDatabase {
     let handle: OpaquePointer
     let path: String
     /// For a database that is being made.
@@ -19,7 +19,7 @@ public final class SQLiteDatabase {
     ///
     /// Throws a `FormatError` that names the file: it does not exist, is no database, or somebody else has locked it for
     /// longer than five seconds.
-    public init(reading path: String) throws {
+    package init(reading path: String) throws {
         // The system says more about what cannot be opened than SQLite does.
         _ = try FileReader(path)
         self.path = path
@@ -35,7 +35,7 @@ public final class SQLiteDatabase {
     /// Begins a database that appears under its name when ``finish()`` is called, and not before.
     ///
     /// Throws a `FormatError` that names the file.
-    public init(writing path: String) throws {
+    package init(writing path: String) throws {
         self.path = path
         for suffix in ["-wal", "-journal"] where access(path + suffix, F_OK) == 0 {
             // Whoever opened the new file would take the old one's log for its own.
@@ -73,7 +73,7 @@ public final class SQLiteDatabase {
     }
 
     /// Commits what was written, and puts the file in its place once it is on the device.
-    public func finish() throws {
+    package func finish() throws {
         guard let draft else { return }
         try run("COMMIT")
         let file = Self.openFile(draft.path, O_RDWR | O_CLOEXEC)
@@ -95,12 +95,12 @@ public final class SQLiteDatabase {
     }
 
     /// Runs statements that give no rows.
-    public func run(_ text: String) throws {
+    package func run(_ text: String) throws {
         guard sqlite3_exec(handle, text, nil, nil, nil) == SQLITE_OK else { throw failure() }
     }
 
     /// Prepares one statement; `?` stands for what is bound later.
-    public func prepare(_ text: String) throws -> SQLiteStatement {
+    package func prepare(_ text: String) throws -> SQLiteStatement {
         var statement: OpaquePointer?
         guard sqlite3_prepare_v2(handle, text, -1, &statement, nil) == SQLITE_OK, let statement
         else { throw failure() }
@@ -129,7 +129,7 @@ public final class SQLiteDatabase {
     }
 
     /// A name as SQL writes it, whatever it contains.
-    public static func quoted(_ name: String) -> String {
+    package static func quoted(_ name: String) -> String {
         "\"" + name.replacing("\"", with: "\"\"") + "\""
     }
 }

@@ -3,9 +3,9 @@ import CSQLite
 /// A prepared statement of a ``SQLiteDatabase``.
 ///
 /// Columns and parameters are counted from 0 on. Confined to one thread.
-public final class SQLiteStatement {
+package final class SQLiteStatement {
     /// How SQLite stores a value.
-    public enum Kind: Int, Sendable {
+    package enum Kind: Int, Sendable {
         /// `INTEGER`, 64 bits.
         case int = 1
         /// `REAL`, a double.
@@ -29,7 +29,7 @@ public final class SQLiteStatement {
     deinit { sqlite3_finalize(handle) }
 
     /// Goes to the next row; false after the last one, with the statement ready to run again.
-    public func step() throws -> Bool {
+    package func step() throws -> Bool {
         let code = sqlite3_step(handle)
         if code == SQLITE_ROW { return true }
         guard code == SQLITE_DONE else {
@@ -42,24 +42,24 @@ public final class SQLiteStatement {
     }
 
     /// Forgets the row, so that the statement can run again.
-    public func reset() { sqlite3_reset(handle) }
+    package func reset() { sqlite3_reset(handle) }
 
     /// What a column of the row is; to be asked before the value is.
-    public func kind(_ column: Int) -> Kind {
+    package func kind(_ column: Int) -> Kind {
         Kind(rawValue: Int(sqlite3_column_type(handle, Int32(column)))) ?? .null
     }
 
     /// An integer.
-    public func int(_ column: Int) -> Int64 { sqlite3_column_int64(handle, Int32(column)) }
+    package func int(_ column: Int) -> Int64 { sqlite3_column_int64(handle, Int32(column)) }
 
     /// A number.
-    public func double(_ column: Int) -> Double { sqlite3_column_double(handle, Int32(column)) }
+    package func double(_ column: Int) -> Double { sqlite3_column_double(handle, Int32(column)) }
 
     /// The bytes of a text or a blob.
-    public func bytes(_ column: Int) -> [UInt8] { Array(buffer(column)) }
+    package func bytes(_ column: Int) -> [UInt8] { Array(buffer(column)) }
 
     /// A text; nil if it is not UTF-8.
-    public func text(_ column: Int) -> String? {
+    package func text(_ column: Int) -> String? {
         let buffer = buffer(column)
         return String(validating: buffer, as: UTF8.self)
     }
@@ -77,25 +77,25 @@ public final class SQLiteStatement {
     }
 
     /// How many columns a row has.
-    public var columnCount: Int { Int(sqlite3_column_count(handle)) }
+    package var columnCount: Int { Int(sqlite3_column_count(handle)) }
 
     // MARK: Parameters
 
     /// Binds `NULL`.
-    public func bindNull(_ parameter: Int) { sqlite3_bind_null(handle, Int32(parameter + 1)) }
+    package func bindNull(_ parameter: Int) { sqlite3_bind_null(handle, Int32(parameter + 1)) }
 
     /// Binds an integer.
-    public func bind(_ parameter: Int, _ value: Int64) {
+    package func bind(_ parameter: Int, _ value: Int64) {
         sqlite3_bind_int64(handle, Int32(parameter + 1), value)
     }
 
     /// Binds a number; what is no number cannot be told from `NULL` afterwards.
-    public func bind(_ parameter: Int, _ value: Double) {
+    package func bind(_ parameter: Int, _ value: Double) {
         sqlite3_bind_double(handle, Int32(parameter + 1), value)
     }
 
     /// Binds text, with any zeros in it.
-    public func bind(_ parameter: Int, _ value: String) {
+    package func bind(_ parameter: Int, _ value: String) {
         var value = value
         value.withUTF8 { bytes in
             _ = sqlite3_bind_text64(
@@ -106,7 +106,7 @@ public final class SQLiteStatement {
     }
 
     /// Binds bytes.
-    public func bind(_ parameter: Int, _ value: [UInt8]) {
+    package func bind(_ parameter: Int, _ value: [UInt8]) {
         guard !value.isEmpty else {
             sqlite3_bind_zeroblob(handle, Int32(parameter + 1), 0)
             return

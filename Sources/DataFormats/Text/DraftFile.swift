@@ -53,15 +53,15 @@ final class DraftFile {
 }
 
 /// Files that are being written.
-public enum UnfinishedFiles {
+package enum UnfinishedFiles {
     /// Removes what this process has begun to write and not finished, for who ends it early.
     ///
     /// On any thread; nothing may be written afterwards.
-    public static func remove() { DraftFile.removeAll() }
+    package static func remove() { DraftFile.removeAll() }
 }
 
 /// Whether two paths lead to the same file.
-public func isSameFile(_ first: String, _ second: String) -> Bool {
+package func isSameFile(_ first: String, _ second: String) -> Bool {
     var one = stat()
     var other = stat()
     return stat(first, &one) == 0 && stat(second, &other) == 0 && one.st_dev == other.st_dev

@@ -7,18 +7,18 @@
 /// A file or standard input, read in large pieces.
 ///
 /// Confined to one thread.
-public final class FileReader {
+package final class FileReader {
     /// How many bytes there are; nil for what is no plain file.
-    public let size: Int?
+    package let size: Int?
     /// How many bytes have been read.
-    public private(set) var position = 0
+    package private(set) var position = 0
     private let descriptor: Int32
     private let path: String
 
     /// Opens a file; `-` is standard input.
     ///
     /// Throws a `FormatError` that names the file and what the system says.
-    public init(_ path: String) throws {
+    package init(_ path: String) throws {
         self.path = path
         descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw FormatError("cannot read \(path): \(systemMessage())") }
@@ -38,7 +38,7 @@ public final class FileReader {
 
     /// Throws, as opening it would, for a file that cannot be read; without opening it, which whoever writes to a pipe
     /// would notice.
-    public static func check(_ path: String) throws {
+    package static func check(_ path: String) throws {
         var status = stat()
         guard path == "-" || stat(path, &status) == 0 && access(path, R_OK) == 0 else {
             throw FormatError("cannot read \(path): \(systemMessage())")
@@ -46,7 +46,7 @@ public final class FileReader {
     }
 
     /// The next bytes, at most 256 KiB; empty at the end.
-    public func read() throws -> [UInt8] {
+    package func read() throws -> [UInt8] {
         var result: Int = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: 256 << 10) { buffer, count in
             repeat {
@@ -61,21 +61,21 @@ public final class FileReader {
 }
 
 /// The lines of a file, without their ends.
-public final class LineReader {
+package final class LineReader {
     private let file: FileReader
     private var buffer: [UInt8] = []
     private var start = 0
     private var isAtEnd = false
     /// The number of the line that was read last, from 1 on.
-    public private(set) var line = 0
+    package private(set) var line = 0
 
     /// The lines of a file.
-    public init(_ file: FileReader) { self.file = file }
+    package init(_ file: FileReader) { self.file = file }
 
     /// Calls `body` with the bytes of the next line and where it lies in them; false at the end of the file.
     ///
     /// A carriage return before the line's end is no part of it.
-    public func next(_ body: ([UInt8], Range<Int>) throws -> Void) throws -> Bool {
+    package func next(_ body: ([UInt8], Range<Int>) throws -> Void) throws -> Bool {
         var searched = start
         while true {
             if let end = lineEnd(from: searched) {

@@ -8,18 +8,18 @@
 ///
 /// What is written goes to a file beside the final one, which `finish` puts in its place; a writer that is dropped
 /// before leaves what was there. Confined to one thread.
-public final class FileWriter {
+package final class FileWriter {
     private let descriptor: Int32
     private let path: String
     private let draft: DraftFile?
     private var buffer: [UInt8] = []
     /// How many bytes have been given.
-    public private(set) var count = 0
+    package private(set) var count = 0
 
     /// Opens a file for writing; `-` is standard output.
     ///
     /// Throws a `FormatError` that names the file and what the system says.
-    public init(_ path: String) throws {
+    package init(_ path: String) throws {
         self.path = path
         guard path != "-" else {
             descriptor = 1
@@ -42,17 +42,17 @@ public final class FileWriter {
     deinit { if descriptor > 1 { close(descriptor) } }
 
     /// Writes bytes.
-    public func write(_ bytes: [UInt8]) throws {
+    package func write(_ bytes: [UInt8]) throws {
         count += bytes.count
         buffer += bytes
         if buffer.count >= 256 << 10 { try flush() }
     }
 
     /// Writes text.
-    public func write(_ text: String) throws { try write(Array(text.utf8)) }
+    package func write(_ text: String) throws { try write(Array(text.utf8)) }
 
     /// Writes what is left and puts the file in its place.
-    public func finish() throws {
+    package func finish() throws {
         try flush()
         guard let draft else { return }
         guard fsync(descriptor) == 0, draft.publish() else { throw failure() }

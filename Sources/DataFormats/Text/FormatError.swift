@@ -1,26 +1,26 @@
 /// What is wrong with a text, and where.
-public struct FormatError: Error, Equatable, CustomStringConvertible, Sendable {
+package struct FormatError: Error, Equatable, CustomStringConvertible, Sendable {
     /// The file that the line is of, where that is known.
-    public private(set) var file: String?
+    package private(set) var file: String?
     /// The line, from 1 on; nil where a text has no lines.
-    public var line: Int?
+    package var line: Int?
     /// What is wrong.
-    public var reason: String
+    package var reason: String
 
     /// An error at a line.
-    public init(line: Int? = nil, _ reason: String) {
+    package init(line: Int? = nil, _ reason: String) {
         self.line = line
         self.reason = reason
     }
 
     /// File, line and reason: `dogs.csv, line 3: a quoted field has no closing quote`.
-    public var description: String {
+    package var description: String {
         guard let line else { return reason }
         return (file.map { "\($0), " } ?? "") + "line \(line): \(reason)"
     }
 
     /// The same error in a file; `-`, which is standard input, has no name.
-    public func inFile(_ path: String) -> FormatError {
+    package func inFile(_ path: String) -> FormatError {
         var placed = self
         placed.file = path == "-" ? nil : path
         return placed

@@ -7,7 +7,7 @@
 /// A file that lines are added to and that others may read meanwhile: what was written is in it when `write` returns.
 ///
 /// Confined to one thread.
-public final class LineLog {
+package final class LineLog {
     private var descriptor: Int32
     private let path: String
 
@@ -15,7 +15,7 @@ public final class LineLog {
     ///
     /// Throws a `FormatError` that names the file and what the system says, or that it holds something else, or that
     /// another log, of this process or another one, is being written to it.
-    public init(_ path: String, replacing mark: String) throws {
+    package init(_ path: String, replacing mark: String) throws {
         self.path = path
         guard try Self.isEmpty(path, orBeginsWith: Array(mark.utf8)) else {
             throw FormatError(
@@ -62,7 +62,7 @@ public final class LineLog {
     /// Adds whole lines.
     ///
     /// Throws a `FormatError`.
-    public func write(_ lines: [UInt8]) throws {
+    package func write(_ lines: [UInt8]) throws {
         var start = 0
         while start < lines.count {
             let written = lines[start...].withUnsafeBytes {
@@ -77,7 +77,7 @@ public final class LineLog {
     }
 
     /// Lets the file go; again does nothing.
-    public func close() {
+    package func close() {
         guard descriptor >= 0 else { return }
         closeDescriptor(descriptor)
         descriptor = -1

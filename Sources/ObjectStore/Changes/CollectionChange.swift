@@ -6,9 +6,9 @@ import ColumnStorage
 /// the collection after: `deletions` (positions before), `insertions` (positions after). Rows
 /// that moved are deleted and inserted; `modifications` names rows that kept their place, by
 /// their position before, and `modificationsNew` the same rows by their position after.
-public struct CollectionChange {
+package struct CollectionChange {
     /// Which call it is.
-    public enum Kind {
+    package enum Kind {
         /// The first call: the collection as it is.
         case initial
         /// Something changed.
@@ -18,11 +18,11 @@ public struct CollectionChange {
     }
 
     /// Which call it is.
-    public let kind: Kind
+    package let kind: Kind
     /// False once the object whose list or backlinks these are is gone.
     ///
     /// Then this is the last call.
-    public let isCollectionValid: Bool
+    package let isCollectionValid: Bool
 
     let positions: PositionChanges
     /// What `deletions` were, where ``versionBefore`` does not know all of it.
@@ -61,54 +61,54 @@ public struct CollectionChange {
     }
 
     /// Where the rows were that left, or moved away.
-    public var deletions: [Int] { positions.deletions }
+    package var deletions: [Int] { positions.deletions }
     /// Where the rows are that entered, or moved here.
-    public var insertions: [Int] { positions.insertions }
+    package var insertions: [Int] { positions.insertions }
     /// Where the modified rows were.
-    public var modifications: [Int] { positions.modifications }
+    package var modifications: [Int] { positions.modifications }
     /// Where the modified rows are.
-    public var modificationsNew: [Int] { positions.modificationsNew }
+    package var modificationsNew: [Int] { positions.modificationsNew }
 
     /// The objects that left or moved, as `deletions` lists them; read them in ``versionBefore``.
-    public var deletedObjects: [ObjectReference] { positions.deletedKeys.map(reference) }
+    package var deletedObjects: [ObjectReference] { positions.deletedKeys.map(reference) }
     /// The objects that entered or moved, as `insertions` lists them.
-    public var insertedObjects: [ObjectReference] { positions.insertedKeys.map(reference) }
+    package var insertedObjects: [ObjectReference] { positions.insertedKeys.map(reference) }
     /// The modified objects, as `modifications` lists them.
-    public var modifiedObjects: [ObjectReference] { positions.modifiedKeys.map(reference) }
+    package var modifiedObjects: [ObjectReference] { positions.modifiedKeys.map(reference) }
 
     /// The plain values that left or moved, as `deletions` lists them; empty for objects.
-    public var deletedValues: [Value] {
+    package var deletedValues: [Value] {
         let known = lost.compactMap { if case .value(let value, _) = $0 { value } else { nil } }
         return known.isEmpty ? plainValues(oldView, deletions) : known
     }
     /// The plain values that entered or moved, as `insertions` lists them.
     ///
     /// Read them while the observer runs, as all that shows the version after the change.
-    public var insertedValues: [Value] {
+    package var insertedValues: [Value] {
         inserted ?? plainValues(newView, insertions)
     }
     /// The plain values that were replaced, as they are now; as `modifications` lists them.
-    public var modifiedValues: [Value] {
+    package var modifiedValues: [Value] {
         modified ?? plainValues(newView, modificationsNew)
     }
 
     /// Whether the collection holds plain values, not objects.
-    public var isOfValues: Bool { values != nil }
+    package var isOfValues: Bool { values != nil }
 
     /// Whether the collection is a map, whose entries are named by their keys.
-    public var isOfMap: Bool {
+    package var isOfMap: Bool {
         values?.isArranged == false && valuesProperty(newView ?? oldView)?.collection == .map
     }
 
     /// The keys that left a map, as `deletions` lists them; empty for other collections.
-    public var deletedKeys: [String] {
+    package var deletedKeys: [String] {
         let known = lost.compactMap { if case .value(_, let key) = $0 { key } else { nil } }
         return isOfMap && !known.isEmpty ? known : mapKeys(oldView, deletions)
     }
     /// The keys that came to a map, as `insertions` lists them.
-    public var insertedKeys: [String] { mapKeys(newView, insertions) }
+    package var insertedKeys: [String] { mapKeys(newView, insertions) }
     /// The keys of a map whose values were set or modified, as `modifications` lists them.
-    public var modifiedKeys: [String] { mapKeys(newView, modificationsNew) }
+    package var modifiedKeys: [String] { mapKeys(newView, modificationsNew) }
 
     /// The deleted elements, to be told of when no version knows them any more.
     var deletedDetails: [ElementDetail] {
@@ -143,7 +143,7 @@ public struct CollectionChange {
     /// The version before the change, where deleted objects can be read; nil for the first call.
     ///
     /// Holding it, or the change, keeps that version's pages in the file.
-    public var versionBefore: StoreView? { oldView }
+    package var versionBefore: StoreView? { oldView }
 
     /// What changed in a modified row: its own properties in schema order or, if only something
     /// behind its links changed, the links that lead there.
@@ -151,7 +151,7 @@ public struct CollectionChange {
     /// `index` counts as in `modifications`.
     ///
     /// Of plain values there are no properties to tell: the answer is empty. Throws `out_of_range`.
-    public func properties(ofModification index: Int) throws -> [PropertyChange] {
+    package func properties(ofModification index: Int) throws -> [PropertyChange] {
         guard positions.modifications.indices.contains(index) else {
             throw StoreError(
                 .outOfRange,

@@ -1,7 +1,7 @@
 /// What an observer of an object hears.
-public struct ObjectChange {
+package struct ObjectChange {
     /// What happened.
-    public enum Kind {
+    package enum Kind {
         /// Properties changed; they are in schema order, backlinks last.
         case change
         /// The object is gone. This is the last call.
@@ -12,9 +12,9 @@ public struct ObjectChange {
     }
 
     /// What happened.
-    public let kind: Kind
+    package let kind: Kind
     /// The observed object.
-    public let object: ObjectReference
+    package let object: ObjectReference
     /// What changed; empty unless the kind is `change`.
-    public let properties: [PropertyChange]
+    package let properties: [PropertyChange]
 }

@@ -4,27 +4,27 @@ import ColumnStorage
 ///
 /// Values are read when asked for. Holding a change keeps the version before it readable, which
 /// keeps its pages in the file: let go of it soon.
-public struct PropertyChange {
+package struct PropertyChange {
     /// The property.
     ///
     /// For a change behind a link: the link, list or backlinks that leads there.
-    public let property: Property
+    package let property: Property
     /// The object whose property it is.
-    public let object: ObjectReference
+    package let object: ObjectReference
 
     let oldView: StoreView
     let newView: StoreView
 
     /// The property's name.
-    public var name: String { property.name }
+    package var name: String { property.name }
 
     /// The value before; null for lists and backlinks, which merely report that they changed.
-    public var old: Value { value(in: oldView) }
+    package var old: Value { value(in: oldView) }
 
     /// The value after; null for lists and backlinks.
     ///
     /// Read it while the observer runs: later it shows what the store shows then.
-    public var new: Value { value(in: newView) }
+    package var new: Value { value(in: newView) }
 
     private func value(in view: StoreView) -> Value {
         // A property that got another type has another column, and that of a renamed one another name.

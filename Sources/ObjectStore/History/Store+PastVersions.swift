@@ -29,7 +29,7 @@ extension Store {
     ///
     /// Throws `out_of_range` for a version that does not exist yet or is no longer kept, `disk_full`, `closed`,
     /// `wrong_thread`.
-    public func at(_ version: UInt64, for holder: VersionHolder = VersionHolder()) throws
+    package func at(_ version: UInt64, for holder: VersionHolder = VersionHolder()) throws
         -> StoreView
     {
         try check()
@@ -69,7 +69,7 @@ extension Store {
     /// What the history says about each version that it still knows, the oldest first.
     ///
     /// Costs reading what the writes have changed. Throws `closed`, `wrong_thread`, `file_corrupt`.
-    public func versions() throws -> [VersionSummary] {
+    package func versions() throws -> [VersionSummary] {
         try check()
         let history = VersionHistory(snapshot: view.snapshot)
         let reachable = try history.oldestVersion()
@@ -87,29 +87,29 @@ extension Store {
 }
 
 /// What the history says about one version.
-public struct VersionSummary: Sendable, Hashable {
+package struct VersionSummary: Sendable, Hashable {
     /// How many objects of a class the version has touched.
-    public struct Counts: Sendable, Hashable {
+    package struct Counts: Sendable, Hashable {
         /// The class.
-        public let className: String
+        package let className: String
         /// How many objects it has created.
-        public let inserted: Int
+        package let inserted: Int
         /// How many objects it has deleted.
-        public let deleted: Int
+        package let deleted: Int
         /// How many other objects it has modified.
-        public let modified: Int
+        package let modified: Int
     }
 
     /// The version.
-    public let version: UInt64
+    package let version: UInt64
     /// What it has done, by class in alphabetical order; classes that are gone today are left out.
-    public let classes: [Counts]
+    package let classes: [Counts]
     /// Whether it has changed the schema.
-    public let changesSchema: Bool
+    package let changesSchema: Bool
     /// The older version whose data it has brought back, if it was made by undoing or redoing.
-    public let restored: UInt64?
+    package let restored: UInt64?
     /// Whether ``Store/at(_:for:)`` can show it.
-    public let isKept: Bool
+    package let isKept: Bool
 
     init(_ version: UInt64, _ entry: HistoryEntry, _ schema: Schema, isKept: Bool) {
         self.version = version

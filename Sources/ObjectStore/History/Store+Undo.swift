@@ -13,7 +13,7 @@ extension Store {
     /// changed the schema or was written without history, and what ``beginWrite()`` and
     /// ``commitWrite(withoutNotifying:)`` throw; nothing has happened then.
     @discardableResult  // because what was undone is seen in the data
-    public func undo() throws -> UInt64 {
+    package func undo() throws -> UInt64 {
         try reverse { history in
             let now = try history.state(of: view.version)
             try checkReversible(now.state, "undone", history)
@@ -30,7 +30,7 @@ extension Store {
     /// As often as there were calls of ``undo()`` since the last other transaction: that one leaves nothing to redo. Throws
     /// as ``undo()``, and `invalid_argument` if there is nothing to redo.
     @discardableResult  // because what was redone is seen in the data
-    public func redo() throws -> UInt64 {
+    package func redo() throws -> UInt64 {
         try reverse { history in
             let now = try history.state(of: view.version)
             guard let undone = now.redoable.last else {

@@ -3,35 +3,35 @@ import ColumnStorage
 /// What one step of a store has done: a commit, or several that the store has passed over at once.
 ///
 /// Holds both versions; use it while the handler runs.
-public struct VersionChange {
+package struct VersionChange {
     /// What became of the objects of one class.
-    public struct ClassChange {
+    package struct ClassChange {
         /// The class, as of the newer version; of a class that is gone as of the older one.
-        public let classSchema: ClassSchema
+        package let classSchema: ClassSchema
         /// The objects that came, in the order of their creation.
-        public let inserted: [ObjectReference]
+        package let inserted: [ObjectReference]
         /// The objects that are gone, in the order of their creation.
-        public let deleted: [ObjectReference]
+        package let deleted: [ObjectReference]
         /// The objects with properties that were set, perhaps to what they were.
-        public let modified: [Modification]
+        package let modified: [Modification]
     }
 
     /// An object with properties that were set.
-    public struct Modification {
+    package struct Modification {
         /// The object.
-        public let object: ObjectReference
+        package let object: ObjectReference
         /// The properties, in schema order.
         ///
         /// One that holds embedded objects is among them when those were modified.
-        public let properties: [Property]
+        package let properties: [Property]
     }
 
     /// The version before, for reading.
-    public let older: StoreView
+    package let older: StoreView
     /// The version after, for reading.
-    public let newer: StoreView
+    package let newer: StoreView
     /// Whether the schema was changed.
-    public var changesSchema: Bool { changes.schemaChanged }
+    package var changesSchema: Bool { changes.schemaChanged }
 
     private let changes: ChangeSet
 
@@ -44,7 +44,7 @@ public struct VersionChange {
     /// What became of the objects of each class, in alphabetical order.
     ///
     /// What is embedded counts for the object that owns it. Costs what was changed.
-    public var classes: [ClassChange] {
+    package var classes: [ClassChange] {
         let owners = EmbeddedOwners(newer)
         var embedded: [TableID: [ObjectKey: Set<ColumnID>]] = [:]
         for classSchema in newer.schema.classes where classSchema.isEmbedded {

@@ -3,45 +3,45 @@ import ColumnStorage
 /// What lies between two versions of a store, object by object.
 ///
 /// Holds both versions.
-public struct VersionDifference {
+package struct VersionDifference {
     /// What became of the objects of one class.
-    public struct ClassDifference {
+    package struct ClassDifference {
         /// The class, as of the second version.
-        public let classSchema: ClassSchema
+        package let classSchema: ClassSchema
         /// The objects that only the second version has, in the order of their creation.
-        public let inserted: [ObjectReference]
+        package let inserted: [ObjectReference]
         /// The objects that only the first version has, in the order of their creation.
-        public let deleted: [ObjectReference]
+        package let deleted: [ObjectReference]
         /// The objects that differ, in the order of their creation.
-        public let modified: [ObjectDifference]
+        package let modified: [ObjectDifference]
     }
 
     /// What became of one object.
-    public struct ObjectDifference {
+    package struct ObjectDifference {
         /// The object.
-        public let object: ObjectReference
+        package let object: ObjectReference
         /// The properties that differ, in schema order; at least one.
         ///
         /// Values of collections are read by ``PropertyDifference/old`` and ``PropertyDifference/new`` whole.
-        public let properties: [PropertyDifference]
+        package let properties: [PropertyDifference]
     }
 
     /// A property that differs.
-    public struct PropertyDifference {
+    package struct PropertyDifference {
         /// The property.
-        public let property: Property
+        package let property: Property
         /// The value in the first version.
-        public let old: Value
+        package let old: Value
         /// The value in the second version.
-        public let new: Value
+        package let new: Value
     }
 
     /// The first version.
-    public let first: StoreView
+    package let first: StoreView
     /// The second version, which may be older.
-    public let second: StoreView
+    package let second: StoreView
     /// The classes with differences, in alphabetical order.
-    public let classes: [ClassDifference]
+    package let classes: [ClassDifference]
 }
 
 extension Store {
@@ -50,7 +50,7 @@ extension Store {
     /// Looks only at objects that the writes between the two have touched; one that is what it was counts for nothing. The
     /// first may be the newer one. Costs what ``at(_:for:)`` costs for each version that is not the present one.
     /// Throws as ``at(_:for:)``.
-    public func difference(
+    package func difference(
         from first: UInt64, to second: UInt64, for holder: VersionHolder = VersionHolder()
     ) throws -> VersionDifference {
         let (old, new) = (try at(first, for: holder), try at(second, for: holder))

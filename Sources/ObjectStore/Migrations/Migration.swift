@@ -10,23 +10,23 @@ import ColumnStorage
 /// the file as it was.
 ///
 /// Confined to the store's thread, and over when the function has returned.
-public final class Migration {
+package final class Migration {
     /// The schema version of the file.
-    public let oldVersion: UInt64
+    package let oldVersion: UInt64
     /// The schema version that it is going to have.
-    public let newVersion: UInt64
+    package let newVersion: UInt64
     /// The objects before the migration, for reading.
-    public let old: StoreView
+    package let old: StoreView
     /// The store that is migrated: in a write transaction, which ends with the migration.
-    public var store: Store { schemaMigration.store }
+    package var store: Store { schemaMigration.store }
     /// Called from time to time by ``each(_:_:)`` with the class, how many of its objects it has
     /// passed, and how many there were.
-    public var progressHandler: ((_ className: String, _ done: Int, _ total: Int) throws -> Void)?
+    package var progressHandler: ((_ className: String, _ done: Int, _ total: Int) throws -> Void)?
 
     /// Told of each object that the function given to `each` could not migrate, instead of ending with the first.
     ///
     /// For trying a migration out: what it leaves is to be thrown away.
-    public var failureHandler: ((_ message: String, _ object: String) -> Void)?
+    package var failureHandler: ((_ message: String, _ object: String) -> Void)?
 
     /// What `each` goes through now, for reports of what failed.
     var currentWalk: MigrationWalk?
@@ -52,10 +52,10 @@ public final class Migration {
     }
 
     /// The object that `each` is at, such as `Person id = 17`; nil outside of it.
-    public var currentObject: String? { currentWalk?.currentName }
+    package var currentObject: String? { currentWalk?.currentName }
 
     /// Throws `invalid_argument` once the migration is over.
-    public func check() throws {
+    package func check() throws {
         guard !isOver else {
             throw StoreError(
                 .invalidArgument,
@@ -72,7 +72,7 @@ public final class Migration {
     /// the new schema, or of the old one for a class that the new one does not declare.
     ///
     /// Throws `unknown_class` and what `body` throws.
-    public func each(
+    package func each(
         _ className: String, _ body: (_ old: LiveObject, _ new: LiveObject) throws -> Void
     ) throws {
         guard let walk = try walk(className) else { return }
@@ -95,7 +95,7 @@ public final class Migration {
     ///
     /// Throws `invalid_argument` where that cannot be: in `define`, where the store has observers, and where
     /// primary keys, embedding or indexes over several properties change.
-    public func each(
+    package func each(
         _ className: String, resumableEvery batch: Int,
         _ body: @escaping (_ old: LiveObject, _ new: LiveObject) throws -> Void
     ) throws {
@@ -107,7 +107,7 @@ public final class Migration {
     }
 
     /// Runs a loop over a walk that commits after every so many objects, as ``each(_:resumableEvery:_:)`` says.
-    public func resumableLoop(
+    package func resumableLoop(
         _ className: String, batch: Int, _ run: @escaping (MigrationWalk) throws -> Void
     ) throws {
         try check()
@@ -140,7 +140,7 @@ public final class Migration {
     }
 
     /// The objects that ``each(_:_:)`` goes through; nil if there are none.
-    public func walk(_ className: String) throws -> MigrationWalk? {
+    package func walk(_ className: String) throws -> MigrationWalk? {
         try check()
         let (oldClass, newClass) = try schemaMigration.counterparts(className)
         guard let oldClass, let newClass else { return nil }
@@ -150,7 +150,7 @@ public final class Migration {
     /// All objects of a class of the new schema.
     ///
     /// Throws `unknown_class`.
-    public func objects(_ className: String) throws -> Results {
+    package func objects(_ className: String) throws -> Results {
         try check()
         return try store.objects(className)
     }
@@ -159,7 +159,7 @@ public final class Migration {
     ///
     /// Errors as for ``Store/create(_:_:mode:)``.
     @discardableResult  // because most objects are made to be found again by a query
-    public func create(
+    package func create(
         _ className: String, _ values: Value = .dictionary([:]), mode: UpdateMode = .error
     ) throws -> LiveObject {
         try check()
@@ -169,7 +169,7 @@ public final class Migration {
     /// Deletes an object of the new schema.
     ///
     /// Throws `frozen` for an old object, `invalid_object` for one that was deleted.
-    public func delete(_ object: LiveObject) throws {
+    package func delete(_ object: LiveObject) throws {
         try check()
         try store.delete(object)
     }
@@ -184,7 +184,7 @@ extension Migration {
     ///
     /// Throws `invalid_schema` if the old class does not have the property, the new one still has it,
     /// both have the new name, the types differ, or there is no such class.
-    public func renameProperty(_ className: String, from name: String, to newName: String) throws {
+    package func renameProperty(_ className: String, from name: String, to newName: String) throws {
         try check()
         let counterpart: ClassSchema?
         do {
@@ -241,7 +241,7 @@ extension Migration {
     ///
     /// Throws `invalid_schema` if the new schema still has the class, both have the new name, the
     /// new class has objects already, or the file has no such class.
-    public func renameClass(_ name: String, to newName: String) throws {
+    package func renameClass(_ name: String, to newName: String) throws {
         try check()
         let renames = schemaMigration.circumstances.renames
         let known = old.schema.classes.map { renames.newClass(of: $0.name) }
@@ -271,7 +271,7 @@ extension Migration {
     ///
     /// Links to the objects become nil, lists lose them. False if there is no such class.
     @discardableResult  // because a class that is gone already is as good as one that goes now
-    public func deleteClass(_ name: String) throws -> Bool {
+    package func deleteClass(_ name: String) throws -> Bool {
         try check()
         guard let present = store.view.schema.find(name) else { return false }
         try store.deleteAll(name)

@@ -118,7 +118,7 @@ extension Store {
     /// How far an interrupted migration has come that may be resumed: which one, objects passed, objects in all.
     ///
     /// Throws `closed`, `wrong_thread`, `file_corrupt`.
-    public func interruptedMigration() throws -> (key: String, done: Int, total: Int)? {
+    package func interruptedMigration() throws -> (key: String, done: Int, total: Int)? {
         try check()
         guard let found = try MigrationCheckpoint.read(view.snapshot), found.catalog == catalog
         else { return nil }

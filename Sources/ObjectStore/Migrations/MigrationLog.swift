@@ -3,22 +3,22 @@ import ColumnStorage
 /// Which numbered migrations a file has been through, as the file itself records it.
 ///
 /// Written in the transaction of each migration, so that it never says anything else than the data.
-public struct MigrationLog: Hashable, Sendable {
+package struct MigrationLog: Hashable, Sendable {
     /// One migration that was applied.
-    public struct Entry: Hashable, Sendable {
+    package struct Entry: Hashable, Sendable {
         /// Its number, which is the schema version that it leads to.
-        public var number: Int
+        package var number: Int
         /// The name of its file, without number and ending.
-        public var name: String
+        package var name: String
         /// What its source came to, but for comments and white space.
-        public var checksum: String
+        package var checksum: String
         /// When it was applied.
-        public var appliedAt: Timestamp
+        package var appliedAt: Timestamp
         /// The copy of the file that was made before it, if one was.
-        public var backup: String?
+        package var backup: String?
 
         /// Describes a migration that was applied.
-        public init(
+        package init(
             number: Int, name: String, checksum: String, appliedAt: Timestamp, backup: String? = nil
         ) {
             self.number = number
@@ -30,12 +30,12 @@ public struct MigrationLog: Hashable, Sendable {
     }
 
     /// The migrations, ascending by number.
-    public var entries: [Entry] = []
+    package var entries: [Entry] = []
     /// The copy that was made before the last migration was taken back; none once another was applied.
-    public var backupOfDown: String?
+    package var backupOfDown: String?
 
     /// A log without entries.
-    public init() {}
+    package init() {}
 
     private static let blob = "migrations"
     private static let format: UInt64 = 1
@@ -99,7 +99,7 @@ extension Store {
     /// The numbered migrations that the file has been through.
     ///
     /// Throws `closed`, `wrong_thread`, `file_corrupt`, `file_format_too_new`.
-    public func migrationLog() throws -> MigrationLog {
+    package func migrationLog() throws -> MigrationLog {
         try check()
         return try MigrationLog.read(view.snapshot)
     }

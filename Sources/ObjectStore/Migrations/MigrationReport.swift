@@ -1,51 +1,51 @@
 import ColumnStorage
 
 /// What a migration has done to a file.
-public struct MigrationReport {
+package struct MigrationReport {
     /// What became of the objects of a class.
-    public struct ClassReport {
+    package struct ClassReport {
         /// The name of the class afterwards, or before if it is gone.
-        public let name: String
+        package let name: String
         /// How many objects there were.
-        public let before: Int
+        package let before: Int
         /// How many there are.
-        public let after: Int
+        package let after: Int
         /// How many were created.
-        public let created: Int
+        package let created: Int
         /// How many were deleted.
-        public let deleted: Int
+        package let deleted: Int
         /// How many were changed.
-        public let changed: Int
+        package let changed: Int
         /// Some of the changed objects.
-        public let samples: [Sample]
+        package let samples: [Sample]
     }
 
     /// One object before and after.
-    public struct Sample {
+    package struct Sample {
         /// Names and values before, in schema order.
-        public let before: [(name: String, value: Value)]
+        package let before: [(name: String, value: Value)]
         /// Names and values after, in schema order.
-        public let after: [(name: String, value: Value)]
+        package let after: [(name: String, value: Value)]
     }
 
     /// Values that the new schema has no place for.
-    public struct Dropped {
+    package struct Dropped {
         /// `Class.property`, or the name of a class.
-        public let place: String
+        package let place: String
         /// Whether whole objects are gone, not only values of theirs.
-        public let isClass: Bool
+        package let isClass: Bool
         /// How many objects had a value there, or were of the class.
-        public let count: Int
+        package let count: Int
     }
 
     /// What differs between the schemas.
-    public let differences: [SchemaDifference]
+    package let differences: [SchemaDifference]
     /// The classes whose objects were touched, by name.
-    public let classes: [ClassReport]
+    package let classes: [ClassReport]
     /// What was dropped: values that nothing was put in the place of.
     ///
     /// Where an interrupted run was resumed, only values of properties and objects of classes that are gone.
-    public let dropped: [Dropped]
+    package let dropped: [Dropped]
 
     /// What is known before the migration is committed.
     struct Draft {

@@ -1,13 +1,13 @@
 import ColumnStorage
 
 /// The objects of a class that a migration goes through, in the order of their creation.
-public final class MigrationWalk {
+package final class MigrationWalk {
     /// The class as it was.
-    public let oldClass: ClassSchema
+    package let oldClass: ClassSchema
     /// The class as it is going to be.
-    public let newClass: ClassSchema
+    package let newClass: ClassSchema
     /// The version in which the objects are as they were.
-    public let oldView: StoreView
+    package let oldView: StoreView
     /// After how many objects to commit; nil for never.
     var batch: Int?
     private let migration: Migration
@@ -49,7 +49,7 @@ public final class MigrationWalk {
     /// The key of the next object that still exists, nil at the end.
     ///
     /// Throws `invalid_argument` once the migration is over, and what a progress handler throws.
-    public func next() throws -> ObjectKey? {
+    package func next() throws -> ObjectKey? {
         if let batch {
             if inBatch == batch { try commitBatch() }
             inBatch += 1
@@ -97,7 +97,7 @@ public final class MigrationWalk {
     }
 
     /// The class and what identifies the object that was given out last.
-    public var currentName: String? {
+    package var currentName: String? {
         current.map {
             "\(newClass.name) "
                 + oldView.name(of: ObjectReference(table: oldClass.table, key: $0))
@@ -133,12 +133,12 @@ public final class MigrationWalk {
     }
 
     /// The object as it was.
-    public func oldObject(_ key: ObjectKey) -> LiveObject {
+    package func oldObject(_ key: ObjectKey) -> LiveObject {
         LiveObject(.frozen(oldView), oldClass, key)
     }
 
     /// The object as it is going to be.
-    public func newObject(_ key: ObjectKey) -> LiveObject {
+    package func newObject(_ key: ObjectKey) -> LiveObject {
         LiveObject(.store(migration.store), newClass, key)
     }
 }

@@ -3,11 +3,11 @@ import ColumnStorage
 /// What a change of a file's schema would lose or break, found in the data itself.
 ///
 /// It knows the two schemas and not the migration: what it finds is what the migration has to answer.
-public struct SchemaLint {
+package struct SchemaLint {
     /// One thing that would go wrong, or be lost.
-    public struct Finding: Hashable, Sendable {
+    package struct Finding: Hashable, Sendable {
         /// The kinds of trouble.
-        public enum Rule: String, Sendable, CaseIterable {
+        package enum Rule: String, Sendable, CaseIterable {
             /// Values that have no place in the new schema.
             case lostValues = "lost_values"
             /// Objects of a class that the new schema does not have.
@@ -25,15 +25,15 @@ public struct SchemaLint {
         }
 
         /// What kind of trouble.
-        public let rule: Rule
+        package let rule: Rule
         /// `Class.property`, or the name of a class.
-        public let place: String
+        package let place: String
         /// What would happen, and what to do about it.
-        public let message: String
+        package let message: String
         /// How many objects it is about.
-        public let count: Int
+        package let count: Int
         /// What the first of those objects are called; none where it is all of them.
-        public let objects: [String]
+        package let objects: [String]
     }
 
     let view: StoreView
@@ -44,7 +44,7 @@ public struct SchemaLint {
     /// What would go wrong if a store were brought to a whole schema by itself.
     ///
     /// Looks at every object of the classes that change. Throws `invalid_schema`, `closed`.
-    public static func findings(in store: Store, for classes: [ClassSchema]) throws -> [Finding] {
+    package static func findings(in store: Store, for classes: [ClassSchema]) throws -> [Finding] {
         try store.check()
         try SchemaValidation.check(classes)
         var lint = SchemaLint(view: store.view)
@@ -57,7 +57,7 @@ public struct SchemaLint {
     /// What differs between a file's schema and a whole one: classes that are not named are removed.
     ///
     /// `renamed` are classes by their old names, with their new ones.
-    public static func differences(
+    package static func differences(
         from schema: Schema, to classes: [ClassSchema], renamed: [String: String] = [:]
     ) throws -> [SchemaDifference] {
         var circumstances = SchemaChange.Circumstances()
@@ -71,7 +71,7 @@ public struct SchemaLint {
     }
 
     /// Whether values or objects that a store holds would have no place in a whole schema, unless something is renamed.
-    public static func loses(_ store: Store, for classes: [ClassSchema]) throws -> Bool {
+    package static func loses(_ store: Store, for classes: [ClassSchema]) throws -> Bool {
         let differences = try differences(from: store.schema, to: classes)
         return !SchemaLoss.losses(differences, in: store.view).isEmpty
     }

@@ -13,7 +13,7 @@ extension Store {
     /// Throws `already_in_write`, `invalid_schema`, `duplicate_key`, `missing_value`, `invalid_object`
     /// for what is found at the end, what the functions throw, and what a write may throw; nothing has
     /// changed then.
-    public func migrate(
+    package func migrate(
         to classes: [ClassSchema], version: UInt64, resumingAs key: String? = nil,
         if isDue: (MigrationLog) throws -> Bool,
         recording update: (inout MigrationLog) -> Void,

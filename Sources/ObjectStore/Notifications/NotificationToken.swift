@@ -1,7 +1,7 @@
 /// An observation: it lasts as long as somebody holds the token.
 ///
 /// Dropping the last reference is the same as ``invalidate()``. Confined to the store's thread.
-public final class NotificationToken {
+package final class NotificationToken {
     let observer: Observer
 
     init(_ observer: Observer) {
@@ -16,71 +16,71 @@ public final class NotificationToken {
     ///
     /// The handler is never called again, not even for changes that are already known; one that is
     /// running finishes. Calling it again does nothing.
-    public func invalidate() {
+    package func invalidate() {
         observer.end()
     }
 
     /// Whether the handler may still be called.
-    public var isValid: Bool { observer.isActive }
+    package var isValid: Bool { observer.isActive }
 
     /// Called once when the observation has ended, however it ended: by a token, by the end of what
     /// was observed, or by the store's closing.
-    public var endHandler: (() -> Void)? {
+    package var endHandler: (() -> Void)? {
         get { observer.endHandler }
         set { observer.endHandler = newValue }
     }
 
     /// The name for reports; empty if none was given.
-    public var name: String { observer.name }
+    package var name: String { observer.name }
 
     /// What the observer depends on, in the names of the schema: `Dog` for objects that come and go,
     /// `Dog.age` for a property of any of them, `Dog.*` for every property, `a Dog` for one object.
     ///
     /// A commit that changes nothing of it costs the observer nothing. Empty for an observer of the
     /// store, and once the observation has ended.
-    public var dependencies: [String] {
+    package var dependencies: [String] {
         guard let pump = observer.pump else { return [] }
         return observer.interests.names(in: pump.store.schema)
     }
 
     /// What a commit that changes something of ``dependencies`` costs, in words; empty before the first call.
-    public var cost: String { observer.cost }
+    package var cost: String { observer.cost }
 
     /// How often the handler was called and how long that took.
-    public var statistics: ObserverStatistics { observer.statistics }
+    package var statistics: ObserverStatistics { observer.statistics }
 
     /// What the last call was for; nil before the first one that reported a change.
-    public var reason: DeliveryReason? { observer.reason }
+    package var reason: DeliveryReason? { observer.reason }
 }
 
 /// Figures of one observer.
-public struct ObserverStatistics: Hashable, Sendable {
+package struct ObserverStatistics: Hashable, Sendable {
     /// The handler's part: what its calls took.
-    public internal(set) var handling = Durations()
+    package internal(set) var handling = Durations()
     /// The store's part: what it took to find out what commits had done to what is observed, whether a call followed or not.
-    public internal(set) var finding = Durations()
+    package internal(set) var finding = Durations()
     /// How many commits were reported together with a later one instead of with a call of their own.
-    public internal(set) var coalescedCommits = 0
+    package internal(set) var coalescedCommits = 0
 
     /// How often the handler was called.
-    public var calls: Int { handling.count }
+    package var calls: Int { handling.count }
 
     /// Figures of an observer that was not called yet.
-    public init() {}
+    package init() {}
 }
 
 /// How long something took each time, in microseconds.
-public struct Durations: Hashable, Sendable {
+package struct Durations: Hashable, Sendable {
     /// How often it was done.
-    public private(set) var count = 0
+    package private(set) var count = 0
     /// How long it took the last time; 0 before the first.
-    public private(set) var last = 0.0
+    package private(set) var last = 0.0
     /// How long it took at most.
-    public private(set) var maximum = 0.0
+    package private(set) var maximum = 0.0
     /// How long it took together.
-    public private(set) var total = 0.0
+    package private(set) var total = 0.0
     /// How long it took on average; 0 before the first time.
-    public var mean: Double { count == 0 ? 0 : total / Double(count) }
+    package var mean: Double { count == 0 ? 0 : total / Double(count) }
 
     mutating func add(_ microseconds: Double) {
         count += 1
@@ -91,16 +91,16 @@ public struct Durations: Hashable, Sendable {
 }
 
 /// What a call of an observer was for.
-public struct DeliveryReason: Sendable {
+package struct DeliveryReason: Sendable {
     /// The version that the observer had seen before.
-    public let previousVersion: UInt64
+    package let previousVersion: UInt64
     /// The version that it has seen now.
-    public let version: UInt64
+    package let version: UInt64
     /// The objects of the observed class that made the call necessary.
-    public let objects: [ObjectReference]
+    package let objects: [ObjectReference]
     /// The properties of those objects that were modified, in schema order.
-    public let properties: [String]
+    package let properties: [String]
     /// The first of the observer's key paths that was hit; nil if it has none, or if the call is
     /// about rows that came or went only.
-    public let keyPath: String?
+    package let keyPath: String?
 }

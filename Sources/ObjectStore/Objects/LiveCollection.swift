@@ -1,7 +1,7 @@
 import ColumnStorage
 
 /// What handles of lists, sets and maps share: the object that owns the collection, and its property.
-public protocol LiveCollection {
+package protocol LiveCollection {
     /// The store, or the frozen view, that the collection is read from.
     var source: ObjectSource { get }
     /// The class of the object that owns the collection.
@@ -14,7 +14,7 @@ public protocol LiveCollection {
 
 extension LiveCollection {
     /// Whether the owner exists in the version that the handle reads, and still has the property.
-    public var isValid: Bool {
+    package var isValid: Bool {
         guard source.isOpen else { return false }
         let rows = source.view.table(classSchema)
         return rows.isPresent(owner) && rows.kind(of: property.column) == .list
@@ -24,7 +24,7 @@ extension LiveCollection {
     ///
     /// Throws `invalid_object` if the owner was deleted, `unknown_property` if the property was
     /// removed or got another type, `closed`, `wrong_thread`.
-    public func count() throws -> Int {
+    package func count() throws -> Int {
         let rows = try rows()
         let count = rows.listCount(property.column, owner)
         guard count > 0 || rows.kind(of: property.column) == .list else { throw removed }
@@ -32,7 +32,7 @@ extension LiveCollection {
     }
 
     /// Whether both handles are of the same collection of the same store, or of the same version.
-    public func isSame(as other: some LiveCollection) -> Bool {
+    package func isSame(as other: some LiveCollection) -> Bool {
         owner == other.owner && property == other.property
             && classSchema.table == other.classSchema.table && source.isSame(as: other.source)
     }

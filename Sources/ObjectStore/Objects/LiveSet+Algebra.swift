@@ -7,28 +7,28 @@ extension LiveSet {
     ///
     /// Throws `type_mismatch` for a value that the set could not hold, `invalid_object` if the owner was
     /// deleted.
-    public func union(_ others: [Value]) throws -> [Value] {
+    package func union(_ others: [Value]) throws -> [Value] {
         order.normalized(try elements() + accepted(others)).map(value)
     }
 
     /// The values of the set that are among the others, ordered.
     ///
     /// Throws `invalid_object` if the owner was deleted.
-    public func intersection(_ others: [Value]) throws -> [Value] {
+    package func intersection(_ others: [Value]) throws -> [Value] {
         try partition(others).inBoth.map(value)
     }
 
     /// The values of the set that are not among the others, ordered.
     ///
     /// Throws `invalid_object` if the owner was deleted.
-    public func subtracting(_ others: [Value]) throws -> [Value] {
+    package func subtracting(_ others: [Value]) throws -> [Value] {
         try partition(others).onlyHere.map(value)
     }
 
     /// The values that are in the set or among the others, but not both, ordered.
     ///
     /// Throws as ``union(_:)``.
-    public func symmetricDifference(_ others: [Value]) throws -> [Value] {
+    package func symmetricDifference(_ others: [Value]) throws -> [Value] {
         _ = try accepted(others)
         let (onlyHere, _, onlyThere) = try partition(others)
         return order.normalized(onlyHere + onlyThere).map(value)
@@ -37,21 +37,21 @@ extension LiveSet {
     /// Whether all values of the set are among the others.
     ///
     /// Throws `invalid_object` if the owner was deleted.
-    public func isSubset(of others: [Value]) throws -> Bool {
+    package func isSubset(of others: [Value]) throws -> Bool {
         try partition(others).onlyHere.isEmpty
     }
 
     /// Whether all of the others are in the set.
     ///
     /// Throws `invalid_object` if the owner was deleted.
-    public func isSuperset(of others: [Value]) throws -> Bool {
+    package func isSuperset(of others: [Value]) throws -> Bool {
         try others.allSatisfy { try contains($0) }
     }
 
     /// Whether any of the others is in the set.
     ///
     /// Throws `invalid_object` if the owner was deleted.
-    public func intersects(_ others: [Value]) throws -> Bool {
+    package func intersects(_ others: [Value]) throws -> Bool {
         try others.contains { try contains($0) }
     }
 
@@ -59,7 +59,7 @@ extension LiveSet {
     ///
     /// Nothing is added if one of them cannot be. Throws as ``insert(_:)``.
     @discardableResult  // because: that they are there afterwards is enough
-    public func formUnion(_ others: [Value]) throws -> Bool {
+    package func formUnion(_ others: [Value]) throws -> Bool {
         let writer = try objectWriter()
         let set = editor(writer)
         var isChanged = false
@@ -72,7 +72,7 @@ extension LiveSet {
     /// Keeps only values that are among the others.
     ///
     /// Throws as ``insert(_:)``.
-    public func formIntersection(_ others: [Value]) throws {
+    package func formIntersection(_ others: [Value]) throws {
         let set = editor(try objectWriter())
         for element in try partition(others).onlyHere { _ = try remove(element, set) }
     }
@@ -80,7 +80,7 @@ extension LiveSet {
     /// Removes the others.
     ///
     /// Throws as ``insert(_:)``.
-    public func subtract(_ others: [Value]) throws {
+    package func subtract(_ others: [Value]) throws {
         let set = editor(try objectWriter())
         for element in others.compactMap(elementToFind) { _ = try remove(element, set) }
     }
@@ -88,7 +88,7 @@ extension LiveSet {
     /// Removes those of the others that are there, and adds those that are not.
     ///
     /// Nothing changes if one of them cannot be added. Throws as ``insert(_:)``.
-    public func formSymmetricDifference(_ others: [Value]) throws {
+    package func formSymmetricDifference(_ others: [Value]) throws {
         let writer = try objectWriter()
         let set = editor(writer)
         let added = order.normalized(try elements(others, writer))

@@ -2,7 +2,7 @@ extension NestedCollection {
     /// Replaces the element at an index of a list.
     ///
     /// Throws `not_in_write`, `out_of_range`, `invalid_object`, `type_mismatch`, `invalid_argument`, `frozen`.
-    public func set(_ value: Value, at index: Int) throws {
+    package func set(_ value: Value, at index: Int) throws {
         try edit { elements in
             try check(index, elements.count, elements.count)
             elements[index] = value
@@ -12,14 +12,14 @@ extension NestedCollection {
     /// Adds values at the end of a list.
     ///
     /// Throws as ``set(_:at:)``.
-    public func append(_ values: [Value]) throws {
+    package func append(_ values: [Value]) throws {
         try edit { $0 += values }
     }
 
     /// Inserts a value into a list so that it stands at an index; the count is a valid index.
     ///
     /// Throws as ``set(_:at:)``.
-    public func insert(_ value: Value, at index: Int) throws {
+    package func insert(_ value: Value, at index: Int) throws {
         try edit { elements in
             try check(index, elements.count + 1, elements.count)
             elements.insert(value, at: index)
@@ -29,7 +29,7 @@ extension NestedCollection {
     /// Removes the element at an index of a list.
     ///
     /// Throws as ``set(_:at:)``.
-    public func remove(at index: Int) throws {
+    package func remove(at index: Int) throws {
         try edit { elements in
             try check(index, elements.count, elements.count)
             elements.remove(at: index)
@@ -39,7 +39,7 @@ extension NestedCollection {
     /// Moves an element of a list so that it stands at another index afterwards.
     ///
     /// Throws as ``set(_:at:)``.
-    public func move(from: Int, to destination: Int) throws {
+    package func move(from: Int, to destination: Int) throws {
         try edit { elements in
             try check(from, elements.count, elements.count)
             try check(destination, elements.count, elements.count)
@@ -50,7 +50,7 @@ extension NestedCollection {
     /// Exchanges two elements of a list.
     ///
     /// Throws as ``set(_:at:)``.
-    public func swap(_ first: Int, _ second: Int) throws {
+    package func swap(_ first: Int, _ second: Int) throws {
         try edit { elements in
             try check(first, elements.count, elements.count)
             try check(second, elements.count, elements.count)
@@ -61,21 +61,21 @@ extension NestedCollection {
     /// Sets an entry of a map; nil as a value stays in the map.
     ///
     /// Throws as ``set(_:at:)``.
-    public func set(_ value: Value, forKey key: String) throws {
+    package func set(_ value: Value, forKey key: String) throws {
         try editMap { $0[key] = value }
     }
 
     /// Removes an entry of a map; without one nothing happens.
     ///
     /// Throws as ``set(_:at:)``.
-    public func remove(key: String) throws {
+    package func remove(key: String) throws {
         try editMap { $0[key] = nil }
     }
 
     /// Removes everything.
     ///
     /// Throws as ``set(_:at:)``.
-    public func removeAll() throws {
+    package func removeAll() throws {
         try change { $0 = kind == .list ? .list([]) : .dictionary([:]) }
     }
 

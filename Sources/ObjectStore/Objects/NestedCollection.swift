@@ -4,9 +4,9 @@ import ColumnStorage
 ///
 /// Reading walks to the collection without decoding what lies beside the way. Writing decodes the whole value, changes
 /// it and stores it again: meant for values of moderate size. Indices are 0-based. Confined to the store's thread.
-public struct NestedCollection {
+package struct NestedCollection {
     /// One step from a collection into it.
-    public enum Step: Hashable, Sendable {
+    package enum Step: Hashable, Sendable {
         /// To an element of a list.
         case index(Int)
         /// To an entry of a map.
@@ -14,7 +14,7 @@ public struct NestedCollection {
     }
 
     /// Where the outermost value is stored.
-    public enum Place {
+    package enum Place {
         /// A mixed property of an object.
         case property(LiveObject, Property)
         /// An element of a list of mixed values.
@@ -24,7 +24,7 @@ public struct NestedCollection {
     }
 
     /// Whether it is a list or a map.
-    public enum Kind: Sendable {
+    package enum Kind: Sendable {
         /// A list.
         case list
         /// A map with text as keys.
@@ -32,14 +32,14 @@ public struct NestedCollection {
     }
 
     /// Where the outermost value is stored.
-    public let place: Place
+    package let place: Place
     /// The way from there; empty for the outermost collection itself.
-    public let path: [Step]
+    package let path: [Step]
     /// What it was when the handle was made.
-    public let kind: Kind
+    package let kind: Kind
 
     /// What an element is: a collection is not decoded.
-    public enum Item {
+    package enum Item {
         /// A value, no list or map.
         case value(Value)
         /// A list or map.
@@ -55,7 +55,7 @@ public struct NestedCollection {
     /// What is stored in a place.
     ///
     /// Throws `invalid_object` if the owner was deleted.
-    public static func item(at place: Place) throws -> Item {
+    package static func item(at place: Place) throws -> Item {
         guard let bytes = try bytes(at: place) else { return .value(.null) }
         var reader = MixedReader(bytes)
         return reader.item(at: place, []) ?? .value(.null)
@@ -64,7 +64,7 @@ public struct NestedCollection {
 
 extension NestedCollection {
     /// The store, or the frozen view, that the collection is read from.
-    public var source: ObjectSource {
+    package var source: ObjectSource {
         switch place {
         case .property(let object, _): object.source
         case .element(let list, _): list.source
@@ -73,12 +73,12 @@ extension NestedCollection {
     }
 
     /// Whether there still is a collection of this kind in this place.
-    public var isValid: Bool { source.isOpen && (try? reader()) != nil }
+    package var isValid: Bool { source.isOpen && (try? reader()) != nil }
 
     /// The number of elements or entries.
     ///
     /// Throws `invalid_object` if the owner was deleted or something else stands in this place.
-    public func count() throws -> Int {
+    package func count() throws -> Int {
         var reader = try reader()
         return reader.head() ?? 0
     }
@@ -86,7 +86,7 @@ extension NestedCollection {
     /// The whole collection.
     ///
     /// Throws as ``count()``.
-    public func value() throws -> Value {
+    package func value() throws -> Value {
         var reader = try located()
         return reader.value() ?? .null
     }
@@ -94,7 +94,7 @@ extension NestedCollection {
     /// The element at an index of a list, nil past the end.
     ///
     /// Throws as ``count()``.
-    public func item(at index: Int) throws -> Item? {
+    package func item(at index: Int) throws -> Item? {
         var reader = try reader()
         guard kind == .list, reader.enter(index) else { return nil }
         return reader.item(at: place, path + [.index(index)])
@@ -103,7 +103,7 @@ extension NestedCollection {
     /// The value of an entry of a map, nil if it has none.
     ///
     /// Throws as ``count()``.
-    public func item(forKey key: String) throws -> Item? {
+    package func item(forKey key: String) throws -> Item? {
         var reader = try reader()
         guard kind == .map, reader.enter(key) else { return nil }
         return reader.item(at: place, path + [.key(key)])
@@ -112,7 +112,7 @@ extension NestedCollection {
     /// All elements of a list, or all entries of a map in the order of their keys.
     ///
     /// Throws as ``count()``.
-    public func items() throws -> [(key: String?, item: Item)] {
+    package func items() throws -> [(key: String?, item: Item)] {
         var reader = try reader()
         var items: [(key: String?, item: Item)] = []
         for index in 0..<(reader.head() ?? 0) {
@@ -127,7 +127,7 @@ extension NestedCollection {
     /// The keys of a map in the order of their bytes.
     ///
     /// Throws as ``count()``.
-    public func keys() throws -> [String] {
+    package func keys() throws -> [String] {
         var reader = try reader()
         var keys: [String] = []
         for _ in 0..<(reader.head() ?? 0) {
@@ -140,7 +140,7 @@ extension NestedCollection {
     /// The first index of an equal value in a list, or nil; 1 equals 1.0.
     ///
     /// Throws as ``count()``.
-    public func firstIndex(of wanted: Value) throws -> Int? {
+    package func firstIndex(of wanted: Value) throws -> Int? {
         guard case .list(let elements) = try value() else { return nil }
         return elements.firstIndex { MixedOrder.isEqual($0, wanted) }
     }

@@ -11,7 +11,7 @@ extension Store {
     /// Errors as for ``create(_:_:mode:)``; `unknown_class` and `unknown_property` where this store
     /// lacks what the other one has.
     @discardableResult  // because most objects are made to be found again by a query
-    public func create(
+    package func create(
         _ className: String, copying object: LiveObject, mode: UpdateMode = .error
     ) throws -> LiveObject {
         let writer = try ObjectWriter(self, changing: "'\(className)'")

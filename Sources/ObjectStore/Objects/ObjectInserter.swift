@@ -8,9 +8,9 @@ import Decimals
 ///
 /// Obtained from ``Store/inserter(of:)``. Over when the write transaction ends: `insert` then throws. Confined to the
 /// store's thread.
-public final class ObjectInserter {
+package final class ObjectInserter {
     /// The class of the objects.
-    public let classSchema: ClassSchema
+    package let classSchema: ClassSchema
     private let plan: Plan
     private let writer: RowWriter
     private let link: StoreLink  // the store may keep this one
@@ -83,12 +83,12 @@ public final class ObjectInserter {
     }
 
     /// Whether the write transaction that it creates objects in is still open.
-    public var isUsable: Bool { writer.isUsable }
+    package var isUsable: Bool { writer.isUsable }
 
     // MARK: Values
 
     /// Gives the values up that have been set since the last object.
-    public func clear() {
+    package func clear() {
         writer.beginRow()
         guard hasOthers else { return }
         others = []
@@ -96,13 +96,13 @@ public final class ObjectInserter {
     }
 
     /// Sets a property to any value; what does not fit is found out by ``insert(mode:)``.
-    public func set(_ position: Int, _ value: Value) {
+    package func set(_ position: Int, _ value: Value) {
         if !stage(value, plan.fields[position]) { keep(value, position) }
     }
 
     /// Sets a property to an integer.
     @inline(__always)
-    public func set(_ position: Int, int value: Int64) {
+    package func set(_ position: Int, int value: Int64) {
         let field = plan.fields[position]
         if field.type == .int, field.isSingle {
             writer.setInt(field.column, value)
@@ -112,7 +112,7 @@ public final class ObjectInserter {
     }
 
     /// Sets a property to a number.
-    public func set(_ position: Int, double value: Double) {
+    package func set(_ position: Int, double value: Double) {
         let field = plan.fields[position]
         if field.type == .double, field.isSingle {
             writer.setDouble(field.column, value)
@@ -122,7 +122,7 @@ public final class ObjectInserter {
     }
 
     /// Sets a property to a truth value.
-    public func set(_ position: Int, bool value: Bool) {
+    package func set(_ position: Int, bool value: Bool) {
         let field = plan.fields[position]
         if field.type == .bool, field.isSingle {
             writer.setBool(field.column, value)
@@ -132,7 +132,7 @@ public final class ObjectInserter {
     }
 
     /// Sets a property to text.
-    public func set(_ position: Int, string value: String) {
+    package func set(_ position: Int, string value: String) {
         let field = plan.fields[position]
         if field.type == .string, field.isSingle {
             writer.setString(field.column, value)
@@ -143,7 +143,7 @@ public final class ObjectInserter {
 
     /// Sets a string property to bytes that should be UTF-8; false, without setting it, when they are not, or when it
     /// is another kind of property.
-    public func set(_ position: Int, utf8 value: RawSpan) -> Bool {
+    package func set(_ position: Int, utf8 value: RawSpan) -> Bool {
         let field = plan.fields[position]
         return field.type == .string && field.isSingle && writer.setText(field.column, value)
     }
@@ -184,7 +184,7 @@ public final class ObjectInserter {
     ///
     /// Errors as for ``Store/create(_:_:mode:)``.
     @discardableResult  // because many objects are made to be found again by a query
-    public func insert(mode: UpdateMode = .error) throws -> ObjectKey {
+    package func insert(mode: UpdateMode = .error) throws -> ObjectKey {
         if !hasOthers, mode == .error || plan.primaryKey != nil, writer.isUsable,
             scheduler.isOnThread
         {
@@ -309,7 +309,7 @@ extension Store {
     /// The way to create many objects of a class in the open write transaction.
     ///
     /// Throws `not_in_write`, `invalid_argument` for an embedded class, `closed`, `wrong_thread`.
-    public func inserter(of classSchema: ClassSchema) throws -> ObjectInserter {
+    package func inserter(of classSchema: ClassSchema) throws -> ObjectInserter {
         let session = try writing("'\(classSchema.name)'")
         try checkTopLevel(classSchema)
         return ObjectInserter(plan(of: classSchema), self, session)

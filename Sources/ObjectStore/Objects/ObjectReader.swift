@@ -4,36 +4,36 @@ import ColumnStorage
 ///
 /// Properties are named by their position in ``ClassSchema/properties``. Nil stands for null, for an object that is not
 /// there and for a property of another type alike. Moves with its view; confined to its thread.
-public struct ObjectReader {
+package struct ObjectReader {
     /// The class of the objects.
-    public let classSchema: ClassSchema
+    package let classSchema: ClassSchema
     private let rows: TableReader
     private let columns: [ColumnID]
 
     /// A reader of the objects of a class in a view.
-    public init(_ view: StoreView, _ classSchema: ClassSchema) {
+    package init(_ view: StoreView, _ classSchema: ClassSchema) {
         self.classSchema = classSchema
         rows = view.table(classSchema)
         columns = classSchema.properties.map { $0.isSingle ? $0.column : .unassigned }
     }
 
     /// The value of an int property.
-    public func int(_ position: Int, _ key: ObjectKey) -> Int64? {
+    package func int(_ position: Int, _ key: ObjectKey) -> Int64? {
         rows.int(columns[position], key)
     }
 
     /// The value of a double property.
-    public func double(_ position: Int, _ key: ObjectKey) -> Double? {
+    package func double(_ position: Int, _ key: ObjectKey) -> Double? {
         rows.double(columns[position], key)
     }
 
     /// The value of a bool property.
-    public func bool(_ position: Int, _ key: ObjectKey) -> Bool? {
+    package func bool(_ position: Int, _ key: ObjectKey) -> Bool? {
         rows.bool(columns[position], key)
     }
 
     /// Lends the UTF-8 bytes of a string property; do not write while they are lent.
-    public func withText<Result>(
+    package func withText<Result>(
         _ position: Int, _ key: ObjectKey, _ body: (RawSpan) throws -> Result
     ) rethrows -> Result? {
         try rows.withBytes(columns[position], key, body)

@@ -2,14 +2,14 @@ import ColumnStorage
 
 extension ObjectSource {
     /// A handle for an object known by its place, whether or not it exists; nil if its class does not.
-    public func object(_ reference: ObjectReference) -> LiveObject? {
+    package func object(_ reference: ObjectReference) -> LiveObject? {
         view.schema.find(table: reference.table).map { LiveObject(self, $0, reference.key) }
     }
 
     /// A handle for an object of a class of this source, whether or not it exists.
     ///
     /// Costs nothing.
-    public func object(_ classSchema: ClassSchema, _ key: ObjectKey) -> LiveObject {
+    package func object(_ classSchema: ClassSchema, _ key: ObjectKey) -> LiveObject {
         LiveObject(self, classSchema, key)
     }
 }

@@ -1,12 +1,12 @@
 /// What a handle reads from: a store that moves on, or one frozen version.
-public enum ObjectSource {
+package enum ObjectSource {
     /// A live store.
     case store(Store)
     /// One version, for ever.
     case frozen(StoreView)
 
     /// The view to read, without asking whether the store is open.
-    public var view: StoreView {
+    package var view: StoreView {
         switch self {
         case .store(let store): store.view
         case .frozen(let view): view
@@ -14,7 +14,7 @@ public enum ObjectSource {
     }
 
     /// Whether reads are possible.
-    public var isOpen: Bool {
+    package var isOpen: Bool {
         switch self {
         case .store(let store): !store.isClosed
         case .frozen(let view): !view.isClosed
@@ -24,7 +24,7 @@ public enum ObjectSource {
     /// The view to read.
     ///
     /// Throws `closed` and `wrong_thread`.
-    public func openView() throws -> StoreView {
+    package func openView() throws -> StoreView {
         switch self {
         case .store(let store): try store.check()
         case .frozen(let view):
@@ -39,7 +39,7 @@ public enum ObjectSource {
     /// The store to write to.
     ///
     /// Throws `frozen` for a frozen version.
-    public func writableStore() throws -> Store {
+    package func writableStore() throws -> Store {
         switch self {
         case .store(let store): return store
         case .frozen:
@@ -49,7 +49,7 @@ public enum ObjectSource {
     }
 
     /// Whether both are the same store, or frozen views of the same file and version.
-    public func isSame(as other: ObjectSource) -> Bool {
+    package func isSame(as other: ObjectSource) -> Bool {
         switch (self, other) {
         case (.store(let left), .store(let right)): left === right
         case (.frozen(let left), .frozen(let right)):

@@ -36,7 +36,7 @@ extension StoreView {
     /// The class of a name and the key of its object with a primary key; nil if there is none.
     ///
     /// Throws as ``Store/object(_:primaryKey:)``.
-    public func find(
+    package func find(
         _ className: String, primaryKey value: Value
     ) throws -> (classSchema: ClassSchema, key: ObjectKey)? {
         let classSchema = try schema.require(className)
@@ -61,7 +61,7 @@ extension Store {
     ///
     /// Throws `unknown_class`, `type_mismatch` for a key of another type, `invalid_argument` if the
     /// class has no primary key, `closed`, `wrong_thread`.
-    public func object(_ className: String, primaryKey value: Value) throws -> LiveObject? {
+    package func object(_ className: String, primaryKey value: Value) throws -> LiveObject? {
         try check()
         return try view.find(className, primaryKey: value).map {
             LiveObject(.store(self), $0.classSchema, $0.key)

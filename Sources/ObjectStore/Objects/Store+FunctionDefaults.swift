@@ -7,7 +7,7 @@ extension Store {
     /// It is called inside the write, on the store's thread, once for each object, and goes before the default that
     /// the file knows. What it throws is thrown by who creates; nothing of the object is stored then. Other stores of
     /// the file do not know it. Throws `unknown_class`, `unknown_property`, `invalid_argument` for backlinks.
-    public func setDefault(
+    package func setDefault(
         of name: String, in className: String, to function: (() throws -> Value)?
     ) throws {
         try check()

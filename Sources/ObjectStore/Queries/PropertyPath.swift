@@ -4,35 +4,35 @@ import ColumnStorage
 /// a value.
 ///
 /// Two paths are equal if they take the same properties of the same tables.
-public struct PropertyPath: Hashable, Sendable {
+package struct PropertyPath: Hashable, Sendable {
     /// One property on the way.
-    public struct Component: Hashable, Sendable {
+    package struct Component: Hashable, Sendable {
         /// The class that has the property.
-        public let className: String
+        package let className: String
         /// The table of that class.
-        public let table: TableID
+        package let table: TableID
         /// The property: a link, list, backlinks, or at the end any value.
         ///
         /// For `@links.Person.dogs` a backlinks property that no class declares.
-        public let property: Property
+        package let property: Property
         /// The table of the objects that the property leads to; nil for values.
         ///
         /// A mixed property in the middle of a path has the table that its links are followed to.
-        public let target: TableID?
+        package let target: TableID?
 
         /// The linking table and column of a backlinks property, nil for others.
-        public let origin: Origin?
+        package let origin: Origin?
 
         /// Where backlinks are found.
-        public struct Origin: Hashable, Sendable {
+        package struct Origin: Hashable, Sendable {
             /// The table whose rows link here.
-            public let table: TableID
+            package let table: TableID
             /// The column that holds the links.
-            public let column: ColumnID
+            package let column: ColumnID
         }
 
         /// Whether the property leads to any number of values.
-        public var isToMany: Bool { !property.isSingle }
+        package var isToMany: Bool { !property.isSingle }
 
         init(_ property: Property, of classSchema: ClassSchema, in schema: Schema) {
             className = classSchema.name
@@ -62,21 +62,21 @@ public struct PropertyPath: Hashable, Sendable {
         }
 
         /// Whether both are the same property of the same class, followed to the same class.
-        public static func == (left: Component, right: Component) -> Bool {
+        package static func == (left: Component, right: Component) -> Bool {
             left.table == right.table && left.property.name == right.property.name
                 && left.property.column == right.property.column && left.origin == right.origin
                 && left.target == right.target
         }
 
         /// Hashes the class and the property's name.
-        public func hash(into hasher: inout Hasher) {
+        package func hash(into hasher: inout Hasher) {
             hasher.combine(table)
             hasher.combine(property.name)
         }
     }
 
     /// The properties from the first to the last; never empty.
-    public let components: [Component]
+    package let components: [Component]
 
     /// A path is followed step in step; a longer one could exhaust the stack.
     static let mostComponents = 100
@@ -86,10 +86,10 @@ public struct PropertyPath: Hashable, Sendable {
     }
 
     /// The path as it is written: `owner.name`.
-    public var description: String { components.map(\.property.name).joined(separator: ".") }
+    package var description: String { components.map(\.property.name).joined(separator: ".") }
 
     /// Whether a list or backlinks are on the way, so that one object has any number of values.
-    public var isToMany: Bool { components.contains(where: \.isToMany) }
+    package var isToMany: Bool { components.contains(where: \.isToMany) }
 
     /// Whether a key path goes on after a mixed property.
     static func entersMixed(
@@ -179,7 +179,7 @@ public struct PropertyPath: Hashable, Sendable {
     ///
     /// Throws `invalid_query` for an empty component, an unknown property (with the nearest name
     /// there is), a value in the middle, and more than 100 components.
-    public static func parse(
+    package static func parse(
         _ text: String, class classSchema: ClassSchema, schema: Schema
     ) throws -> PropertyPath {
         try checkLength(text)

@@ -16,9 +16,9 @@ import ColumnStorage
 ///
 /// Keywords ignore case. Nil equals nil only and has no order; a nil link on the way makes the
 /// value nil. Strings are ordered by their bytes. `1 == 1.0` across number types.
-public struct Query: Sendable {
+package struct Query: Sendable {
     /// What the collection is made from.
-    public enum Base: Hashable, Sendable {
+    package enum Base: Hashable, Sendable {
         /// All objects of a class, in the order of their creation.
         case table(TableID)
         /// The list or set in a column of a table's row, in its order, or the objects of the map there,
@@ -30,7 +30,7 @@ public struct Query: Sendable {
     }
 
     /// One thing done to the collection.
-    public enum Step: Sendable {
+    package enum Step: Sendable {
         /// Keeps what matches.
         case filter(CompiledPredicate)
         /// Orders; the first key is the most significant, ties keep their order.
@@ -42,11 +42,11 @@ public struct Query: Sendable {
     }
 
     /// What the collection is made from.
-    public let base: Base
+    package let base: Base
     /// The table of the collection's objects.
-    public let table: TableID
+    package let table: TableID
     /// What is done to it, from left to right.
-    public var steps: [Step] { parts.flatMap(\.steps) }
+    package var steps: [Step] { parts.flatMap(\.steps) }
     /// The same as the caller added it.
     private var parts: [Part] = []
     /// The schema that the oldest part was made for; nil where nothing depends on it.
@@ -69,19 +69,19 @@ public struct Query: Sendable {
     }
 
     /// Describes all objects of a class.
-    public init(all classSchema: ClassSchema) {
+    package init(all classSchema: ClassSchema) {
         base = .table(classSchema.table)
         table = classSchema.table
     }
 
     /// Describes a collection of a table's objects.
-    public init(_ base: Base, of table: TableID) {
+    package init(_ base: Base, of table: TableID) {
         self.base = base
         self.table = table
     }
 
     /// The collection with one more step.
-    public func adding(_ step: Step) -> Query {
+    package func adding(_ step: Step) -> Query {
         let word: Word =
             switch step {
             case .filter(let predicate): .filter(predicate.text)
@@ -104,7 +104,7 @@ public struct Query: Sendable {
     /// The objects that match a predicate, and what its text says after it.
     ///
     /// Throws `invalid_query` with the text and a caret under the fault.
-    public func filtered(
+    package func filtered(
         _ text: String, _ arguments: [Value], schema: Schema
     ) throws -> Query {
         let added = try QueryText.compile(
@@ -116,7 +116,7 @@ public struct Query: Sendable {
     /// searches of its filters, the best first.
     ///
     /// Throws `invalid_query` for paths that give no order.
-    public func sorted(_ keys: [(path: String, ascending: Bool)], schema: Schema) throws -> Query {
+    package func sorted(_ keys: [(path: String, ascending: Bool)], schema: Schema) throws -> Query {
         let classSchema = try elementClass(schema)
         guard !keys.isEmpty else {
             throw StoreError(.invalidQuery, "sorting needs at least one key path")
@@ -132,7 +132,7 @@ public struct Query: Sendable {
     /// The first object of each combination of values of key paths.
     ///
     /// Throws `invalid_query` for paths through lists.
-    public func distinct(_ paths: [String], schema: Schema) throws -> Query {
+    package func distinct(_ paths: [String], schema: Schema) throws -> Query {
         let classSchema = try elementClass(schema)
         guard !paths.isEmpty else {
             throw StoreError(.invalidQuery, "distinct needs at least one key path")
@@ -146,7 +146,7 @@ public struct Query: Sendable {
     /// At most the first `count` objects.
     ///
     /// Throws `invalid_query` for a negative count.
-    public func limited(to count: Int) throws -> Query {
+    package func limited(to count: Int) throws -> Query {
         guard count >= 0 else {
             throw StoreError(.invalidQuery, "a limit cannot be negative; got \(count)")
         }
@@ -161,13 +161,13 @@ public struct Query: Sendable {
     }
 
     /// Whether both ask the same in the same words.
-    public func isSame(as other: Query) -> Bool {
+    package func isSame(as other: Query) -> Bool {
         base == other.base && table == other.table
             && parts.map(\.word) == other.parts.map(\.word)
     }
 
     /// Every key path that the collection's membership or order depends on.
-    public var dependencies: [PropertyPath] {
+    package var dependencies: [PropertyPath] {
         var known: Set<PropertyPath> = []
         return steps.flatMap { step -> [PropertyPath] in
             switch step {

@@ -1,11 +1,11 @@
 import ColumnStorage
 
 /// Runs queries against a view.
-public enum QueryEvaluator {
+package enum QueryEvaluator {
     /// The keys of a query's objects, in order.
     ///
     /// A deleted owner of a list gives none.
-    public static func keys(of query: Query, in view: StoreView) -> ResultKeys {
+    package static func keys(of query: Query, in view: StoreView) -> ResultKeys {
         guard view.schema.find(table: query.table) != nil else { return ResultKeys([]) }
         var steps = query.plannedSteps[...]
         var keys = start(query, &steps, view)
@@ -31,7 +31,7 @@ public enum QueryEvaluator {
     }
 
     /// How many objects a query has, without ordering or listing them where that can be avoided.
-    public static func count(of query: Query, in view: StoreView) -> Int {
+    package static func count(of query: Query, in view: StoreView) -> Int {
         guard case .table(let table) = query.base, let classSchema = view.schema.find(table: table)
         else { return keys(of: query, in: view).count }
         var predicate: CompiledPredicate?

@@ -4,18 +4,18 @@ import ColumnStorage
 ///
 /// Immutable; a class, not a struct, so that handles of objects carry one reference instead of the
 /// whole description.
-public final class ClassSchema: Sendable {
+package final class ClassSchema: Sendable {
     /// The class's name.
-    public let name: String
+    package let name: String
     /// The properties in schema order.
-    public let properties: [Property]
+    package let properties: [Property]
     /// The table of the objects; meaningless in a schema that no file has taken yet.
-    public let table: TableID
+    package let table: TableID
     /// Whether its objects belong to exactly one parent each: made, replaced and deleted with the
     /// property that holds them.
-    public let isEmbedded: Bool
+    package let isEmbedded: Bool
     /// The indexes over several properties.
-    public let indexes: [CompositeIndex]
+    package let indexes: [CompositeIndex]
     /// How many columns the table has ever had; dropped ones keep their number.
     let columnCount: Int
 
@@ -29,7 +29,7 @@ public final class ClassSchema: Sendable {
     /// Describes a class that is yet to be stored.
     ///
     /// Duplicate names are found by validation.
-    public convenience init(
+    package convenience init(
         _ name: String, _ properties: [Property], isEmbedded: Bool = false,
         indexes: [CompositeIndex] = []
     ) {
@@ -60,19 +60,19 @@ public final class ClassSchema: Sendable {
     /// The property of this name, or nil.
     ///
     /// Constant time.
-    public func property(named name: String) -> Property? {
+    package func property(named name: String) -> Property? {
         positions[name].map { properties[$0] }
     }
 
     /// The position of the property of this name in schema order, or nil.
     ///
     /// Constant time.
-    public func position(of name: String) -> Int? {
+    package func position(of name: String) -> Int? {
         positions[name]
     }
 
     /// The property that identifies objects, or nil.
-    public var primaryKey: Property? { primaryKeyPosition.map { properties[$0] } }
+    package var primaryKey: Property? { primaryKeyPosition.map { properties[$0] } }
 
     /// The property that the file knows under a name, or nil.
     func property(storedAs name: String) -> Property? {
@@ -82,7 +82,7 @@ public final class ClassSchema: Sendable {
     /// The property of this name.
     ///
     /// Throws `unknown_property` with the nearest name the class has.
-    public func requireProperty(_ name: String) throws -> Property {
+    package func requireProperty(_ name: String) throws -> Property {
         if let property = property(named: name) { return property }
         throw StoreError(
             .unknownProperty,
@@ -91,14 +91,14 @@ public final class ClassSchema: Sendable {
     }
 
     /// The property that a column stores, or nil for a column that was dropped.
-    public func property(in column: ColumnID) -> Property? {
+    package func property(in column: ColumnID) -> Property? {
         properties.first { $0.column == column && !$0.isBacklinks }
     }
 }
 
 extension ClassSchema: Hashable {
     /// Whether both describe the same class stored in the same way.
-    public static func == (left: ClassSchema, right: ClassSchema) -> Bool {
+    package static func == (left: ClassSchema, right: ClassSchema) -> Bool {
         left === right
             || (left.name == right.name && left.table == right.table
                 && left.columnCount == right.columnCount && left.isEmbedded == right.isEmbedded
@@ -106,7 +106,7 @@ extension ClassSchema: Hashable {
     }
 
     /// Hashes the class's place.
-    public func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         hasher.combine(name)
         hasher.combine(table)
     }

@@ -2,14 +2,14 @@ import ColumnStorage
 
 /// An index over several properties of a class: for conditions that give values for the first of
 /// them and perhaps a range for the next.
-public struct CompositeIndex: Hashable, Sendable {
+package struct CompositeIndex: Hashable, Sendable {
     /// The names of the properties, the most significant first.
-    public let properties: [String]
+    package let properties: [String]
     /// Its number in the class's table; meaningless in a schema that no file has taken yet.
     let id: Int
 
     /// Describes an index that is yet to be stored.
-    public init(_ properties: [String]) {
+    package init(_ properties: [String]) {
         self.properties = properties
         id = -1
     }

@@ -1,8 +1,8 @@
 /// Finds the name that somebody meant.
-public enum NearestName {
+package enum NearestName {
     /// The known name with the fewest typing errors between it and what was typed; nil if none is
     /// near enough to be worth a guess.
-    public static func find(_ name: String, among known: [String]) -> String? {
+    package static func find(_ name: String, among known: [String]) -> String? {
         let limit = max(1, min(3, name.count / 2))
         let typed = Array(name.lowercased().unicodeScalars)
         return
@@ -14,14 +14,14 @@ public enum NearestName {
     }
 
     /// The end of a message: `; did you mean 'name'?`, or the names there are if they are few.
-    public static func hint(for name: String, among known: [String]) -> String {
+    package static func hint(for name: String, among known: [String]) -> String {
         if let nearest = find(name, among: known) { return "; did you mean '\(nearest)'?" }
         guard !known.isEmpty, known.count <= 8 else { return "" }
         return "; it has " + known.map { "'\($0)'" }.joined(separator: ", ")
     }
 
     /// How many typing errors, whatever their case, stand between two names.
-    public static func distance(between left: String, and right: String) -> Int {
+    package static func distance(between left: String, and right: String) -> Int {
         distance(Array(left.lowercased().unicodeScalars), Array(right.lowercased().unicodeScalars))
     }
 

@@ -1,53 +1,53 @@
 import ColumnStorage
 
 /// One property of a class.
-public struct Property: Hashable, Sendable {
+package struct Property: Hashable, Sendable {
     /// Where a backlinks property looks: the class and the property whose links it follows
     /// backwards.
-    public struct Origin: Hashable, Sendable {
+    package struct Origin: Hashable, Sendable {
         /// The class whose objects link here.
-        public let className: String
+        package let className: String
         /// The linking property of that class.
-        public let property: String
+        package let property: String
 
         /// Makes an origin.
-        public init(className: String, property: String) {
+        package init(className: String, property: String) {
             self.className = className
             self.property = property
         }
     }
 
     /// The property's name.
-    public var name: String
+    package var name: String
     /// What the file calls the property: its name unless it was mapped to another one, so that programs can rename it
     /// without a migration.
-    public var storedName: String
+    package var storedName: String
     /// The type of the value, or of the elements of a collection.
-    public var type: PropertyType
+    package var type: PropertyType
     /// Whether the value, or an element of the collection, may be nil.
     ///
     /// To-one links and the links in maps always may.
-    public var isOptional: Bool
+    package var isOptional: Bool
     /// Which collection of values the property holds; nil for a single value and for backlinks.
-    public var collection: CollectionKind?
+    package var collection: CollectionKind?
     /// The class that a link or a collection of links leads to; for backlinks the class they come from.
-    public var target: String?
+    package var target: String?
     /// Whether the property identifies the objects of its class.
-    public var isPrimary: Bool
+    package var isPrimary: Bool
     /// Whether the values are kept in an index.
-    public var isIndexed: Bool
+    package var isIndexed: Bool
     /// Whether the words of the strings are kept in a full-text index.
-    public var isFullText: Bool
+    package var isFullText: Bool
     /// What an object gets that is created without a value; nil if there is no default.
-    public var defaultValue: Value?
+    package var defaultValue: Value?
     /// What a backlinks property follows; nil for all others.
-    public var origin: Origin?
+    package var origin: Origin?
     /// The column that stores the property; meaningless for backlinks, and in a schema that no file
     /// has taken yet.
-    public var column: ColumnID
+    package var column: ColumnID
 
     /// Describes a property that is yet to be stored.
-    public init(
+    package init(
         _ name: String, _ type: PropertyType, isOptional: Bool = false,
         collection: CollectionKind? = nil, target: String? = nil, isPrimary: Bool = false,
         isIndexed: Bool = false, isFullText: Bool = false, defaultValue: Value? = nil,
@@ -71,37 +71,37 @@ public struct Property: Hashable, Sendable {
 
 extension Property {
     /// Whether the property is computed from other objects' links.
-    public var isBacklinks: Bool { type == .backlinks }
+    package var isBacklinks: Bool { type == .backlinks }
 
     /// Whether the property is a list.
-    public var isList: Bool { collection == .list }
+    package var isList: Bool { collection == .list }
 
     /// Whether the property is a set.
-    public var isSet: Bool { collection == .set }
+    package var isSet: Bool { collection == .set }
 
     /// Whether the property is a map.
-    public var isMap: Bool { collection == .map }
+    package var isMap: Bool { collection == .map }
 
     /// Whether the property holds one value (or link), not a collection.
-    public var isSingle: Bool { collection == nil && !isBacklinks }
+    package var isSingle: Bool { collection == nil && !isBacklinks }
 
     /// Whether the property stores links, alone or among other values.
-    public var canHoldLinks: Bool { type == .object || type == .mixed }
+    package var canHoldLinks: Bool { type == .object || type == .mixed }
 
     /// Whether the property leads to other objects: links, collections of links and backlinks.
-    public var leadsToObjects: Bool { type == .object || type == .backlinks }
+    package var leadsToObjects: Bool { type == .object || type == .backlinks }
 
     /// Whether the values are looked up through an index: primary keys always are.
-    public var hasIndex: Bool { isPrimary || isIndexed }
+    package var hasIndex: Bool { isPrimary || isIndexed }
 
     /// The type as a schema spells it: `int?`, `Toy[]`, `backlinks Person.dogs`.
-    public var typeName: String {
+    package var typeName: String {
         if let origin { return "backlinks \(origin.className).\(origin.property)" }
         return elementTypeName + (collection?.mark ?? "")
     }
 
     /// The type of the value, or of the elements of a collection, as a schema spells it.
-    public var elementTypeName: String {
+    package var elementTypeName: String {
         if type == .object { return target ?? "object" }
         return type.rawValue + (isOptional && type != .mixed ? "?" : "")
     }
@@ -121,7 +121,7 @@ extension Property {
 
 extension CollectionKind {
     /// What messages call it.
-    public var name: String {
+    package var name: String {
         switch self {
         case .list: "list"
         case .set: "set"
@@ -141,10 +141,10 @@ extension CollectionKind {
 
 extension ColumnID {
     /// Marks a property that no file has taken yet.
-    public static let unassigned = ColumnID(rawValue: -1)
+    package static let unassigned = ColumnID(rawValue: -1)
 }
 
 extension TableID {
     /// Marks a class that no file has taken yet.
-    public static let unassigned = TableID(rawValue: .max)
+    package static let unassigned = TableID(rawValue: .max)
 }

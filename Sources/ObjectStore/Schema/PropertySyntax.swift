@@ -1,11 +1,11 @@
 /// Reads and writes the short form of a property: `int primary`, `string? indexed fulltext`,
 /// `Toy[]`, `string<>`, `int{}`, `backlinks Person.dogs`.
-public enum PropertySyntax {
+package enum PropertySyntax {
     /// Reads the short form.
     ///
     /// Throws `invalid_schema` with what was not understood. Whether target classes exist is found
     /// when the whole schema is checked.
-    public static func parse(name: String, in className: String, _ text: String) throws -> Property
+    package static func parse(name: String, in className: String, _ text: String) throws -> Property
     {
         var words = text.split(whereSeparator: \.isWhitespace).map(String.init)
         let place = "'\(className).\(name)'"
@@ -85,7 +85,7 @@ public enum PropertySyntax {
     }
 
     /// The short form of a property, without its default.
-    public static func text(of property: Property) -> String {
+    package static func text(of property: Property) -> String {
         property.typeName + (property.isPrimary ? " primary" : "")
             + (property.isIndexed && !property.isPrimary ? " indexed" : "")
             + (property.isFullText ? " fulltext" : "")

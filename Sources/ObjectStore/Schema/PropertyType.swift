@@ -1,7 +1,7 @@
 import ColumnStorage
 
 /// The type of a property's value, or of the elements of a list property.
-public enum PropertyType: String, Hashable, Sendable, CaseIterable {
+package enum PropertyType: String, Hashable, Sendable, CaseIterable {
     /// A truth value.
     case bool
     /// A 64-bit integer.
@@ -52,14 +52,14 @@ public enum PropertyType: String, Hashable, Sendable, CaseIterable {
     var canBeIndexed: Bool { [.bool, .int, .string, .date, .uuid, .objectID].contains(self) }
 
     /// Whether `<` and `>` mean something for the type.
-    public var isOrdered: Bool { ![.object, .backlinks].contains(self) }
+    package var isOrdered: Bool { ![.object, .backlinks].contains(self) }
 
     /// Whether the type is a number: int, float, double or decimal.
-    public var isNumeric: Bool { [.int, .float, .double, .decimal].contains(self) }
+    package var isNumeric: Bool { [.int, .float, .double, .decimal].contains(self) }
 
     /// What a required property of the type holds where it was given no value, as after the property
     /// was added to a class that has objects; null for links.
-    public var zero: Value {
+    package var zero: Value {
         switch self {
         case .bool: .bool(false)
         case .int: .int(0)

@@ -3,11 +3,11 @@ import ColumnStorage
 /// The classes of a store, as its file holds them.
 ///
 /// Immutable; a changed store has another one.
-public final class Schema: Sendable {
+package final class Schema: Sendable {
     /// The classes in the order of their names.
-    public let classes: [ClassSchema]
+    package let classes: [ClassSchema]
     /// The version number that migrations count; 0 unless somebody set it.
-    public let version: UInt64
+    package let version: UInt64
     /// The number that the next new table will get; those of removed classes are never used again.
     let nextTable: UInt32
 
@@ -18,11 +18,11 @@ public final class Schema: Sendable {
     private let embedding: [TableID: [Property]]
 
     /// A property of some class whose links lead to the class that was asked about.
-    public struct LinkSource: Hashable, Sendable {
+    package struct LinkSource: Hashable, Sendable {
         /// The linking class.
-        public let classSchema: ClassSchema
+        package let classSchema: ClassSchema
         /// The to-one link or list of links.
-        public let property: Property
+        package let property: Property
     }
 
     init(classes: [ClassSchema], version: UInt64, nextTable: UInt32) {
@@ -60,12 +60,12 @@ public final class Schema: Sendable {
     }
 
     /// The schema of a new, empty file.
-    public static let empty = Schema(classes: [], version: 0, nextTable: 0)
+    package static let empty = Schema(classes: [], version: 0, nextTable: 0)
 
     /// The schema that an empty file would have with these classes: for checking names and predicates without a file.
     ///
     /// Throws `invalid_schema` with every fault.
-    public static func planned(_ classes: [ClassSchema]) throws -> Schema {
+    package static func planned(_ classes: [ClassSchema]) throws -> Schema {
         try SchemaValidation.check(classes)
         return try SchemaChange(from: .empty, to: classes, version: 0, allowing: .newVersion)
             .schema
@@ -74,7 +74,7 @@ public final class Schema: Sendable {
     /// The class of this name, or nil.
     ///
     /// Constant time.
-    public func find(_ name: String) -> ClassSchema? {
+    package func find(_ name: String) -> ClassSchema? {
         // Comparing a few short names costs less than hashing one.
         if classes.count <= Self.few {
             let length = name.utf8.count
@@ -90,13 +90,13 @@ public final class Schema: Sendable {
     /// The class whose objects a table holds, or nil.
     ///
     /// Constant time.
-    public func find(table: TableID) -> ClassSchema? {
+    package func find(table: TableID) -> ClassSchema? {
         let place = Int(table.rawValue)
         return place < classesByTable.count ? classesByTable[place] : nil
     }
 
     /// Every to-one link and list of links that leads to the objects of a table.
-    public func links(to table: TableID) -> [LinkSource] {
+    package func links(to table: TableID) -> [LinkSource] {
         incoming[table] ?? []
     }
 
@@ -117,7 +117,7 @@ public final class Schema: Sendable {
     /// The class of this name.
     ///
     /// Throws `unknown_class` with the nearest name there is.
-    public func require(_ name: String) throws -> ClassSchema {
+    package func require(_ name: String) throws -> ClassSchema {
         if let found = find(name) { return found }
         let known = classes.map(\.name)
         throw StoreError(
@@ -128,7 +128,7 @@ public final class Schema: Sendable {
     }
 
     /// The class that a link, a list of links or a backlinks property leads to; nil for values.
-    public func target(of property: Property) -> ClassSchema? {
+    package func target(of property: Property) -> ClassSchema? {
         property.target.flatMap(find)
     }
 

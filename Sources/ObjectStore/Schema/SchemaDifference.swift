@@ -1,5 +1,5 @@
 /// One difference between the schema of a file and another one.
-public enum SchemaDifference: Hashable, Sendable {
+package enum SchemaDifference: Hashable, Sendable {
     /// The file does not have the class.
     case classAdded(String)
     /// Only the file has the class.
@@ -34,7 +34,7 @@ public enum SchemaDifference: Hashable, Sendable {
 
 extension SchemaDifference {
     /// Whether an open with the same schema version refuses it.
-    public var needsNewVersion: Bool {
+    package var needsNewVersion: Bool {
         switch self {
         case .classAdded, .classRemoved, .indexAdded, .indexRemoved: false
         default: true
@@ -42,7 +42,7 @@ extension SchemaDifference {
     }
 
     /// Whether `define` does it without being forced.
-    public var isAdditive: Bool {
+    package var isAdditive: Bool {
         switch self {
         case .classAdded, .propertyAdded, .madeOptional, .indexAdded, .indexRemoved: true
         default: false
@@ -52,7 +52,7 @@ extension SchemaDifference {
 
 extension SchemaDifference: CustomStringConvertible {
     /// The difference as part of a sentence about what a change would do.
-    public var description: String {
+    package var description: String {
         switch self {
         case .classAdded(let name): "class '\(name)' would be added"
         case .classRemoved(let name): "class '\(name)' would be removed, with its objects"

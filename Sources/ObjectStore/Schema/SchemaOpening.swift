@@ -123,14 +123,14 @@ extension Store {
     ///
     /// Throws `already_in_write` inside a write transaction, `invalid_schema`, `migration_needed` for
     /// a change that would lose data (nothing changes then), and what a write may throw.
-    public func define(_ classes: [ClassSchema]) throws {
+    package func define(_ classes: [ClassSchema]) throws {
         try define(classes, allowing: .additive, nil)
     }
 
     /// Creates classes, or adds to existing ones, in the open write transaction: what becomes of that becomes of them.
     ///
     /// Throws as ``define(_:)``, and `not_in_write`; nothing of it changes then.
-    public func defineInWrite(_ classes: [ClassSchema]) throws {
+    package func defineInWrite(_ classes: [ClassSchema]) throws {
         _ = try writing("the schema")
         let migration = try SchemaMigration(
             self, to: classes, version: view.schema.version, allowing: .additive)
@@ -145,7 +145,7 @@ extension Store {
     ///
     /// Throws as ``define(_:)`` except `migration_needed`, `duplicate_key` and `missing_value` for
     /// what is found at the end, and what the migration throws; nothing changes then.
-    public func redefine(
+    package func redefine(
         _ classes: [ClassSchema], migration: ((Migration) throws -> Void)? = nil
     ) throws {
         try define(classes, allowing: .newVersion, migration)
@@ -201,7 +201,7 @@ extension Store {
     ///
     /// Throws `invalid_argument` for a file that does not exist or has no schema yet, and what opening
     /// a file may throw.
-    public static func schemaVersion(atPath path: String) throws -> UInt64 {
+    package static func schemaVersion(atPath path: String) throws -> UInt64 {
         let file = try FileOpening.open(StoreConfiguration(.file(path), isReadOnly: true), nil)
         defer { file.close() }
         let snapshot = try StoreError.wrapping { () throws(StorageError) in try Snapshot(file) }

@@ -5,34 +5,34 @@
 /// the row changes of each section that was there before and still is. Objects of sections that
 /// came or went are not listed one by one; an object that moved to another section is deleted in the
 /// one and inserted in the other.
-public struct SectionedChange {
+package struct SectionedChange {
     /// Which call it is.
-    public let kind: CollectionChange.Kind
+    package let kind: CollectionChange.Kind
     /// False once the object whose list or backlinks are grouped is gone; this is then the last call.
-    public let isCollectionValid: Bool
+    package let isCollectionValid: Bool
     /// Where the sections were that are gone.
-    public let sectionDeletions: [Int]
+    package let sectionDeletions: [Int]
     /// Where the sections are that have come.
-    public let sectionInsertions: [Int]
+    package let sectionInsertions: [Int]
     /// The other sections in which something changed, in order.
-    public let sections: [Rows]
+    package let sections: [Rows]
 
     /// The row changes of one section; positions count from the start of the section.
-    public struct Rows: Equatable {
+    package struct Rows: Equatable {
         /// Where the section was.
-        public let sectionBefore: Int
+        package let sectionBefore: Int
         /// Where the section is.
-        public let section: Int
+        package let section: Int
         /// The value that its objects have in common.
-        public let key: Value
+        package let key: Value
         /// Where the rows were that left.
-        public fileprivate(set) var deletions: [Int] = []
+        package fileprivate(set) var deletions: [Int] = []
         /// Where the rows are that entered.
-        public fileprivate(set) var insertions: [Int] = []
+        package fileprivate(set) var insertions: [Int] = []
         /// Where the modified rows were.
-        public fileprivate(set) var modifications: [Int] = []
+        package fileprivate(set) var modifications: [Int] = []
         /// Where the modified rows are.
-        public fileprivate(set) var modificationsNew: [Int] = []
+        package fileprivate(set) var modificationsNew: [Int] = []
 
         fileprivate init(sectionBefore: Int, section: Int, key: Value) {
             self.sectionBefore = sectionBefore

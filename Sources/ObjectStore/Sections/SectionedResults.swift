@@ -7,13 +7,13 @@ import ColumnStorage
 /// section comes with its first object and goes with its last. Confined to the store's thread.
 ///
 /// Every member that reads throws `closed` and `wrong_thread`.
-public final class SectionedResults {
+package final class SectionedResults {
     /// The objects that are grouped.
-    public let results: Results
+    package let results: Results
     /// The key path whose values make the sections.
-    public let keyPath: String
+    package let keyPath: String
     /// Whether small keys, and before them nil, come first.
-    public let ascending: Bool
+    package let ascending: Bool
 
     private(set) var rules: SectionRules
     /// The schema that the rules were made for.
@@ -25,7 +25,7 @@ public final class SectionedResults {
     /// The path may also have an operation or an index, such as `items.@count`, or lead into a mixed
     /// value. Throws `invalid_query` for a path that gives no order: one that is unknown, ends in a
     /// link or data, or goes through a list.
-    public init(_ results: Results, by keyPath: String, ascending: Bool = true) throws {
+    package init(_ results: Results, by keyPath: String, ascending: Bool = true) throws {
         made = try results.source.openView().schema
         let sortKey = try SortKey(
             keyPath, ascending: ascending, class: try results.classSchema(), schema: made)
@@ -49,21 +49,21 @@ public final class SectionedResults {
     }
 
     /// Whether there is still something to read, as for ``Results/isValid``.
-    public var isValid: Bool { results.isValid }
+    package var isValid: Bool { results.isValid }
 
     /// How many sections there are.
     ///
     /// The first call at a version reads the value of every object.
-    public func count() throws -> Int { try scalars().count }
+    package func count() throws -> Int { try scalars().count }
 
     /// The values of the sections, in order.
-    public func keys() throws -> [Value] { try scalars().map(rules.value) }
+    package func keys() throws -> [Value] { try scalars().map(rules.value) }
 
     /// The value of a section and its objects.
     ///
     /// The objects are live: later they are those that have the value then. Throws `out_of_range`
     /// past the end.
-    public func section(at position: Int) throws -> (key: Value, objects: Results) {
+    package func section(at position: Int) throws -> (key: Value, objects: Results) {
         let keys = try scalars()
         guard keys.indices.contains(position) else {
             throw StoreError(
@@ -75,7 +75,7 @@ public final class SectionedResults {
     /// The objects that have a value, whether there are any or not.
     ///
     /// Throws `type_mismatch` for a value of another type.
-    public func objects(withKey key: Value) throws -> Results {
+    package func objects(withKey key: Value) throws -> Results {
         objects(withScalar: try rules.scalar(key))
     }
 
@@ -84,13 +84,13 @@ public final class SectionedResults {
     }
 
     /// The position of the section of a value; nil if no object has it.
-    public func index(ofKey key: Value) throws -> Int? {
+    package func index(ofKey key: Value) throws -> Int? {
         let scalar = try rules.scalar(key)
         return rules.position(of: scalar, in: try scalars(), by: \.self)
     }
 
     /// The same on another view or store of the file, such as a frozen one.
-    public func moved(to source: ObjectSource) -> SectionedResults {
+    package func moved(to source: ObjectSource) -> SectionedResults {
         SectionedResults(results.moved(to: source), self)
     }
 
@@ -113,7 +113,7 @@ extension Results {
     /// The objects in groups that have the value of a key path in common.
     ///
     /// Throws `invalid_query` for a path that gives no order.
-    public func grouped(by keyPath: String, ascending: Bool = true) throws -> SectionedResults {
+    package func grouped(by keyPath: String, ascending: Bool = true) throws -> SectionedResults {
         try SectionedResults(self, by: keyPath, ascending: ascending)
     }
 }

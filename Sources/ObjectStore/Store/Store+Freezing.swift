@@ -8,7 +8,7 @@ extension Store {
     /// The holder is named in ``pins()``.
     ///
     /// Throws `closed`, `wrong_thread`.
-    public func frozenView(for holder: VersionHolder = VersionHolder()) throws -> StoreView {
+    package func frozenView(for holder: VersionHolder = VersionHolder()) throws -> StoreView {
         try check()
         if let known = latestFrozen, known.version == view.version, !known.isClosed { return known }
         let snapshot = try StoreError.wrapping { () throws(StorageError) in
@@ -25,7 +25,7 @@ extension Store {
     ///
     /// A frozen object is its own frozen form. Throws `invalid_object` for a deleted object,
     /// `already_in_write` for one that the open write has made, `closed`, `wrong_thread`.
-    public func freeze(
+    package func freeze(
         _ object: LiveObject, for holder: VersionHolder = VersionHolder()
     ) throws -> LiveObject {
         guard case .store = object.source else { return object }
@@ -47,7 +47,7 @@ extension Store {
     /// may be older or newer; nil if the object does not exist there.
     ///
     /// Throws `closed`, `wrong_thread`.
-    public func thaw(_ object: LiveObject) throws -> LiveObject? {
+    package func thaw(_ object: LiveObject) throws -> LiveObject? {
         try check()
         guard view.isPresent(object.reference) else { return nil }
         return LiveObject(.store(self), object.classSchema, object.key)
@@ -56,7 +56,7 @@ extension Store {
     /// The list as it is now, for ever; inside a write transaction as it was before.
     ///
     /// Throws as ``freeze(_:for:)-(LiveObject,_)``.
-    public func freeze(
+    package func freeze(
         _ list: LiveList, for holder: VersionHolder = VersionHolder()
     ) throws -> LiveList {
         let owner = try freeze(
@@ -67,7 +67,7 @@ extension Store {
     /// The live form of a list; nil if the object that owns it does not exist in the store's version.
     ///
     /// Throws `closed`, `wrong_thread`.
-    public func thaw(_ list: LiveList) throws -> LiveList? {
+    package func thaw(_ list: LiveList) throws -> LiveList? {
         try thaw(LiveObject(list.source, list.classSchema, list.owner)).map {
             LiveList($0.source, list.classSchema, list.property, list.owner)
         }
@@ -76,7 +76,7 @@ extension Store {
     /// The values as they are now, for ever; inside a write transaction as they were before.
     ///
     /// Throws as ``freeze(_:for:)-(LiveObject,_)``.
-    public func freeze(
+    package func freeze(
         _ values: CollectionValues, for holder: VersionHolder = VersionHolder()
     ) throws -> CollectionValues {
         values.moved(to: try freeze(values.owner, for: holder).source)
@@ -85,7 +85,7 @@ extension Store {
     /// The live form of values; nil if the object that owns them does not exist in the store's version.
     ///
     /// Throws `closed`, `wrong_thread`.
-    public func thaw(_ values: CollectionValues) throws -> CollectionValues? {
+    package func thaw(_ values: CollectionValues) throws -> CollectionValues? {
         try thaw(values.owner).map { values.moved(to: $0.source) }
     }
 }

@@ -13,7 +13,7 @@ extension Store {
     /// pages.
     ///
     /// Throws `closed`, `wrong_thread`, and what reading the file may throw.
-    public func pins() throws -> [VersionPin] {
+    package func pins() throws -> [VersionPin] {
         try check()
         let file = view.snapshot.file
         let newest = file.latestVersion()

@@ -1,18 +1,18 @@
 import ColumnStorage
 
 /// Something in a store's file that cannot be right, and where it is.
-public struct StoreFault: Hashable, Sendable, CustomStringConvertible {
+package struct StoreFault: Hashable, Sendable, CustomStringConvertible {
     /// The class; nil where it concerns the whole file.
-    public let className: String?
+    package let className: String?
     /// The property; nil where it concerns whole objects.
-    public let property: String?
+    package let property: String?
     /// The object; nil where it concerns no single one.
-    public let object: ObjectKey?
+    package let object: ObjectKey?
     /// What is wrong, in words.
-    public let what: String
+    package let what: String
 
     /// One line: `'Dog.name' of the object in row 12: its value is missing in the index`.
-    public var description: String {
+    package var description: String {
         guard let className else { return what }
         let place = property.map { "\(className).\($0)" } ?? className
         let row = object.map { " of the object in row \($0.rawValue)" } ?? ""
@@ -29,7 +29,7 @@ extension Store {
     ///
     /// Throws `already_in_write` inside a write transaction, `file_corrupt` where pages themselves
     /// cannot be read, `closed` and `wrong_thread`.
-    public func verify(atMost limit: Int = 100) throws -> [StoreFault] {
+    package func verify(atMost limit: Int = 100) throws -> [StoreFault] {
         try check()
         guard !isInWrite else {
             throw StoreError(

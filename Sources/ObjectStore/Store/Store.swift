@@ -9,31 +9,31 @@ import ColumnStorage
 ///
 /// Rules: a store and everything that comes from it is used on its scheduler's thread only. Changes
 /// need an open write transaction. Closing is final; handles that outlive it refuse to be used.
-public final class Store {
+package final class Store {
     /// How the store was opened.
-    public let configuration: StoreConfiguration
+    package let configuration: StoreConfiguration
 
     /// The thread that the store belongs to.
-    public let scheduler: any Scheduler
+    package let scheduler: any Scheduler
 
     /// The schema and snapshot that reads see; the same object for the store's whole life.
-    public let view: StoreView
+    package let view: StoreView
 
     /// Whether a turn of the event loop moves the store to the newest version.
     ///
     /// On by default; without it the store's observers are told that a refresh is required.
-    public var autorefresh = true
+    package var autorefresh = true
 
     /// Whether the store was closed.
-    public var isClosed: Bool { hasClosed }
+    package var isClosed: Bool { hasClosed }
     // Not public, so that the compiler sees all who change it and need not guard every read.
     private var hasClosed = false
 
     /// The observers, and what they are still to hear.
-    public private(set) lazy var notifications = NotificationPump(self)
+    package private(set) lazy var notifications = NotificationPump(self)
 
     /// Called when the schema that the store shows has become another one, on the store's thread.
-    public var schemaHandler: (() -> Void)?
+    package var schemaHandler: (() -> Void)?
 
     /// Called again and again while a write waits for another writer for longer than a moment; what it throws ends
     /// the wait, and is thrown by what would have written.
@@ -86,7 +86,7 @@ public final class Store {
     /// is the first store of the file in the process; if it says so the file is compacted, unless
     /// another process has it open. Its errors are thrown. `whileWaiting` is called some fifty times a second while a
     /// write, now or later, waits for another writer; what it throws ends the wait. Without it nothing does.
-    public init(
+    package init(
         _ configuration: StoreConfiguration, scheduler: any Scheduler,
         migration: ((Migration) throws -> Void)? = nil,
         shouldCompact: ((_ total: Int, _ used: Int) throws -> Bool)? = nil,
@@ -139,7 +139,7 @@ public final class Store {
     /// Ends the store: an open write is rolled back, observers are ended, the snapshot is released.
     ///
     /// Calling it again does nothing.
-    public func close() {
+    package func close() {
         guard !isClosed else { return }
         notifications.invalidateAll()
         if isInWrite { view.snapshot.cancelWrite() }
@@ -156,35 +156,35 @@ public final class Store {
     }
 
     /// The file's path; nil in memory.
-    public var path: String? {
+    package var path: String? {
         if case .file(let path) = configuration.location { path } else { nil }
     }
 
     /// What messages call the store: its path in quotes.
-    public var title: String { path.map { "'\($0)'" } ?? "a store in memory" }
+    package var title: String { path.map { "'\($0)'" } ?? "a store in memory" }
 
     /// The file to watch for commits of other processes; nil in memory.
     ///
     /// Another process reads from it after every commit, and closes it when it ends, however it ends; the host calls
     /// ``fileMayHaveChanged()`` after both.
-    public var commitSignalPath: String? {
+    package var commitSignalPath: String? {
         path == nil || isClosed ? nil : view.snapshot.file.commitSignalPath
     }
 
     /// Whether a write transaction is open.
-    public var isInWrite: Bool { view.snapshot.write != nil }
+    package var isInWrite: Bool { view.snapshot.write != nil }
 
     /// Whether changes are refused.
-    public var isReadOnly: Bool { configuration.isReadOnly }
+    package var isReadOnly: Bool { configuration.isReadOnly }
 
     /// The version that the store shows.
-    public var version: UInt64 { view.version }
+    package var version: UInt64 { view.version }
 
     /// The schema that the store shows.
-    public var schema: Schema { view.schema }
+    package var schema: Schema { view.schema }
 
     /// Throws `closed` or `wrong_thread` if the store cannot be used here and now.
-    public func check() throws {
+    package func check() throws {
         guard scheduler.isOnThread else {
             throw StoreError(
                 .wrongThread,
@@ -204,7 +204,7 @@ extension Store {
     /// False, without doing anything, inside a write transaction and inside an observer. Throws
     /// `closed`, `wrong_thread`, and what reading the file may throw.
     @discardableResult  // because delivery is the point as often as the answer
-    public func refresh() throws -> Bool {
+    package func refresh() throws -> Bool {
         try check()
         guard !isInWrite, !notifications.isDelivering else { return false }
         let hasMoved = try advance()
@@ -240,7 +240,7 @@ extension Store {
     /// To be called by the host on the store's thread when another process may have committed.
     ///
     /// Costs one load when none has.
-    public func fileMayHaveChanged() {
+    package func fileMayHaveChanged() {
         guard !isClosed, view.snapshot.file.latestVersion() != view.version else { return }
         takeTurn()
     }

@@ -1,7 +1,7 @@
 /// How a store is opened.
-public struct StoreConfiguration: Sendable {
+package struct StoreConfiguration: Sendable {
     /// Where the data lives.
-    public enum Location: Hashable, Sendable {
+    package enum Location: Hashable, Sendable {
         /// In a file.
         case file(String)
         /// In memory, shared by name among the stores of this process while one of them is open.
@@ -9,7 +9,7 @@ public struct StoreConfiguration: Sendable {
     }
 
     /// When a commit counts as done.
-    public enum Durability: String, Sendable, CaseIterable {
+    package enum Durability: String, Sendable, CaseIterable {
         /// When it is on disk: it survives a power failure.
         ///
         /// Costs a flush.
@@ -25,45 +25,45 @@ public struct StoreConfiguration: Sendable {
     }
 
     /// Where the data lives.
-    public var location: Location
+    package var location: Location
     /// The classes the program expects; nil takes them as stored in the file.
-    public var schema: [ClassSchema]?
+    package var schema: [ClassSchema]?
     /// The version of that schema; meaningful only with one.
-    public var schemaVersion: UInt64
+    package var schemaVersion: UInt64
     /// Migrates a file with a lower schema version, in one write transaction, when a store is opened.
     ///
     /// Not called for a new file. Without it, values that the new schema has no place for are
     /// dropped, and new properties are zero, empty or nil.
-    public var migration: (@Sendable (Migration) throws -> Void)?
+    package var migration: (@Sendable (Migration) throws -> Void)?
     /// Whether a file that would need a migration loses everything instead, and starts anew with the
     /// wanted schema.
     ///
     /// For data that can be fetched again.
-    public var deletesIfMigrationNeeded: Bool
+    package var deletesIfMigrationNeeded: Bool
     /// Whether changes are refused.
-    public var isReadOnly: Bool
+    package var isReadOnly: Bool
     /// When a commit counts as done.
-    public var durability: Durability
+    package var durability: Durability
     /// How many versions the change history keeps; 0 for none.
     ///
     /// Every writer of a file keeps as many as it was opened with: one that keeps fewer removes older ones, and what one
     /// with 0 writes cannot be undone. Of a store in memory the first to open it decides.
-    public var history: Int
+    package var history: Int
     /// The largest size of the file in bytes; nil for one that no disk of today reaches, and in memory for what the machine
     /// has, 64 GiB at most.
     ///
     /// Address space only. Of a store in memory the first to open it decides.
-    public var maximumSize: Int?
+    package var maximumSize: Int?
 
     /// How many versions may be kept alive at once; nil for any number.
     ///
     /// From the oldest that somebody reads to the newest. A write beyond it is refused.
-    public var maximumLiveVersions: Int?
+    package var maximumLiveVersions: Int?
     /// Who opens the store, for reports.
-    public var holder = VersionHolder()
+    package var holder = VersionHolder()
 
     /// Makes a configuration with the usual settings.
-    public init(
+    package init(
         _ location: Location, schema: [ClassSchema]? = nil, schemaVersion: UInt64 = 0,
         migration: (@Sendable (Migration) throws -> Void)? = nil,
         deletesIfMigrationNeeded: Bool = false, isReadOnly: Bool = false,

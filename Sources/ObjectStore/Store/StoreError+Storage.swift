@@ -13,7 +13,7 @@ extension StoreError {
     }
 
     /// The store's words for a failure of storage; the message names the file.
-    public init(_ error: StorageError) {
+    package init(_ error: StorageError) {
         let code: Code
         var advice = ""
         switch error.code {

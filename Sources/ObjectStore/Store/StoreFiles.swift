@@ -1,13 +1,13 @@
 import ColumnStorage
 
 /// Work on whole files, without a store.
-public enum StoreFiles {
+package enum StoreFiles {
     /// Writes a compact copy of a file's newest version, also while other processes write.
     ///
     /// The copy appears under its name when it is whole and on the device; `isReplacing` allows it to
     /// take the place of a file that nobody has open. Throws `invalid_argument` (no such file, it cannot be
     /// read, the copy exists or cannot be made), `file_corrupt`, `file_format_too_new`, `disk_full`.
-    public static func backup(
+    package static func backup(
         _ path: String, to destination: String, isReplacing: Bool = false
     ) throws {
         let file = try open(path)
@@ -23,7 +23,7 @@ public enum StoreFiles {
     /// Nobody may have the file open. On an error the file is as it was. Throws `invalid_argument`
     /// (no such file, somebody has it open, it may not be written), `file_corrupt`,
     /// `file_format_too_new`, `disk_full`.
-    public static func compact(_ path: String) throws -> (before: Int, after: Int) {
+    package static func compact(_ path: String) throws -> (before: Int, after: Int) {
         try open(path).close()
         return try StoreError.wrapping { () throws(StorageError) in
             try ColumnFile.compact(path: path)
@@ -35,7 +35,7 @@ public enum StoreFiles {
     /// A file whose pages are sound may be opened, and ``Store/verify(atMost:)`` looks at what is on them. Others may use
     /// the file meanwhile, this process must not have it open. Throws `invalid_argument` (no such file, no store, it
     /// cannot be read), `file_corrupt`, `file_format_too_new`.
-    public static func verifyPages(_ path: String, atMost limit: Int = 100) throws -> [StoreFault] {
+    package static func verifyPages(_ path: String, atMost limit: Int = 100) throws -> [StoreFault] {
         try StoreError.wrapping { () throws(StorageError) in
             try ColumnFile.verifyPages(path: path, atMost: limit)
         }.map { StoreFault(className: nil, property: nil, object: nil, what: $0.what) }
@@ -44,14 +44,14 @@ public enum StoreFiles {
     /// Removes the copies that this process has begun and not finished, for who ends it early.
     ///
     /// On any thread; backups and compactions that go on meanwhile fail.
-    public static func removeUnfinishedCopies() { ColumnFile.removeUnfinishedCopies() }
+    package static func removeUnfinishedCopies() { ColumnFile.removeUnfinishedCopies() }
 
     /// Lets the process end with a message of the program, and this status, when a file that is open can no longer be read: another
     /// program has cut it short, or its device has failed.
     ///
     /// Without this the process ends too, by SIGBUS and without a word. Takes over that signal, and leaves the terminal
     /// at standard input as it is now. For programs, at their start.
-    public static func explainLostPages(as program: StaticString, exitStatus: Int32) {
+    package static func explainLostPages(as program: StaticString, exitStatus: Int32) {
         ColumnFile.explainLostPages(as: program, exitStatus: exitStatus)
     }
 
@@ -67,7 +67,7 @@ extension Store {
     /// Writes a compact copy of the newest version to a file, also while others write.
     ///
     /// Errors: as for ``StoreFiles/backup(_:to:isReplacing:)``, `closed`, `wrong_thread`.
-    public func backup(to destination: String, isReplacing: Bool = false) throws {
+    package func backup(to destination: String, isReplacing: Bool = false) throws {
         try check()
         try StoreError.wrapping { () throws(StorageError) in
             try view.snapshot.file.copyCompacted(to: destination, isReplacing: isReplacing)

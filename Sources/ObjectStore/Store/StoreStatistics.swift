@@ -3,72 +3,72 @@ import ColumnStorage
 /// A store in numbers: objects, and what takes how much room.
 ///
 /// Bytes are those of stored keys and values. Pages are filled to some part only, so the file is larger than their sum.
-public struct StoreStatistics: Sendable, Hashable {
+package struct StoreStatistics: Sendable, Hashable {
     /// One property.
-    public struct PropertyStatistics: Sendable, Hashable {
+    package struct PropertyStatistics: Sendable, Hashable {
         /// Its name.
-        public let name: String
+        package let name: String
         /// Its type as a schema spells it.
-        public let typeName: String
+        package let typeName: String
         /// The bytes of its values, of its elements and of its indexes.
-        public let usage: ColumnUsage
+        package let usage: ColumnUsage
     }
 
     /// An index over several properties.
-    public struct IndexStatistics: Sendable, Hashable {
+    package struct IndexStatistics: Sendable, Hashable {
         /// The properties, the most significant first.
-        public let properties: [String]
+        package let properties: [String]
         /// Its bytes.
-        public let bytes: Int
+        package let bytes: Int
     }
 
     /// One class.
-    public struct ClassStatistics: Sendable, Hashable {
+    package struct ClassStatistics: Sendable, Hashable {
         /// Its name.
-        public let name: String
+        package let name: String
         /// Whether its objects belong to a parent each.
-        public let isEmbedded: Bool
+        package let isEmbedded: Bool
         /// How many objects there are.
-        public let objects: Int
+        package let objects: Int
         /// The properties that are stored, in schema order.
-        public let properties: [PropertyStatistics]
+        package let properties: [PropertyStatistics]
         /// The indexes over several properties.
-        public let indexes: [IndexStatistics]
+        package let indexes: [IndexStatistics]
         /// The bytes of the newest objects, which wait to be packed into columns.
-        public let waitingBytes: Int
+        package let waitingBytes: Int
         /// All bytes of the class: values, indexes, which rows exist, what removed properties have left.
-        public let bytes: Int
+        package let bytes: Int
 
         /// The bytes of all indexes, those of links backwards and of full text included.
-        public var indexBytes: Int {
+        package var indexBytes: Int {
             properties.reduce(0) { $0 + $1.usage.index + $1.usage.fullText }
                 + indexes.reduce(0) { $0 + $1.bytes }
         }
     }
 
     /// The version that is described.
-    public let version: UInt64
+    package let version: UInt64
     /// The number that migrations count.
-    public let schemaVersion: UInt64
+    package let schemaVersion: UInt64
     /// The classes in the order of their names.
-    public let classes: [ClassStatistics]
+    package let classes: [ClassStatistics]
     /// The versions whose changes the file still knows; nil where there is none.
-    public let historyVersions: ClosedRange<UInt64>?
+    package let historyVersions: ClosedRange<UInt64>?
     /// The bytes of those changes.
-    public let historyBytes: Int
+    package let historyBytes: Int
     /// The size of the file.
-    public let fileBytes: Int
+    package let fileBytes: Int
     /// What of it the newest version uses, in whole pages.
-    public let usedBytes: Int
+    package let usedBytes: Int
     /// The bytes of a page.
-    public let pageBytes: Int
+    package let pageBytes: Int
     /// The pages that nothing uses; the next writes take them, and `compact` gives them back to the disk.
-    public let freePages: Int
+    package let freePages: Int
     /// Who holds old versions, and with them pages that cannot be used again.
-    public let pins: [VersionPin]
+    package let pins: [VersionPin]
 
     /// The objects of all classes.
-    public var objects: Int { classes.reduce(0) { $0 + $1.objects } }
+    package var objects: Int { classes.reduce(0) { $0 + $1.objects } }
 }
 
 extension Store {
@@ -78,7 +78,7 @@ extension Store {
     /// stored piece but not into it: milliseconds for a million objects.
     ///
     /// Throws `closed`, `wrong_thread`, and `file_corrupt` where pages cannot be read.
-    public func statistics() throws -> StoreStatistics {
+    package func statistics() throws -> StoreStatistics {
         let pins = try pins()
         let usage = try StoreError.wrapping { () throws(StorageError) in
             try view.snapshot.usage()

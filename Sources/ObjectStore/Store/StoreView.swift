@@ -4,9 +4,9 @@ import ColumnStorage
 ///
 /// The live view belongs to a ``Store``, moves with it and shows the changes of its open write
 /// transaction; frozen views show one version for ever. Confined to one thread.
-public final class StoreView {
+package final class StoreView {
     /// The classes as of this version.
-    public internal(set) var schema: Schema {
+    package internal(set) var schema: Schema {
         get { currentSchema }
         set { currentSchema = newValue }
     }
@@ -15,18 +15,18 @@ public final class StoreView {
     private var currentSchema: Schema
 
     /// The data of this version.
-    public let snapshot: Snapshot
+    package let snapshot: Snapshot
 
     /// Whether the view shows one version for ever.
-    public let isFrozen: Bool
+    package let isFrozen: Bool
 
     /// Counts the changes made inside write transactions, so that what was computed from a live
     /// view can tell that it is out of date; 0 for a frozen view.
-    public var generation: UInt64 { changeCount }
+    package var generation: UInt64 { changeCount }
     private var changeCount: UInt64 = 0
 
     /// Whether a frozen view was closed: nothing can be read any more.
-    public private(set) var isClosed = false
+    package private(set) var isClosed = false
     /// What names the holder of a frozen view.
     private var pin: PinBoard.Pin?
     /// The version of the file whose data this is, where the snapshot is of a copy.
@@ -49,7 +49,7 @@ public final class StoreView {
     /// Lets a frozen version go now, instead of with the last reference to anything of it.
     ///
     /// A live view is closed with its store.
-    public func close() {
+    package func close() {
         guard isFrozen, !isClosed else { return }
         isClosed = true
         pin = nil
@@ -57,24 +57,24 @@ public final class StoreView {
     }
 
     /// The version that the view shows; an open write transaction adds to it.
-    public var version: UInt64 { originalVersion ?? snapshot.version }
+    package var version: UInt64 { originalVersion ?? snapshot.version }
 
     /// The rows of a class.
     ///
     /// The same reader each time; it moves with the view.
-    public func table(_ classSchema: ClassSchema) -> TableReader {
+    package func table(_ classSchema: ClassSchema) -> TableReader {
         snapshot.table(classSchema.table)
     }
 
     /// The rows of a table.
     ///
     /// The same reader each time; it moves with the view.
-    public func table(_ table: TableID) -> TableReader {
+    package func table(_ table: TableID) -> TableReader {
         snapshot.table(table)
     }
 
     /// Whether the object exists in this view.
-    public func isPresent(_ reference: ObjectReference) -> Bool {
+    package func isPresent(_ reference: ObjectReference) -> Bool {
         schema.find(table: reference.table) != nil
             && table(reference.table).isPresent(reference.key)
     }
@@ -85,7 +85,7 @@ public final class StoreView {
     /// and results where that matters.
     ///
     /// Throws `invalid_object` if the object does not exist in this view.
-    public func value(
+    package func value(
         _ property: Property, of key: ObjectKey, in classSchema: ClassSchema
     ) throws -> Value {
         let rows = table(classSchema)
@@ -108,7 +108,7 @@ public final class StoreView {
 
     /// The objects that link to an object through the origin of a backlinks property, in the order
     /// of their creation; one that links several times stands there as often.
-    public func backlinks(_ property: Property, of key: ObjectKey) -> [ObjectReference] {
+    package func backlinks(_ property: Property, of key: ObjectKey) -> [ObjectReference] {
         guard let origin = property.origin, let source = schema.find(origin.className),
             let link = source.property(named: origin.property)
         else { return [] }

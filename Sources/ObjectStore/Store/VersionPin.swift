@@ -1,21 +1,21 @@
 /// Who opened a store or froze a version, for reports.
-public struct VersionHolder: Hashable, Sendable {
+package struct VersionHolder: Hashable, Sendable {
     /// The script's name; empty where no script is involved.
-    public var script: String
+    package var script: String
     /// File and line, as in `zoo.lua:12`; empty if unknown.
-    public var place: String
+    package var place: String
 
     /// Makes a holder.
-    public init(script: String = "", place: String = "") {
+    package init(script: String = "", place: String = "") {
         self.script = script
         self.place = place
     }
 }
 
 /// Somebody who keeps an old version of a file readable, and with it room that newer versions could use.
-public struct VersionPin: Hashable, Sendable {
+package struct VersionPin: Hashable, Sendable {
     /// What holds the version.
-    public enum Kind: String, Hashable, Sendable {
+    package enum Kind: String, Hashable, Sendable {
         /// A store of this process that has not moved on.
         case store
         /// A frozen version that this process still refers to.
@@ -29,24 +29,24 @@ public struct VersionPin: Hashable, Sendable {
     }
 
     /// The version that is held.
-    public let version: UInt64
+    package let version: UInt64
     /// What holds it.
-    public let kind: Kind
+    package let kind: Kind
     /// Who made that.
-    public let holder: VersionHolder
+    package let holder: VersionHolder
     /// Since when it is held, if this process knows.
-    public let since: Timestamp?
+    package let since: Timestamp?
     /// The number of the process.
-    public let process: Int32
+    package let process: Int32
     /// The bytes of the file that cannot be used again while the version is held.
     ///
     /// Several who hold old versions may keep the same bytes.
-    public let bytes: Int
+    package let bytes: Int
 }
 
 extension VersionPin {
     /// The holder in words: `a frozen version of zoo.lua:12`.
-    public var summary: String {
+    package var summary: String {
         let place = holder.place.isEmpty ? holder.script : holder.place
         let end = place.isEmpty ? "" : " of \(place)"
         return switch kind {

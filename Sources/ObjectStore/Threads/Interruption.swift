@@ -7,9 +7,9 @@ import Synchronization
 /// ``check()`` throws then.
 ///
 /// A host sets it around everything that it does on a thread; without one nothing is given up.
-public final class Interruption: Sendable {
+package final class Interruption: Sendable {
     /// That of the calling thread.
-    @TaskLocal public static var current: Interruption?
+    @TaskLocal package static var current: Interruption?
 
     private let isAsked: @Sendable () -> Bool
     // Atomic because what is local to a thread must be sendable; only one thread uses them.
@@ -20,7 +20,7 @@ public final class Interruption: Sendable {
     private static let pause = 1024
 
     /// Makes one for the thread that will set it; `isAsked` is called there, and should cost less than a microsecond.
-    public init(isAsked: @escaping @Sendable () -> Bool) { self.isAsked = isAsked }
+    package init(isAsked: @escaping @Sendable () -> Bool) { self.isAsked = isAsked }
 
     /// Takes a step, or as much work as some; false when what is computed is to be given up.
     func goesOn(_ count: Int = 1) -> Bool {

@@ -10,7 +10,7 @@ extension Store {
     ///
     /// Throws `invalid_object` for what was deleted, `already_in_write` for results over a collection that the open
     /// write has made, `invalid_argument` for something of another store, `closed`, `wrong_thread`.
-    public func reference(
+    package func reference(
         to value: ReferencedValue, for holder: VersionHolder = VersionHolder()
     ) throws -> ThreadSafeReference {
         try check()
@@ -75,7 +75,7 @@ extension Store {
     /// is newer than what an observer sees, inside of which the store stays where it is; `already_in_write` for something
     /// that another store has made in a write which is still open. Both can be resolved later. Throws `closed`,
     /// `wrong_thread`.
-    public func resolve(
+    package func resolve(
         _ reference: ThreadSafeReference, for holder: VersionHolder = VersionHolder()
     ) throws -> ReferencedValue? {
         try check()

@@ -2,7 +2,7 @@ import ColumnStorage
 import Synchronization
 
 /// Something of a store that can be referred to from another thread.
-public enum ReferencedValue {
+package enum ReferencedValue {
     /// The store itself, or one version of it.
     case store(ObjectSource)
     /// An object.
@@ -19,7 +19,7 @@ public enum ReferencedValue {
     case results(Results)
 
     /// The store, or the frozen version, that it belongs to.
-    public var source: ObjectSource {
+    package var source: ObjectSource {
         switch self {
         case .store(let source): source
         case .object(let object): object.source
@@ -38,7 +38,7 @@ public enum ReferencedValue {
 /// same file resolves it, once, on its own thread. Keeps the file open meanwhile. What is frozen stays
 /// at its version, which is kept as well. Of results the present version is kept readable until the
 /// reference is resolved or let go of.
-public final class ThreadSafeReference: Sendable {
+package final class ThreadSafeReference: Sendable {
     enum Content: Sendable {
         case store
         case object(ObjectReference)
@@ -57,7 +57,7 @@ public final class ThreadSafeReference: Sendable {
     }
 
     /// How to open the file on another thread: without schema and migration.
-    public let configuration: StoreConfiguration
+    package let configuration: StoreConfiguration
     let content: Content
     let frozen: Frozen?
     let file: FileHold
@@ -94,10 +94,10 @@ public final class ThreadSafeReference: Sendable {
     }
 
     /// Whether it was resolved: it resolves once.
-    public var isResolved: Bool { isUsed.load(ordering: .acquiring) }
+    package var isResolved: Bool { isUsed.load(ordering: .acquiring) }
 
     /// Whether it stands for something that a write has made which is still open.
-    public var isOfOpenWrite: Bool { outcome?.state == .open }
+    package var isOfOpenWrite: Bool { outcome?.state == .open }
 
     /// Marks it as resolved, and lets its version go.
     ///

@@ -8,58 +8,58 @@
 ///
 /// The range is about 292,000 years to either side, the resolution a microsecond; leap seconds do
 /// not exist, as in POSIX time.
-public struct Timestamp: Hashable, Comparable, Sendable {
+package struct Timestamp: Hashable, Comparable, Sendable {
     /// Microseconds since the epoch; negative before it.
-    public let microseconds: Int64
+    package let microseconds: Int64
 
     /// Makes a timestamp from microseconds since the epoch.
-    public init(microseconds: Int64) {
+    package init(microseconds: Int64) {
         self.microseconds = microseconds
     }
 
     /// Makes a timestamp from seconds since the epoch, rounded to the nearest microsecond; nil
     /// outside the range or for NaN.
-    public init?(seconds: Double) {
+    package init?(seconds: Double) {
         guard let value = Int64(exactly: (seconds * 1_000_000).rounded()) else { return nil }
         microseconds = value
     }
 
     /// The present moment by the system's clock.
-    public static var now: Timestamp {
+    package static var now: Timestamp {
         var time = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &time)
         return Timestamp(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
     }
 
     /// Seconds since the epoch; exact to the microsecond for the next 200 years.
-    public var seconds: Double { Double(microseconds) / 1_000_000 }
+    package var seconds: Double { Double(microseconds) / 1_000_000 }
 
     /// Whether the first moment comes before the second.
-    public static func < (left: Timestamp, right: Timestamp) -> Bool {
+    package static func < (left: Timestamp, right: Timestamp) -> Bool {
         left.microseconds < right.microseconds
     }
 }
 
 extension Timestamp {
     /// A calendar moment in UTC, of the proleptic Gregorian calendar.
-    public struct Components: Hashable, Sendable {
+    package struct Components: Hashable, Sendable {
         /// The astronomical year: 0 is 1 BC.
-        public var year: Int
+        package var year: Int
         /// 1 to 12.
-        public var month: Int
+        package var month: Int
         /// 1 to 31.
-        public var day: Int
+        package var day: Int
         /// 0 to 23.
-        public var hour: Int
+        package var hour: Int
         /// 0 to 59.
-        public var minute: Int
+        package var minute: Int
         /// 0 to 59.
-        public var second: Int
+        package var second: Int
         /// 0 to 999,999.
-        public var microsecond: Int
+        package var microsecond: Int
 
         /// Makes components; fields that are left out are the start of the day.
-        public init(
+        package init(
             year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0,
             microsecond: Int = 0
         ) {
@@ -75,7 +75,7 @@ extension Timestamp {
 
     /// Makes a timestamp from a calendar moment in UTC; nil if a field is out of its range, also
     /// for a day that the month does not have.
-    public init?(_ moment: Components) {
+    package init?(_ moment: Components) {
         guard (1...12).contains(moment.month),
             (1...Self.days(inMonth: moment.month, of: moment.year)).contains(moment.day),
             (0...23).contains(moment.hour), (0...59).contains(moment.minute),
@@ -88,7 +88,7 @@ extension Timestamp {
     }
 
     /// The calendar moment in UTC.
-    public var components: Components {
+    package var components: Components {
         let (seconds, fraction) = Self.floorDivide(Int(microseconds), 1_000_000)
         let (days, secondOfDay) = Self.floorDivide(seconds, 86_400)
         let (year, month, day) = Self.civil(fromDays: days)

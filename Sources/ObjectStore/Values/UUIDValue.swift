@@ -1,18 +1,18 @@
 /// A universally unique identifier: 16 bytes, ordered as bytes.
-public struct UUIDValue: Hashable, Comparable, Sendable {
+package struct UUIDValue: Hashable, Comparable, Sendable {
     /// The first eight bytes, most significant first.
-    public let high: UInt64
+    package let high: UInt64
     /// The last eight bytes, most significant first.
-    public let low: UInt64
+    package let low: UInt64
 
     /// Makes an identifier from its two halves.
-    public init(high: UInt64, low: UInt64) {
+    package init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
 
     /// A new random identifier (version 4).
-    public static func random() -> UUIDValue {
+    package static func random() -> UUIDValue {
         var generator = SystemRandomNumberGenerator()
         let high = generator.next() & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
         let low = generator.next() & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
@@ -20,34 +20,34 @@ public struct UUIDValue: Hashable, Comparable, Sendable {
     }
 
     /// The 16 bytes.
-    public var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         (0..<8).map { UInt8(truncatingIfNeeded: high >> (56 - 8 * $0)) }
             + (0..<8).map { UInt8(truncatingIfNeeded: low >> (56 - 8 * $0)) }
     }
 
     /// Makes an identifier from 16 bytes; nil for another number of them.
-    public init?(bytes: some Collection<UInt8>) {
+    package init?(bytes: some Collection<UInt8>) {
         guard bytes.count == 16 else { return nil }
         high = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
         low = bytes.dropFirst(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
     /// Whether the first comes before the second in byte order.
-    public static func < (left: UUIDValue, right: UUIDValue) -> Bool {
+    package static func < (left: UUIDValue, right: UUIDValue) -> Bool {
         (left.high, left.low) < (right.high, right.low)
     }
 }
 
 extension UUIDValue: CustomStringConvertible {
     /// The usual form in lower case: `8-4-4-4-12` hexadecimal digits.
-    public var description: String {
+    package var description: String {
         let digits = Array(Hexadecimal.text(of: bytes))
         return [digits[0..<8], digits[8..<12], digits[12..<16], digits[16..<20], digits[20..<32]]
             .map { String($0) }.joined(separator: "-")
     }
 
     /// Reads the usual form, in either case, with or without braces; nil for anything else.
-    public init?(_ text: some StringProtocol) {
+    package init?(_ text: some StringProtocol) {
         var digits = Substring(text)
         if digits.first == "{", digits.last == "}" { digits = digits.dropFirst().dropLast() }
         let parts = digits.split(separator: "-", omittingEmptySubsequences: false)

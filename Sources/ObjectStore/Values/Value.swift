@@ -2,25 +2,25 @@ import ColumnStorage
 import Decimals
 
 /// A decimal number of 34 digits: ``Decimals/DecimalValue``, for the modules above.
-public typealias DecimalValue = Decimals.DecimalValue
+package typealias DecimalValue = Decimals.DecimalValue
 
 /// An object of a store by its place: a class's table and a key that is never used again.
-public struct ObjectReference: Hashable, Sendable {
+package struct ObjectReference: Hashable, Sendable {
     /// The table of the object's class.
-    public let table: TableID
+    package let table: TableID
     /// The object's key in that table.
-    public let key: ObjectKey
+    package let key: ObjectKey
 
     /// Makes a reference.
     @inlinable
-    public init(table: TableID, key: ObjectKey) {
+    package init(table: TableID, key: ObjectKey) {
         self.table = table
         self.key = key
     }
 }
 
 /// What a property can hold, or be given.
-public enum Value: Hashable, Sendable {
+package enum Value: Hashable, Sendable {
     /// No value.
     case null
     /// A truth value.
@@ -77,7 +77,7 @@ extension Value {
     }
 
     /// The name of the value's type as a schema spells it, for messages.
-    public var typeName: String {
+    package var typeName: String {
         switch self {
         case .null: "nil"
         case .bool: "bool"
@@ -97,7 +97,7 @@ extension Value {
     }
 
     /// The value as short text for messages: strings quoted and cut, objects by their key.
-    public var summary: String {
+    package var summary: String {
         switch self {
         case .null: "nil"
         case .bool(let value): String(value)

@@ -4,7 +4,7 @@ import ScriptHost
 import Synchronization
 
 /// The other end: a prompt in this terminal, for a script that runs elsewhere.
-public final class AttachClient {
+package final class AttachClient {
     private let socket: LocalSocket
     private let output: AsyncOutput
     private let state = Reply()
@@ -14,7 +14,7 @@ public final class AttachClient {
     ///
     /// On the main thread, once per process. Messages go to standard error. `script` is the name or the number of one
     /// where several run.
-    public static func run(socket path: String, entry: String?, script: String? = nil) -> Int32 {
+    package static func run(socket path: String, entry: String?, script: String? = nil) -> Int32 {
         do throws(LoopError) {
             let socket = try LocalSocket.connect(to: path)
             guard let client = AttachClient(socket) else {

@@ -9,25 +9,25 @@ import Synchronization
 // callbacks, so that whoever is attached sees what an observer would see. A stop goes to the script at once.
 
 /// A prompt inside of a running script, for who connects to its socket.
-public final class AttachServer: Sendable {
+package final class AttachServer: Sendable {
     private let listener: LocalListener
     private let connections = Atomic<Int>(0)
     private static let mostConnections = 8
 
     /// Where a process's socket is, unless it was given another.
-    public static func path(of process: Int32) throws(LoopError) -> String {
+    package static func path(of process: Int32) throws(LoopError) -> String {
         try ProcessServices.socketFolder() + "/\(process).sock"
     }
 
     /// Makes the socket, at this path or at the usual one of this process.
-    public init(at path: String?) throws(LoopError) {
+    package init(at path: String?) throws(LoopError) {
         var own = path ?? ""
         if path == nil { own = try Self.path(of: ProcessServices.identifier) }
         listener = try LocalListener(path: own)
     }
 
     /// Lets those who connect look into these scripts from now on, each into one that it names.
-    public func serve(_ scripts: [(name: String, script: Script)]) throws(LoopError) {
+    package func serve(_ scripts: [(name: String, script: Script)]) throws(LoopError) {
         let choice = AttachChoice(scripts)
         _ = try LoopThread(name: "attach") { [self] _ in
             while let socket = listener.accept() { serve(socket, choice) }
@@ -35,7 +35,7 @@ public final class AttachServer: Sendable {
     }
 
     /// Removes the socket.
-    public func end() { listener.end() }
+    package func end() { listener.end() }
 
     private func serve(_ socket: LocalSocket, _ choice: AttachChoice) {
         func refuse(_ reason: String) {

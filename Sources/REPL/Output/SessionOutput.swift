@@ -1,24 +1,24 @@
 /// Where a session's text goes, and what the terminal there can do.
-public struct SessionOutput: Sendable {
+package struct SessionOutput: Sendable {
     /// Gets everything that is to be seen, in order.
-    public var write: @Sendable (String) -> Void
+    package var write: @Sendable (String) -> Void
     /// Ends a line that a script has left unfinished, so that what follows begins one.
-    public var finishLine: @Sendable () -> Void
+    package var finishLine: @Sendable () -> Void
     /// What the session's thread prints from here on begins each line with this; nothing if empty.
-    public var label: @Sendable (String) -> Void
+    package var label: @Sendable (String) -> Void
     /// Draws lines in place of the last ones, below everything else; nil where nothing can be drawn in place.
-    public var footer: (@Sendable ([String]) -> Void)?
+    package var footer: (@Sendable ([String]) -> Void)?
     /// Leaves what was drawn in place on the screen.
-    public var keepFooter: @Sendable () -> Void
+    package var keepFooter: @Sendable () -> Void
     /// Hands all that is printed, by whomever, to a function as well; nil ends that.
-    public var tap: @Sendable ((@Sendable (String) -> Void)?) -> Void
+    package var tap: @Sendable ((@Sendable (String) -> Void)?) -> Void
     /// The window as it is now; nil where it does not change.
-    public var window: @Sendable () -> (columns: Int, rows: Int)?
+    package var window: @Sendable () -> (columns: Int, rows: Int)?
     /// Whether long texts can be left to a pager and entries to an editor.
-    public var hasPrograms: Bool
+    package var hasPrograms: Bool
 
     /// Makes an output.
-    public init(
+    package init(
         write: @escaping @Sendable (String) -> Void,
         finishLine: @escaping @Sendable () -> Void = {},
         label: @escaping @Sendable (String) -> Void = { _ in },

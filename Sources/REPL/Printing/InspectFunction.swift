@@ -3,14 +3,14 @@ import ScriptHost
 import StoreBindings
 
 /// `moonpool.inspect(value, options)`: what the prompt would show of a value, without colours, for scripts.
-public enum InspectFunction {
+package enum InspectFunction {
     private static let options = ["depth", "items", "rows", "string", "width"]
     /// Deeper tables would take more of a thread's stack than it has.
     private static let deepest = 100
     private static let most = 1_000_000
 
     /// Gives a script the function; `columns` is the width of what it returns unless the script asks for another.
-    public static func install(
+    package static func install(
         in context: ScriptContext, columns: @escaping @Sendable () -> Int = { 80 }
     ) {
         let functionInfo = context.state.globals["debug"].table?["getinfo"].function

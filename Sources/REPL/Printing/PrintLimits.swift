@@ -1,20 +1,20 @@
 /// How much of a value is shown.
-public struct PrintLimits: Sendable, Equatable {
+package struct PrintLimits: Sendable, Equatable {
     /// How deep tables are opened.
-    public var depth: Int
+    package var depth: Int
     /// How many items of one table are shown.
-    public var items: Int
+    package var items: Int
     /// How many characters of one string are shown.
-    public var string: Int
+    package var string: Int
     /// How many rows of a table of objects are shown.
-    public var rows: Int
+    package var rows: Int
     /// The window's width.
-    public var columns: Int
+    package var columns: Int
     /// How many bytes the whole text takes, about: what a table inside of tables may be shown again and again.
-    public var room: Int
+    package var room: Int
 
     /// What fits into a window; the first look at a value.
-    public init(
+    package init(
         depth: Int = 4, items: Int = 60, string: Int = 400, rows: Int = 20, columns: Int = 80,
         room: Int = 256 << 10
     ) {
@@ -27,7 +27,7 @@ public struct PrintLimits: Sendable, Equatable {
     }
 
     /// Everything, within reason: `.last`.
-    public func generous() -> PrintLimits {
+    package func generous() -> PrintLimits {
         PrintLimits(
             depth: 16, items: 10_000, string: 100_000, rows: 10_000, columns: columns,
             room: 8 << 20)

@@ -1,5 +1,5 @@
 /// Colours of the prompt and of printed values; plain where nobody wants them.
-public struct Style: Sendable {
+package struct Style: Sendable {
     /// What a piece of text is.
     enum Role: Sendable {
         case plain, string, number, word, key, type, dim, error, strong, location
@@ -9,10 +9,10 @@ public struct Style: Sendable {
     let isColored: Bool
 
     /// Colours, or none.
-    public init(isColored: Bool) { self.isColored = isColored }
+    package init(isColored: Bool) { self.isColored = isColored }
 
     /// No colours: files, pipes, `NO_COLOR`, tests.
-    public static let plain = Style(isColored: false)
+    package static let plain = Style(isColored: false)
 
     /// The text as the terminal gets it.
     func paint(_ text: String, _ role: Role) -> String {

@@ -7,21 +7,21 @@ import Synchronization
 /// Runs recorded sessions again and compares what they show.
 ///
 /// Each runs in a script of its own on a new store in memory called `store`, without the user's start-up file.
-public final class TranscriptPlayer {
+package final class TranscriptPlayer {
     /// A step that has shown something else.
-    public struct Difference: Sendable {
+    package struct Difference: Sendable {
         /// Where the entry stands in the file.
-        public let line: Int
+        package let line: Int
         /// Entry, expected and shown text, ready to be printed.
-        public let text: String
+        package let text: String
     }
 
     /// What came of a session.
-    public struct Outcome: Sendable {
+    package struct Outcome: Sendable {
         /// How many entries were run.
-        public var steps = 0
+        package var steps = 0
         /// The steps that went differently.
-        public var differences: [Difference] = []
+        package var differences: [Difference] = []
     }
 
     private final class Shown: Sendable {
@@ -49,7 +49,7 @@ public final class TranscriptPlayer {
     ///
     /// `patience` is how long observers and timers are waited for, whose output the recording has. Nil when the
     /// system has no file descriptors left.
-    public init?(patience: Duration = .seconds(10)) {
+    package init?(patience: Duration = .seconds(10)) {
         guard let output = AsyncOutput.discarding() else { return nil }
         self.output = output
         self.patience = patience
@@ -60,7 +60,7 @@ public final class TranscriptPlayer {
     /// Runs a session; on a thread that is no script's.
     ///
     /// Throws what the system refuses: threads, file descriptors.
-    public func play(_ text: String) throws -> Outcome {
+    package func play(_ text: String) throws -> Outcome {
         let transcript = TranscriptText(text)
         let mailbox = Mailbox(waking: output.pipe)
         let write: @Sendable (String) -> Void = { [output] text in

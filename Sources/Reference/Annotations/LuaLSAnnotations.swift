@@ -1,7 +1,7 @@
 /// The Lua API as annotations for LuaLS and other language servers, made from the catalogue.
-public enum LuaLSAnnotations {
+package enum LuaLSAnnotations {
     /// A file that declares the module and all its types.
-    public static var api: String {
+    package static var api: String {
         var text = """
             ---@meta moonpool
             -- The Lua API of Moonpool, for LuaLS. Written by `moonpool luals`.

@@ -1,9 +1,9 @@
 extension Catalogue {
     /// The module.
-    public static let moonpool = CatalogueType(
+    package static let moonpool = CatalogueType(
         "moonpool", "moonpool", "The module: opens stores, makes values, runs timers.")
     /// What entries of the prompt have besides the globals of scripts.
-    public static let prompt = CatalogueType(
+    package static let prompt = CatalogueType(
         "prompt", "Prompt", "What entries of the prompt have besides the globals of scripts.")
     static let json = CatalogueType(
         "moonpool.json", "json", "Reads and writes JSON.")
@@ -13,7 +13,7 @@ extension Catalogue {
         "moonpool.migrate", "migrate",
         "Migrates files by numbered scripts, as the command `moonpool migrate` does.")
     /// Stores.
-    public static let store = CatalogueType(
+    package static let store = CatalogueType(
         "store", "Store", "A live object store, as the script that opened it sees it.")
     static let frozenStore = CatalogueType(
         "frozen store", "FrozenStore",
@@ -22,27 +22,27 @@ extension Catalogue {
             + "are matters of the live store.",
         parent: "store")
     /// Objects.
-    public static let object = CatalogueType(
+    package static let object = CatalogueType(
         "object", "Object", "A live object: its properties are read from the store each time.")
     static let unmanaged = CatalogueType(
         "unmanaged object", "UnmanagedObject", "An object that is in no store yet.",
         parent: "object")
     /// Results of queries.
-    public static let results = CatalogueType(
+    package static let results = CatalogueType(
         "Results", "Results", "The objects of a query: lazy and live.", element: "object")
     /// Lists.
-    public static let list = CatalogueType(
+    package static let list = CatalogueType(
         "list", "List", "A list of an object, changed in place.", element: "value")
     /// Sets.
-    public static let set = CatalogueType(
+    package static let set = CatalogueType(
         "set", "Set", "A set of an object, ordered by value and changed in place.",
         element: "value")
     /// Maps.
-    public static let map = CatalogueType(
+    package static let map = CatalogueType(
         "map", "Map", "A map of an object, in byte order of its keys, changed in place.",
         element: "value")
     /// Values of collections, in another order.
-    public static let valuesType = CatalogueType(
+    package static let valuesType = CatalogueType(
         "Values", "Values", "Values of a list, a set or a map in another order: lazy and live.",
         element: "value")
     static let sectionsType = CatalogueType(
@@ -54,7 +54,7 @@ extension Catalogue {
     static let mixedMap = CatalogueType(
         "mixed map", "MixedMap", "A map inside a mixed value, changed in place.")
     /// Observations.
-    public static let token = CatalogueType(
+    package static let token = CatalogueType(
         "token", "Token", "An observation: it lasts as long as its token.")
     static let timer = CatalogueType(
         "timer", "Timer", "A call in the future, made by moonpool.after or moonpool.every.")
@@ -195,7 +195,7 @@ extension Catalogue {
             """)
 
     /// Everything that names belong to, in the order of the reference.
-    public static let types: [CatalogueType] = [
+    package static let types: [CatalogueType] = [
         moonpool, json, csv, migrate, openOptions, propertyOptions, store, frozenStore,
         writeOptions, object, unmanaged, results, list, set, map, valuesType, sectionsType,
         mixedList, mixedMap, observeOptions, token, change, objectChange, propertyChange,

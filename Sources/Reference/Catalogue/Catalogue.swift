@@ -5,15 +5,15 @@
 // a function to the API, add it to one of the files in `Entries`.
 
 /// Everything that a script can name.
-public enum Catalogue {
+package enum Catalogue {
     /// All names, grouped as a reader wants to meet them.
-    public static let entries: [CatalogueEntry] =
+    package static let entries: [CatalogueEntry] =
         opening + module + storeLife + transactions + writing + versions + objects + queries
         + collections + sections + observing + changes + eventLoop + workers + values
         + migrations + migrationFiles + transfer + promptGlobals + errors
 
     /// What the examples begin with: a store with three classes, two dogs, their owner, and all dogs as results.
-    public static let examplePrelude = """
+    package static let examplePrelude = """
         local store = moonpool.open {
           in_memory = "zoo",
           schema = {
@@ -40,12 +40,12 @@ public enum Catalogue {
         """
 
     /// The names of a type, its parent's left out.
-    public static func entries(of type: CatalogueType) -> [CatalogueEntry] {
+    package static func entries(of type: CatalogueType) -> [CatalogueEntry] {
         entries.filter { $0.owners.contains(type) }
     }
 
     /// The type of this name, whatever its letters' case.
-    public static func type(named name: String) -> CatalogueType? {
+    package static func type(named name: String) -> CatalogueType? {
         let wanted = name.lowercased()
         return types.first { $0.name.lowercased() == wanted }
             ?? types.first { $0.annotation.lowercased() == wanted }
@@ -54,7 +54,7 @@ public enum Catalogue {
     /// What is meant by `where`, `Results.where`, `dogs:where` or `moonpool.open`.
     ///
     /// A name before the point counts where it is a type's; otherwise only the last name does.
-    public static func find(_ text: String) -> [CatalogueEntry] {
+    package static func find(_ text: String) -> [CatalogueEntry] {
         let parts = text.split(whereSeparator: { $0 == "." || $0 == ":" })
         guard let name = parts.last.map(String.init) else { return [] }
         let named = entries.filter { $0.name == name }

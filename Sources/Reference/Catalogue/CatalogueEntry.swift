@@ -1,7 +1,7 @@
 /// One name of the Lua API: a function, a method, a property or an option.
-public struct CatalogueEntry: Sendable {
+package struct CatalogueEntry: Sendable {
     /// How a script uses the name.
-    public enum Kind: Sendable, Hashable {
+    package enum Kind: Sendable, Hashable {
         /// `moonpool.open(…)`.
         case function
         /// `store:create(…)`.
@@ -11,22 +11,22 @@ public struct CatalogueEntry: Sendable {
     }
 
     /// The name.
-    public let name: String
+    package let name: String
     /// Where it is found; some methods are shared by several kinds of values.
-    public let owners: [CatalogueType]
+    package let owners: [CatalogueType]
     /// How it is used.
-    public let kind: Kind
+    package let kind: Kind
     /// Parameters and results, one for each way to call it; empty for fields.
-    public let signatures: [Signature]
+    package let signatures: [Signature]
     /// One sentence.
-    public let summary: String
+    package let summary: String
     /// The codes of the errors that it can raise by itself.
-    public let errors: [ErrorCode]
+    package let errors: [ErrorCode]
     /// A script that shows it, on top of ``Catalogue/examplePrelude``; what it prints stands behind `-->`.
-    public let example: String
+    package let example: String
 
     /// `.` or `:`.
-    public var separator: String { kind == .method ? ":" : "." }
+    package var separator: String { kind == .method ? ":" : "." }
 
     static func function(
         _ name: String, of owner: CatalogueType, _ signatures: [String], _ summary: String,
@@ -61,28 +61,28 @@ public struct CatalogueEntry: Sendable {
 ///
 /// Types are those of LuaLS; a type of the API is named without `moonpool.` before it. `T` is the class of a
 /// collection's objects, or of the object whose class is named by a parameter of type `` `T` ``.
-public struct Signature: Sendable, Hashable {
+package struct Signature: Sendable, Hashable {
     /// One parameter.
-    public struct Parameter: Sendable, Hashable {
+    package struct Parameter: Sendable, Hashable {
         /// Its name; `...` for any number of them.
-        public let name: String
+        package let name: String
         /// Its type.
-        public let type: String
+        package let type: String
         /// Whether it may be left out.
-        public let isOptional: Bool
+        package let isOptional: Bool
     }
 
     /// The text as it was written.
-    public let text: String
+    package let text: String
     /// The parameters in order.
-    public let parameters: [Parameter]
+    package let parameters: [Parameter]
     /// The types of the results.
-    public let results: [String]
+    package let results: [String]
 
     /// Reads a signature.
     ///
     /// What does not look like one has no parameters; a test holds every entry of the catalogue to the form.
-    public init(_ text: String) {
+    package init(_ text: String) {
         self.text = text
         let pieces = Self.close(of: text).map { close in
             (text[text.index(after: text.startIndex)..<close], text[text.index(after: close)...])

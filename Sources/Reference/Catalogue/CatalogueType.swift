@@ -1,17 +1,17 @@
 /// What a name of the Lua API belongs to: a table of functions, a kind of value, or a table of options.
-public struct CatalogueType: Sendable, Hashable {
+package struct CatalogueType: Sendable, Hashable {
     /// What help calls it: `store`, `Results`, `open options`.
-    public let name: String
+    package let name: String
     /// What annotations and signatures call it: `Store`, without `moonpool.` before it.
-    public let annotation: String
+    package let annotation: String
     /// One sentence.
-    public let summary: String
+    package let summary: String
     /// What `T` is in the signatures of its methods, for people: `object` or `value`; empty where there is no `T`.
-    public let element: String
+    package let element: String
     /// The type whose members it has too.
-    public let parent: String?
+    package let parent: String?
     /// A script that shows it; empty where the examples of its members do.
-    public let example: String
+    package let example: String
 
     init(
         _ name: String, _ annotation: String, _ summary: String, element: String = "",
@@ -29,16 +29,16 @@ public struct CatalogueType: Sendable, Hashable {
     func prefix(_ separator: String) -> String { self == Catalogue.prompt ? "" : name + separator }
 
     /// What may follow its values after a colon, or after a dot; its parent's names too.
-    public func names(isMethod: Bool) -> [String] {
+    package func names(isMethod: Bool) -> [String] {
         Catalogue.entries(of: self).filter { ($0.kind == .method) == isMethod }.map(\.name)
             + (parent.flatMap(Catalogue.type(named:))?.names(isMethod: isMethod) ?? [])
     }
 
     /// The names of types are unique.
-    public static func == (left: CatalogueType, right: CatalogueType) -> Bool {
+    package static func == (left: CatalogueType, right: CatalogueType) -> Bool {
         left.name == right.name
     }
 
     /// Hashes the name.
-    public func hash(into hasher: inout Hasher) { hasher.combine(name) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }

@@ -1,5 +1,5 @@
 /// The codes of errors: `err.code` in Lua.
-public enum ErrorCode: String, Sendable, CaseIterable {
+package enum ErrorCode: String, Sendable, CaseIterable {
     case notInWrite = "not_in_write"
     case alreadyInWrite = "already_in_write"
     case duplicateKey = "duplicate_key"
@@ -26,7 +26,7 @@ public enum ErrorCode: String, Sendable, CaseIterable {
     case limitExceeded = "limit_exceeded"
 
     /// One sentence: what has happened.
-    public var summary: String {
+    package var summary: String {
         switch self {
         case .notInWrite: "Something was changed outside of a write transaction; use store:write."
         case .alreadyInWrite: "Something cannot be done while a write transaction is open."

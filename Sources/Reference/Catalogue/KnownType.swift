@@ -1,16 +1,16 @@
 import ObjectStore
 
 /// What an expression certainly is, as far as its text tells: for the linter and for completion.
-public struct KnownType {
+package struct KnownType {
     /// The kind of value.
-    public let type: CatalogueType
+    package let type: CatalogueType
     /// The schema of the store that it comes from; nil where that is not known for certain.
-    public var schema: Schema?
+    package var schema: Schema?
     /// The class of an object, or of the objects of a collection.
-    public var element: ClassSchema?
+    package var element: ClassSchema?
 
     /// A value of that kind.
-    public init(type: CatalogueType, schema: Schema? = nil, element: ClassSchema? = nil) {
+    package init(type: CatalogueType, schema: Schema? = nil, element: ClassSchema? = nil) {
         self.type = type
         self.schema = schema
         self.element = element
@@ -20,7 +20,7 @@ public struct KnownType {
         Catalogue.types.map { ($0.annotation, $0) }, uniquingKeysWith: { first, _ in first })
 
     /// The entry of a name: the type's own, or its parent's.
-    public func entry(_ name: String) -> CatalogueEntry? {
+    package func entry(_ name: String) -> CatalogueEntry? {
         Self.entries[type.name]?[name]
             ?? type.parent.flatMap { Self.entries[$0]?[name] }
     }
@@ -40,7 +40,7 @@ public struct KnownType {
     }()
 
     /// What a type in a signature means for this receiver; `named` is the class that an argument has named.
-    public func meaning(of annotation: String, named: ClassSchema? = nil) -> KnownType? {
+    package func meaning(of annotation: String, named: ClassSchema? = nil) -> KnownType? {
         var text = annotation[...]
         if text.last == "?" { text = text.dropLast() }
         if text == "self" { return self }
@@ -56,7 +56,7 @@ public struct KnownType {
     }
 
     /// What a property of an object with this type holds.
-    public func value(of property: Property) -> KnownType? {
+    package func value(of property: Property) -> KnownType? {
         if property.isBacklinks {
             return KnownType(
                 type: Catalogue.results, schema: schema,
@@ -79,7 +79,7 @@ public struct KnownType {
     }
 
     /// What the elements of a collection of objects are.
-    public var elements: KnownType? {
+    package var elements: KnownType? {
         switch type {
         case Catalogue.results, Catalogue.list, Catalogue.set, Catalogue.map: meaning(of: "T")
         default: nil

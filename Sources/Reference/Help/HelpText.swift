@@ -1,23 +1,23 @@
 import ObjectStore
 
 /// Help on the Lua API as text, made from the catalogue.
-public struct HelpText: Sendable {
+package struct HelpText: Sendable {
     /// What a piece of help is, for who colours it.
-    public enum Role: Sendable {
+    package enum Role: Sendable {
         case title, signature, example
     }
 
     private let paint: @Sendable (String, Role) -> String
 
     /// Help whose parts a function colours; without one it is plain.
-    public init(paint: @escaping @Sendable (String, Role) -> String = { text, _ in text }) {
+    package init(paint: @escaping @Sendable (String, Role) -> String = { text, _ in text }) {
         self.paint = paint
     }
 
     /// Help on a name: `where`, `Results.where`, `store`, `moonpool.open`, `not_in_write`; nil if nothing is known.
     ///
     /// Ends with a new line.
-    public func page(on text: String) -> String? {
+    package func page(on text: String) -> String? {
         if let type = Catalogue.type(named: text) { return page(on: type) }
         let found = Catalogue.find(text)
         if !found.isEmpty {
@@ -28,14 +28,14 @@ public struct HelpText: Sendable {
     }
 
     /// Every name that has help, for completion.
-    public static let names: [String] = Array(
+    package static let names: [String] = Array(
         Set(
             Catalogue.types.map(\.name) + Catalogue.entries.map(\.name)
                 + ErrorCode.allCases.map(\.rawValue))
     ).sorted()
 
     /// The name that somebody may have meant.
-    public static func nearest(to text: String, besides others: [String] = []) -> String? {
+    package static func nearest(to text: String, besides others: [String] = []) -> String? {
         let last = text.split(whereSeparator: { $0 == "." || $0 == ":" }).last.map(String.init)
         return NearestName.find(last ?? text, among: names + others)
     }
@@ -43,7 +43,7 @@ public struct HelpText: Sendable {
     // MARK: - Pages
 
     /// A type: its sentence, its names each in a line, its example.
-    public func page(on type: CatalogueType) -> String {
+    package func page(on type: CatalogueType) -> String {
         var text = "\(paint(type.name, .title)): \(type.summary)\n"
         let entries = Catalogue.entries(of: type)
         let rows = entries.map { entry in

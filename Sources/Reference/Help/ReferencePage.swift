@@ -1,7 +1,7 @@
 /// The catalogue as a page of the documentation.
-public enum ReferencePage {
+package enum ReferencePage {
     /// The page in DocC's Markdown: what `scripts/reference` writes and a test compares.
-    public static var text: String {
+    package static var text: String {
         var lines = [
             "# The Lua API",
             "",

@@ -1,7 +1,7 @@
 /// Something in a script that is wrong, or most probably so.
-public struct LintFinding: Sendable, Hashable {
+package struct LintFinding: Sendable, Hashable {
     /// What kind of thing it is.
-    public enum Rule: String, Sendable, Hashable, CaseIterable {
+    package enum Rule: String, Sendable, Hashable, CaseIterable {
         /// The compiler does not take the script.
         case syntaxError = "syntax_error"
         /// A global that nothing has set.
@@ -23,13 +23,13 @@ public struct LintFinding: Sendable, Hashable {
     }
 
     /// The line, counted from 1.
-    public let line: Int
+    package let line: Int
     /// The column in characters, counted from 1.
-    public let column: Int
+    package let column: Int
     /// What kind of thing it is.
-    public let rule: Rule
+    package let rule: Rule
     /// One sentence, with the nearest name where one is unknown.
-    public let message: String
+    package let message: String
 }
 
 /// Lines and columns of places in a source.

@@ -8,16 +8,16 @@ import ObjectStore
 // schema and the compiler of predicates say, it repeats with a place; it knows no rule of its own about style.
 
 /// Finds mistakes in scripts.
-public struct Linter {
+package struct Linter {
     /// The schema of the store that scripts are checked against; nil for none.
-    public var schema: Schema?
+    package var schema: Schema?
     /// The path of that store: a script that opens another file is not checked against it.
-    public var storePath: String?
+    package var storePath: String?
     /// Globals that the caller knows of.
-    public var globals: Set<String>
+    package var globals: Set<String>
 
     /// A linter, which may be used for many scripts.
-    public init(schema: Schema? = nil, storePath: String? = nil, globals: Set<String> = []) {
+    package init(schema: Schema? = nil, storePath: String? = nil, globals: Set<String> = []) {
         self.schema = schema
         self.storePath = storePath
         self.globals = globals
@@ -26,7 +26,7 @@ public struct Linter {
     /// What is wrong in a script, by place.
     ///
     /// Takes about as long as compiling it some times.
-    public func findings(in source: String) -> [LintFinding] {
+    package func findings(in source: String) -> [LintFinding] {
         let source = Self.withoutFirstLine(source)
         let lines = SourceLines(source)
         if let fault = Self.syntaxFault(in: source, lines) { return [fault] }

@@ -1,7 +1,7 @@
 /// A word of Lua source.
-public struct LuaToken: Equatable, Sendable {
+package struct LuaToken: Equatable, Sendable {
     /// What kind of word it is.
-    public enum Kind: Equatable, Sendable {
+    package enum Kind: Equatable, Sendable {
         /// A name.
         case name
         /// A word of the language.
@@ -17,20 +17,20 @@ public struct LuaToken: Equatable, Sendable {
     }
 
     /// What kind of word it is.
-    public var kind: Kind
+    package var kind: Kind
     /// Where it stands in the source's UTF-8 bytes.
-    public var range: Range<Int>
+    package var range: Range<Int>
     /// Its text as written.
-    public var text: String
+    package var text: String
 
     /// Whether it is this word of the language.
-    public func isKeyword(_ word: String) -> Bool { kind == .keyword && text == word }
+    package func isKeyword(_ word: String) -> Bool { kind == .keyword && text == word }
 
     /// Whether it is this operator or bracket.
-    public func isSymbol(_ symbol: String) -> Bool { kind == .symbol && text == symbol }
+    package func isSymbol(_ symbol: String) -> Bool { kind == .symbol && text == symbol }
 
     /// The words of the language.
-    public static let keywords: Set<String> = [
+    package static let keywords: Set<String> = [
         "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if",
         "in", "local", "nil", "not", "or", "repeat", "return", "then", "true", "until", "while",
     ]
@@ -39,19 +39,19 @@ public struct LuaToken: Equatable, Sendable {
 /// Splits Lua source into tokens.
 ///
 /// Total: whatever it is given, every byte that is no blank is in one of them.
-public struct LuaLexer {
+package struct LuaLexer {
     private let bytes: [UInt8]
     private var position = 0
 
     /// The tokens of a source, without comments.
-    public static func tokens(of source: String) -> [LuaToken] {
+    package static func tokens(of source: String) -> [LuaToken] {
         allTokens(of: source).filter {
             if case .comment = $0.kind { false } else { true }
         }
     }
 
     /// The tokens of a source, comments too.
-    public static func allTokens(of source: String) -> [LuaToken] {
+    package static func allTokens(of source: String) -> [LuaToken] {
         var lexer = LuaLexer(bytes: Array(source.utf8))
         var tokens: [LuaToken] = []
         while let token = lexer.next() { tokens.append(token) }
@@ -180,7 +180,7 @@ public struct LuaLexer {
     private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
     /// Whether a byte may stand in a name.
-    public static func isNameByte(_ byte: UInt8) -> Bool {
+    package static func isNameByte(_ byte: UInt8) -> Bool {
         isDigit(byte) || byte == 0x5F || (0x41...0x5A).contains(byte)
             || (0x61...0x7A).contains(byte)
     }

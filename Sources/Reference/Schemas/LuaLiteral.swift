@@ -2,20 +2,20 @@ import DataFormats
 import ObjectStore
 
 /// Values as Lua source that makes them again.
-public enum LuaLiteral {
+package enum LuaLiteral {
     /// Whether a text is a name of Lua: ASCII letters, digits and `_`, and no keyword.
-    public static func isName(_ text: String) -> Bool { LuaWords.isName(text) }
+    package static func isName(_ text: String) -> Bool { LuaWords.isName(text) }
 
     /// A key in a table constructor: `name`, or `["a name"]`.
-    public static func key(_ text: String) -> String { isName(text) ? text : "[\(string(text))]" }
+    package static func key(_ text: String) -> String { isName(text) ? text : "[\(string(text))]" }
 
     /// What reads a field of a table: `.name`, or `["a name"]`.
-    public static func field(_ text: String) -> String {
+    package static func field(_ text: String) -> String {
         isName(text) ? "." + text : "[\(string(text))]"
     }
 
     /// A quoted string.
-    public static func string(_ text: String) -> String { string(Array(text.utf8), isText: true) }
+    package static func string(_ text: String) -> String { string(Array(text.utf8), isText: true) }
 
     /// A quoted string of any bytes.
     static func string(_ bytes: [UInt8], isText: Bool = false) -> String {

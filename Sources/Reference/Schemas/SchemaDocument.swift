@@ -1,7 +1,7 @@
 import ObjectStore
 
 /// The forms in which a schema can be shown.
-public enum SchemaFormat: String, Sendable, CaseIterable {
+package enum SchemaFormat: String, Sendable, CaseIterable {
     /// What `moonpool.open` and `store:define` take, as a script that returns it.
     case lua
     /// An entity-relationship diagram for Mermaid.
@@ -15,20 +15,20 @@ public enum SchemaFormat: String, Sendable, CaseIterable {
 }
 
 /// A schema, or some of its classes, as text.
-public struct SchemaDocument: Sendable {
+package struct SchemaDocument: Sendable {
     /// The classes that are shown, in the order of their names.
-    public let classes: [ClassSchema]
+    package let classes: [ClassSchema]
     /// The number that migrations count.
-    public let version: UInt64
+    package let version: UInt64
 
     /// A document about all classes of a schema.
-    public init(_ schema: Schema) {
+    package init(_ schema: Schema) {
         classes = schema.classes
         version = schema.version
     }
 
     /// A document about classes that no store has yet.
-    public init(_ classes: [ClassSchema]) {
+    package init(_ classes: [ClassSchema]) {
         self.classes = classes.sorted { $0.name < $1.name }
         version = 0
     }
@@ -36,13 +36,13 @@ public struct SchemaDocument: Sendable {
     /// A document about one class.
     ///
     /// Throws `unknown_class` with the nearest name there is.
-    public init(_ schema: Schema, className: String) throws {
+    package init(_ schema: Schema, className: String) throws {
         classes = [try schema.require(className)]
         version = schema.version
     }
 
     /// The text, which ends with a new line.
-    public func text(as format: SchemaFormat) -> String {
+    package func text(as format: SchemaFormat) -> String {
         switch format {
         case .lua: LuaSchemaText(classes).script
         case .mermaid: MermaidDiagram(classes).text
@@ -53,7 +53,7 @@ public struct SchemaDocument: Sendable {
     }
 
     /// The schema as a table constructor inside of a script, whose lines after the first are indented.
-    public func lua(indent: Int) -> String {
+    package func lua(indent: Int) -> String {
         let space = String(repeating: " ", count: indent)
         let body = classes.map { LuaSchemaText.declaration($0, indent: space + "  ") }.joined()
         return body.isEmpty ? "{}" : "{\n\(body)\(space)}"

@@ -26,13 +26,13 @@ import StoreBindings
 /// ```
 ///
 /// Usable on any thread. Ends with its last reference, or when it is closed.
-public final class ScriptEngine: Sendable {
+package final class ScriptEngine: Sendable {
     let script: Script
 
     /// Starts an engine: `.sandboxed` for scripts of strangers; by default they may do what `lua` may.
     ///
     /// Throws what the system refuses: threads, file descriptors.
-    public init(_ configuration: ScriptConfiguration = ScriptConfiguration(name: "engine"))
+    package init(_ configuration: ScriptConfiguration = ScriptConfiguration(name: "engine"))
         throws(LoopError)
     {
         var configuration = configuration
@@ -48,7 +48,7 @@ public final class ScriptEngine: Sendable {
     ///
     /// Throws ``ScriptFailure``; `CancellationError` when the task was cancelled before the chunk had begun. A task that is
     /// cancelled later stops the chunk. `name` is what messages call it.
-    public func run(_ source: String, named name: String = "script") async throws {
+    package func run(_ source: String, named name: String = "script") async throws {
         try await perform { context in
             _ = try context.state.load(source, name: "=" + name).call([])
         }
@@ -57,7 +57,7 @@ public final class ScriptEngine: Sendable {
     /// Runs a chunk of Lua and converts its first result.
     ///
     /// Throws as ``run(_:named:)`` does, and `type_mismatch` when the result is something else.
-    public func run<Value: ScriptValue>(
+    package func run<Value: ScriptValue>(
         _ source: String, named name: String = "script", as type: Value.Type = Value.self
     ) async throws -> Value {
         try await perform { context in
@@ -69,14 +69,14 @@ public final class ScriptEngine: Sendable {
     /// Runs a file of Lua; `arguments` are its `...`.
     ///
     /// The host names the file, so the script's own rights do not matter here. Throws as ``run(_:named:)`` does.
-    public func run(file path: String, arguments: [String] = []) async throws {
+    package func run(file path: String, arguments: [String] = []) async throws {
         try await perform { context in
             _ = try context.load(file: path).call(arguments.map(LuaValue.text))
         }
     }
 
     /// Runs a file of Lua and converts its first result.
-    public func run<Value: ScriptValue>(
+    package func run<Value: ScriptValue>(
         file path: String, arguments: [String] = [], as type: Value.Type = Value.self
     ) async throws -> Value {
         try await perform { context in
@@ -89,7 +89,7 @@ public final class ScriptEngine: Sendable {
     /// Calls a global function, such as `update` or `app.update`, and converts its first result.
     ///
     /// Throws as ``run(_:named:)`` does, and `type_mismatch` when there is no such function.
-    public func call<Value: ScriptValue>(
+    package func call<Value: ScriptValue>(
         _ name: String, _ arguments: any ScriptValue..., as type: Value.Type = Value.self
     ) async throws -> Value {
         try await perform { context in
@@ -99,7 +99,7 @@ public final class ScriptEngine: Sendable {
     }
 
     /// Calls a global function whose results do not matter.
-    public func call(_ name: String, _ arguments: any ScriptValue...) async throws {
+    package func call(_ name: String, _ arguments: any ScriptValue...) async throws {
         try await perform { context in _ = try context.call(name, arguments) }
     }
 
@@ -107,7 +107,7 @@ public final class ScriptEngine: Sendable {
     ///
     /// For what the other functions do not offer. It counts as one run; errors are thrown as ``ScriptFailure`` if they
     /// come from Lua, else as they are.
-    public func perform<Value: Sendable>(
+    package func perform<Value: Sendable>(
         _ body: @escaping @Sendable (ScriptContext) throws -> Value
     ) async throws -> Value {
         let run = EngineRun(script)
@@ -126,7 +126,7 @@ public final class ScriptEngine: Sendable {
     /// Sets a global, such as `limit` or `app.limit`.
     ///
     /// Takes effect before the next run. Throws `invalid_argument` for a name that is none.
-    public func set(_ name: String, to value: some ScriptValue) throws {
+    package func set(_ name: String, to value: some ScriptValue) throws {
         let name = try GlobalName(name)
         script.post { context in
             // A value that cannot be told in Lua is one of an object that has gone: nil.
@@ -135,7 +135,7 @@ public final class ScriptEngine: Sendable {
     }
 
     /// Opens a store for the scripts as a global, whatever their own rights; an error is thrown by this call.
-    public func open(_ configuration: StoreConfiguration, as name: String = "store") async throws {
+    package func open(_ configuration: StoreConfiguration, as name: String = "store") async throws {
         let name = try GlobalName(name)
         try await perform { context in
             let handle = try context.storeModule.open(configuration)
@@ -149,12 +149,12 @@ public final class ScriptEngine: Sendable {
     ///
     /// The stopped run throws a ``ScriptFailure`` with the code `interrupted`. A C or Swift function that computes is not
     /// cut short: the stop comes when it returns.
-    public func stop() { script.stopRunning() }
+    package func stop() { script.stopRunning() }
 
     /// Ends the engine: what runs is stopped, writes are rolled back, stores are closed; waits for that.
     ///
     /// Runs that wait for their turn and those that come later throw a ``ScriptFailure`` with the code `closed`.
-    public func close() async {
+    package func close() async {
         do {
             try script.finishGently(within: .zero)
         } catch {

@@ -1,19 +1,19 @@
 import LuaHost
 
 /// What went wrong in a script, as its host sees it.
-public struct ScriptFailure: Error, Sendable, CustomStringConvertible {
+package struct ScriptFailure: Error, Sendable, CustomStringConvertible {
     /// A stable word for programs: that of the error where it has one, such as `limit_exceeded`, `duplicate_key` or
     /// `interrupted`; `syntax` for a chunk that does not compile, else `error`.
-    public var code: String
+    package var code: String
     /// What it is, with its place: `script:12: attempt to index a nil value`.
-    public var message: String
+    package var message: String
     /// The calls that led to it, from the place that raised it outwards; nil where there are none.
-    public var traceback: String?
+    package var traceback: String?
     /// The very error that a Swift function threw, if one did.
-    public var underlying: (any Error)?
+    package var underlying: (any Error)?
 
     /// The message.
-    public var description: String { message }
+    package var description: String { message }
 
     static let closed = ScriptFailure(code: "closed", message: "the engine has been closed")
 
@@ -53,14 +53,14 @@ public struct ScriptFailure: Error, Sendable, CustomStringConvertible {
 }
 
 /// An error of a Swift function that has a code of its own: what a script finds in `err.code` and `err.message`.
-public struct ScriptFunctionError: ScriptError, Equatable {
+package struct ScriptFunctionError: ScriptError, Equatable {
     /// A stable word for programs.
-    public let scriptCode: String
+    package let scriptCode: String
     /// A sentence for people.
-    public let scriptMessage: String
+    package let scriptMessage: String
 
     /// An error to throw from a registered function.
-    public init(_ code: String, _ message: String) {
+    package init(_ code: String, _ message: String) {
         scriptCode = code
         scriptMessage = message
     }

@@ -2,17 +2,17 @@ import EventLoops
 import LuaHost
 
 /// A Lua function that Swift has been given, and may call later.
-public struct ScriptFunction: ScriptValue, Hashable {
+package struct ScriptFunction: ScriptValue, Hashable {
     private let function: LuaFunction
     private let caller: FunctionCaller
     // Known for good, because only the script's thread can ask Lua.
     private let address: UInt
 
     /// `function`.
-    public static var scriptTypeName: String { "function" }
+    package static var scriptTypeName: String { "function" }
 
     /// A function.
-    public static func fromLua(_ value: LuaValue, in context: ScriptContext)
+    package static func fromLua(_ value: LuaValue, in context: ScriptContext)
         throws(ScriptTypeMismatch) -> ScriptFunction
     {
         guard let function = value.function else {
@@ -24,12 +24,12 @@ public struct ScriptFunction: ScriptValue, Hashable {
     }
 
     /// The function.
-    public func toLua(in context: ScriptContext) -> LuaValue { .function(function) }
+    package func toLua(in context: ScriptContext) -> LuaValue { .function(function) }
 
     /// Calls it on its script's thread, between what else runs there, and converts its first result.
     ///
     /// From any thread. Throws ``ScriptFailure``.
-    public func call<Value: ScriptValue>(
+    package func call<Value: ScriptValue>(
         _ arguments: any ScriptValue..., as type: Value.Type = Value.self
     ) async throws -> Value {
         let function = function
@@ -42,7 +42,7 @@ public struct ScriptFunction: ScriptValue, Hashable {
     /// Calls it when its script has time, without waiting for that; its errors are reported as those of an observer.
     ///
     /// From any thread.
-    public func post(_ arguments: any ScriptValue...) {
+    package func post(_ arguments: any ScriptValue...) {
         let function = function
         caller.post { context in
             let values = try? arguments.map { try $0.toLua(in: context) }
@@ -51,11 +51,11 @@ public struct ScriptFunction: ScriptValue, Hashable {
     }
 
     /// Whether both are the same function; on any thread.
-    public static func == (a: ScriptFunction, b: ScriptFunction) -> Bool {
+    package static func == (a: ScriptFunction, b: ScriptFunction) -> Bool {
         a.address == b.address
     }
     /// Identity.
-    public func hash(into hasher: inout Hasher) { hasher.combine(address) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(address) }
 }
 
 /// The way to the thread of a function's script, for as long as that goes on.

@@ -2,24 +2,24 @@ import LuaHost
 
 extension Optional: ScriptValue where Wrapped: ScriptValue {
     /// `integer or nil`.
-    public static var scriptTypeName: String { "\(Wrapped.scriptTypeName) or nil" }
+    package static var scriptTypeName: String { "\(Wrapped.scriptTypeName) or nil" }
     /// Nil, or the value.
-    public static func fromLua(_ value: LuaValue, in context: ScriptContext)
+    package static func fromLua(_ value: LuaValue, in context: ScriptContext)
         throws(ScriptTypeMismatch) -> Wrapped?
     {
         value.isNil ? nil : try Wrapped.fromLua(value, in: context)
     }
     /// Nil, or the value.
-    public func toLua(in context: ScriptContext) throws -> LuaValue {
+    package func toLua(in context: ScriptContext) throws -> LuaValue {
         try self?.toLua(in: context) ?? .nil
     }
 }
 
 extension Array: ScriptValue where Element: ScriptValue {
     /// `table`.
-    public static var scriptTypeName: String { "table" }
+    package static var scriptTypeName: String { "table" }
     /// The elements 1 to `#t` of a table.
-    public static func fromLua(_ value: LuaValue, in context: ScriptContext)
+    package static func fromLua(_ value: LuaValue, in context: ScriptContext)
         throws(ScriptTypeMismatch) -> [Element]
     {
         guard let table = value.table else {
@@ -38,16 +38,16 @@ extension Array: ScriptValue where Element: ScriptValue {
         return elements
     }
     /// A table with these elements.
-    public func toLua(in context: ScriptContext) throws -> LuaValue {
+    package func toLua(in context: ScriptContext) throws -> LuaValue {
         .table(context.state.makeTable(try map { try $0.toLua(in: context) }))
     }
 }
 
 extension Dictionary: ScriptValue where Key == String, Value: ScriptValue {
     /// `table`.
-    public static var scriptTypeName: String { "table" }
+    package static var scriptTypeName: String { "table" }
     /// The pairs of a table whose keys are all strings.
-    public static func fromLua(_ value: LuaValue, in context: ScriptContext)
+    package static func fromLua(_ value: LuaValue, in context: ScriptContext)
         throws(ScriptTypeMismatch) -> [String: Value]
     {
         guard let table = value.table else {
@@ -67,7 +67,7 @@ extension Dictionary: ScriptValue where Key == String, Value: ScriptValue {
         return result
     }
     /// A table with these pairs.
-    public func toLua(in context: ScriptContext) throws -> LuaValue {
+    package func toLua(in context: ScriptContext) throws -> LuaValue {
         let table = context.state.makeTable(fields: count)
         for (name, element) in self { table[name] = try element.toLua(in: context) }
         return .table(table)
@@ -75,7 +75,7 @@ extension Dictionary: ScriptValue where Key == String, Value: ScriptValue {
 }
 
 /// Any plain value of Lua, copied.
-public indirect enum AnyScriptValue: ScriptValue, Hashable {
+package indirect enum AnyScriptValue: ScriptValue, Hashable {
     case none
     case boolean(Bool)
     case integer(Int64)
@@ -89,10 +89,10 @@ public indirect enum AnyScriptValue: ScriptValue, Hashable {
     private static let deepest = 100
 
     /// `plain value`.
-    public static var scriptTypeName: String { "plain value" }
+    package static var scriptTypeName: String { "plain value" }
 
     /// A copy; functions, coroutines, userdata, other keys and tables that contain themselves are mismatches.
-    public static func fromLua(_ value: LuaValue, in context: ScriptContext)
+    package static func fromLua(_ value: LuaValue, in context: ScriptContext)
         throws(ScriptTypeMismatch) -> AnyScriptValue
     {
         try copy(value, 0)
@@ -148,7 +148,7 @@ public indirect enum AnyScriptValue: ScriptValue, Hashable {
     }
 
     /// The value.
-    public func toLua(in context: ScriptContext) throws -> LuaValue {
+    package func toLua(in context: ScriptContext) throws -> LuaValue {
         switch self {
         case .none: .nil
         case .boolean(let flag): .boolean(flag)

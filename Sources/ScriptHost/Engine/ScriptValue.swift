@@ -4,7 +4,7 @@ import LuaHost
 /// Lua functions (``ScriptFunction``), objects (``ScriptObject``), or any value at all (``AnyScriptValue``).
 ///
 /// Converted on the script's thread.
-public protocol ScriptValue: Sendable {
+package protocol ScriptValue: Sendable {
     /// What messages call it: `integer`.
     static var scriptTypeName: String { get }
     /// The Swift value of a Lua value.
@@ -17,23 +17,23 @@ public protocol ScriptValue: Sendable {
 }
 
 /// A Lua value of another type than the one wanted.
-public struct ScriptTypeMismatch: Error, Equatable {
+package struct ScriptTypeMismatch: Error, Equatable {
     /// Where it stands inside of the value: `[3].name`; empty for the value itself.
-    public var path: String
+    package var path: String
     /// What was wanted.
-    public var expected: String
+    package var expected: String
     /// What there is.
-    public var found: String
+    package var found: String
 
     /// For a value that should have been one of this type.
-    public init(expected: String, found value: LuaValue, path: String = "") {
+    package init(expected: String, found value: LuaValue, path: String = "") {
         self.path = path
         self.expected = expected
         found = value.isNil ? "nil" : value.typeName
     }
 
     /// `integer expected, got string`, with the place if it is inside of the value.
-    public var reason: String {
+    package var reason: String {
         let place = path.isEmpty ? "" : " at \(path)"
         return "\(expected) expected\(place), got \(found)"
     }
@@ -62,9 +62,9 @@ extension ScriptContext {
 
 extension Bool: ScriptValue {
     /// `boolean`.
-    public static var scriptTypeName: String { "boolean" }
+    package static var scriptTypeName: String { "boolean" }
     /// A boolean.
-    public static func fromLua(_ value: LuaValue, in context: ScriptContext)
+    package static func fromLua(_ value: LuaValue, in context: ScriptContext)
         throws(ScriptTypeMismatch) -> Bool
     {
         guard let flag = value.boolean else {
@@ -73,14 +73,14 @@ extension Bool: ScriptValue {
         return flag
     }
     /// A boolean.
-    public func toLua(in context: ScriptContext) -> LuaValue { .boolean(self) }
+    package func toLua(in context: ScriptContext) -> LuaValue { .boolean(self) }
 }
 
 extension ScriptValue where Self: FixedWidthInteger {
     /// `integer`.
-    public static var scriptTypeName: String { "integer" }
+    package static var scriptTypeName: String { "integer" }
     /// An integer, or a float with an integral value, in the type's range.
-    public static func fromLua(_ value: LuaValue, in context: ScriptContext)
+    package static func fromLua(_ value: LuaValue, in context: ScriptContext)
         throws(ScriptTypeMismatch) -> Self
     {
         guard let number = value.integer else {
@@ -95,7 +95,7 @@ extension ScriptValue where Self: FixedWidthInteger {
         return result
     }
     /// An integer; throws `out_of_range` beyond Lua's 64 bits.
-    public func toLua(in context: ScriptContext) throws -> LuaValue {
+    package func toLua(in context: ScriptContext) throws -> LuaValue {
         guard let number = Int64(exactly: self) else {
             throw ScriptFunctionError("out_of_range", "\(self) is no integer of Lua")
         }
@@ -113,9 +113,9 @@ extension UInt8: ScriptValue {}
 
 extension Double: ScriptValue {
     /// `number`.
-    public static var scriptTypeName: String { "number" }
+    package static var scriptTypeName: String { "number" }
     /// A number.
-    public static func fromLua(_ value: LuaValue, in context: ScriptContext)
+    package static func fromLua(_ value: LuaValue, in context: ScriptContext)
         throws(ScriptTypeMismatch) -> Double
     {
         guard let number = value.number else {
@@ -124,14 +124,14 @@ extension Double: ScriptValue {
         return number
     }
     /// A float.
-    public func toLua(in context: ScriptContext) -> LuaValue { .number(self) }
+    package func toLua(in context: ScriptContext) -> LuaValue { .number(self) }
 }
 
 extension String: ScriptValue {
     /// `string`.
-    public static var scriptTypeName: String { "string" }
+    package static var scriptTypeName: String { "string" }
     /// A string that is UTF-8; take ``LuaHost/LuaString`` for bytes.
-    public static func fromLua(_ value: LuaValue, in context: ScriptContext)
+    package static func fromLua(_ value: LuaValue, in context: ScriptContext)
         throws(ScriptTypeMismatch) -> String
     {
         guard let string = value.string else {
@@ -145,14 +145,14 @@ extension String: ScriptValue {
         return text
     }
     /// A string.
-    public func toLua(in context: ScriptContext) -> LuaValue { .text(self) }
+    package func toLua(in context: ScriptContext) -> LuaValue { .text(self) }
 }
 
 extension LuaString: ScriptValue {
     /// `string`.
-    public static var scriptTypeName: String { "string" }
+    package static var scriptTypeName: String { "string" }
     /// A string, whatever its bytes.
-    public static func fromLua(_ value: LuaValue, in context: ScriptContext)
+    package static func fromLua(_ value: LuaValue, in context: ScriptContext)
         throws(ScriptTypeMismatch) -> LuaString
     {
         guard let string = value.string else {
@@ -161,5 +161,5 @@ extension LuaString: ScriptValue {
         return string
     }
     /// A string.
-    public func toLua(in context: ScriptContext) -> LuaValue { .string(self) }
+    package func toLua(in context: ScriptContext) -> LuaValue { .string(self) }
 }

@@ -3,26 +3,26 @@ import ObjectStore
 import StoreBindings
 
 /// A migration that failed: nothing of it is in the store.
-public struct MigrationFailure: ScriptError {
+package struct MigrationFailure: ScriptError {
     /// What the migration has thrown.
-    public let cause: any Error
+    package let cause: any Error
     /// The name of its file.
-    public let fileName: String
+    package let fileName: String
     /// The object that was being migrated, such as `Person id = 17`.
-    public let object: String?
+    package let object: String?
     /// Whether whole batches of it are in the store, and the next run goes on there.
-    public let isResumable: Bool
+    package let isResumable: Bool
     /// The reports of the migrations before it, which were applied.
-    public internal(set) var applied: [ReportValue] = []
+    package internal(set) var applied: [ReportValue] = []
 
     /// The code of the cause.
-    public var scriptCode: String { MigrationFailure.code(of: cause) }
+    package var scriptCode: String { MigrationFailure.code(of: cause) }
 
     /// Whether it was stopped from outside.
-    public var isInterrupt: Bool { scriptCode == "interrupted" }
+    package var isInterrupt: Bool { scriptCode == "interrupted" }
 
     /// What happened, where, and what became of the store.
-    public var scriptMessage: String {
+    package var scriptMessage: String {
         let place = object.map { ", at \($0)" } ?? ""
         let outcome =
             isResumable ? "the next run goes on after its last batch" : "nothing of it was kept"
@@ -31,7 +31,7 @@ public struct MigrationFailure: ScriptError {
     }
 
     /// The code and the sentence of any error.
-    public static func describe(_ error: any Error) -> (code: String, message: String) {
+    package static func describe(_ error: any Error) -> (code: String, message: String) {
         (code(of: error), message(of: error))
     }
 

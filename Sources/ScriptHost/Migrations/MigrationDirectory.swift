@@ -2,18 +2,18 @@ import EventLoops
 import ObjectStore
 
 /// The numbered migrations of a folder.
-public struct MigrationDirectory: Sendable {
+package struct MigrationDirectory: Sendable {
     /// The folder.
-    public let path: String
+    package let path: String
     /// The migrations, ascending by number, without gaps.
-    public let files: [MigrationFile]
+    package let files: [MigrationFile]
 
     /// Reads a folder.
     ///
     /// Files whose names do not begin with a number and `_`, and tests (`…_test.lua`), are passed over.
     /// Throws `invalid_argument` if it cannot be read, has no migrations, or their numbers do not follow
     /// each other.
-    public init(_ path: String) throws {
+    package init(_ path: String) throws {
         guard let names = ProcessServices.names(in: path) else {
             throw StoreError(.invalidArgument, "the folder '\(path)' cannot be read")
         }
@@ -60,5 +60,5 @@ public struct MigrationDirectory: Sendable {
     }
 
     /// The migration of a number.
-    public func file(_ number: Int) -> MigrationFile? { files.first { $0.number == number } }
+    package func file(_ number: Int) -> MigrationFile? { files.first { $0.number == number } }
 }

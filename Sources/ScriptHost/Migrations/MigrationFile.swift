@@ -4,25 +4,25 @@ import ObjectStore
 import StoreBindings
 
 /// A numbered migration as it lies in a folder: `0002_split_names.lua`.
-public struct MigrationFile: Sendable {
+package struct MigrationFile: Sendable {
     /// Its number, which is the schema version that it leads to.
-    public let number: Int
+    package let number: Int
     /// The name without number and ending.
-    public let name: String
+    package let name: String
     /// Where it lies.
-    public let path: String
+    package let path: String
     /// What its source comes to, but for comments and white space.
-    public let checksum: String
+    package let checksum: String
     let source: [UInt8]
 
     /// The name of the file.
-    public var fileName: String { path.split(separator: "/").last.map(String.init) ?? path }
+    package var fileName: String { path.split(separator: "/").last.map(String.init) ?? path }
 
     /// What tells an interrupted run of this very migration.
     var resumeKey: String { "\(number) \(checksum)" }
 
     /// Where its tests lie, if there are any: `0002_split_names_test.lua`.
-    public var testPath: String { String(path.dropLast(4)) + "_test.lua" }
+    package var testPath: String { String(path.dropLast(4)) + "_test.lua" }
 }
 
 /// A migration that was read: the whole schema after it, and its functions.

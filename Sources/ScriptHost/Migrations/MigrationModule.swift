@@ -4,7 +4,7 @@ import ObjectStore
 import StoreBindings
 
 /// The functions of `moonpool.migrate`, which do what the command `moonpool migrate` does.
-public enum MigrationModule {
+package enum MigrationModule {
     /// Gives a script the table `moonpool.migrate`.
     static func install(in context: ScriptContext) {
         let module = context.storeModule
@@ -94,7 +94,7 @@ public enum MigrationModule {
 
     /// The difference between a store and a schema, as a migration script; `answer` is asked about
     /// each probable renaming.
-    public static func plan(
+    package static func plan(
         _ module: StoreModule, store: String, schema: LuaTable,
         answer: (SchemaPlan.Candidate) throws -> SchemaPlan.Answer
     ) throws -> String {
@@ -108,7 +108,7 @@ public enum MigrationModule {
     }
 
     /// What a change to a schema would lose or break in a store.
-    public static func lint(
+    package static func lint(
         _ module: StoreModule, store: String, schema: LuaTable
     ) throws -> ReportValue {
         let classes = try module.classes(in: schema)
@@ -127,7 +127,7 @@ public enum MigrationModule {
     /// The schema that a script returns.
     ///
     /// Throws `invalid_argument` for a file that cannot be read or returns no table, and what it raises.
-    public static func schema(_ module: StoreModule, inFile path: String) throws -> LuaTable {
+    package static func schema(_ module: StoreModule, inFile path: String) throws -> LuaTable {
         let source = try MigrationFile.source(of: path, called: "the schema script '\(path)'")
         return try MigrationFile.table(
             source, path, module, "a schema, such as { Dog = { name = \"string\" } }")

@@ -9,7 +9,7 @@ extension MigrationRunner {
     ///
     /// Throws `migration_needed` where the schema is another one, or store and folder do not belong together,
     /// `invalid_argument` where there is nothing to record, `version_too_low` for a store of a higher version.
-    public func baseline(to target: Int? = nil) throws -> ReportValue {
+    package func baseline(to target: Int? = nil) throws -> ReportValue {
         try withExisting { handle in
             let state = try state(of: handle)
             try state.requireSound()

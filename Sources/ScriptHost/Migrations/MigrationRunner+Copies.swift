@@ -51,7 +51,7 @@ extension MigrationRunner {
     /// Applies what is pending to a copy, which is removed, and reports what would happen.
     ///
     /// Throws as ``up(to:backup:)``.
-    public func dryRun(to target: Int? = nil) throws -> ReportValue {
+    package func dryRun(to target: Int? = nil) throws -> ReportValue {
         let path = "\(store).dry-run-\(UUIDValue.random())"
         defer {
             ProcessServices.remove(path)
@@ -75,7 +75,7 @@ extension MigrationRunner {
     ///
     /// What was there is kept as another copy. Throws `invalid_argument` where there is no backup, or
     /// somebody has the store open.
-    public func undo() throws -> ReportValue {
+    package func undo() throws -> ReportValue {
         let log = try withExisting(isReadOnly: true) { try $0.store.migrationLog() }
         let entry = log.entries.last { $0.backup != nil }
         guard let name = log.backupOfDown ?? entry?.backup else {

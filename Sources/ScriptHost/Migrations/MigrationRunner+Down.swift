@@ -6,7 +6,7 @@ extension MigrationRunner {
     ///
     /// Throws `invalid_argument` where there is none, `migration_needed` where store and folder do not
     /// belong together, and ``MigrationFailure`` for what it throws.
-    public func down(backup: Backup = .whenLosing) throws -> ReportValue {
+    package func down(backup: Backup = .whenLosing) throws -> ReportValue {
         let start = ContinuousClock.now
         return try withExisting { handle in
             let state = try state(of: handle)

@@ -10,9 +10,9 @@ import StoreBindings
 // second finds what the first has done. Everything here belongs to the thread of one script.
 
 /// Brings a store through the numbered migrations of a folder.
-public final class MigrationRunner {
+package final class MigrationRunner {
     /// Whether a copy of the store is made first.
-    public enum Backup: Sendable {
+    package enum Backup: Sendable {
         /// When something that the store holds has no place in the new schema.
         case whenLosing
         /// In any case.
@@ -21,7 +21,7 @@ public final class MigrationRunner {
         case never
 
         /// What was asked for; nil where nobody has said.
-        public init(_ choice: Bool?) {
+        package init(_ choice: Bool?) {
             switch choice {
             case true?: self = .always
             case false?: self = .never
@@ -31,23 +31,23 @@ public final class MigrationRunner {
     }
 
     /// How far a migration is: its file's name, the class, objects done, objects in all.
-    public typealias Progress = (_ file: String, _ className: String, _ done: Int, _ total: Int) ->
+    package typealias Progress = (_ file: String, _ className: String, _ done: Int, _ total: Int) ->
         Void
 
     let module: StoreModule
     let store: String
     let directory: MigrationDirectory
     /// Told how far a migration is.
-    public var progress: Progress?
+    package var progress: Progress?
     /// Told of each migration that was applied, before the next one begins.
-    public var didApply: ((ReportValue) -> Void)?
+    package var didApply: ((ReportValue) -> Void)?
     /// Told when the write lock is about to be waited for, and when it was got.
-    public var isWaiting: ((Bool) -> Void)?
+    package var isWaiting: ((Bool) -> Void)?
     /// Whether this is a trial on a copy: objects that fail are noted and passed over.
     var isTrial = false
 
     /// For a store's file.
-    public init(_ module: StoreModule, store: String, directory: MigrationDirectory) {
+    package init(_ module: StoreModule, store: String, directory: MigrationDirectory) {
         self.module = module
         self.store = store
         self.directory = directory
@@ -72,7 +72,7 @@ public final class MigrationRunner {
     /// Throws `migration_needed` where store and folder do not belong together, `invalid_argument` for a
     /// number that is not there, and ``MigrationFailure`` for what a migration throws; those before it have
     /// been applied then.
-    public func up(to target: Int? = nil, backup: Backup = .whenLosing) throws -> ReportValue {
+    package func up(to target: Int? = nil, backup: Backup = .whenLosing) throws -> ReportValue {
         let start = ContinuousClock.now
         var reports: [ReportValue] = []
         var configuration = StoreConfiguration(.file(store))

@@ -2,20 +2,20 @@ import ObjectStore
 import StoreBindings
 
 /// Where a store stands among the migrations of a folder.
-public struct MigrationState: Sendable {
+package struct MigrationState: Sendable {
     /// The migrations that the store records.
-    public let applied: [MigrationLog.Entry]
+    package let applied: [MigrationLog.Entry]
     /// Those of the folder that come next.
-    public let pending: [MigrationFile]
+    package let pending: [MigrationFile]
     /// How far the next migration has come that was interrupted and can be resumed.
-    public let resumable: (done: Int, total: Int)?
+    package let resumable: (done: Int, total: Int)?
     /// In sentences: why the store and the folder do not belong together.
-    public let problems: [String]
+    package let problems: [String]
     /// The schema version of the store.
-    public let schemaVersion: UInt64
+    package let schemaVersion: UInt64
 
     /// 0 up to date, 1 pending, 2 drift: the exit code of `check`.
-    public var code: Int32 { !problems.isEmpty ? 2 : pending.isEmpty ? 0 : 1 }
+    package var code: Int32 { !problems.isEmpty ? 2 : pending.isEmpty ? 0 : 1 }
 
     /// Throws `migration_needed` where store and folder do not belong together.
     func requireSound() throws {
@@ -25,7 +25,7 @@ public struct MigrationState: Sendable {
     }
 
     /// The state for programs.
-    public var report: ReportValue {
+    package var report: ReportValue {
         .members([
             "schema_version": .int(Int64(clamping: schemaVersion)),
             "applied": .array(
@@ -50,7 +50,7 @@ public struct MigrationState: Sendable {
     }
 
     /// The state for people.
-    public var lines: [String] {
+    package var lines: [String] {
         var lines: [String] = []
         for entry in applied {
             lines.append(
@@ -69,7 +69,7 @@ public struct MigrationState: Sendable {
     }
 
     /// The state in one line.
-    public var summary: String {
+    package var summary: String {
         let version = "schema version \(schemaVersion)"
         if !problems.isEmpty { return "store and folder do not belong together, \(version)" }
         return pending.isEmpty
@@ -86,7 +86,7 @@ extension MigrationRunner {
     /// Compares the store with the folder; changes nothing.
     ///
     /// Throws `invalid_argument` if there is no such store, and what opening it may throw.
-    public func state() throws -> MigrationState {
+    package func state() throws -> MigrationState {
         try withExisting(isReadOnly: true) { try state(of: $0) }
     }
 

@@ -9,17 +9,17 @@ import StoreBindings
 /// `before` fills a store in memory that has been through the earlier migrations, in a write transaction;
 /// `after` asserts on what `up` has made of it, and `down`, where it is given, on what the migration's
 /// `down` has made of that. An array of such tables is several tests; `name` names one of them.
-public struct MigrationTestRun {
+package struct MigrationTestRun {
     /// What became of a test.
-    public struct Outcome: Sendable {
+    package struct Outcome: Sendable {
         /// The migration.
-        public let file: MigrationFile
+        package let file: MigrationFile
         /// The test's name, where its file has several.
-        public let name: String?
+        package let name: String?
         /// Whether there was a fixture; else the migration was run on an empty store.
-        public let hasFixture: Bool
+        package let hasFixture: Bool
         /// Why it failed.
-        public let message: String?
+        package let message: String?
 
         /// The outcome for programs.
         var report: ReportValue {
@@ -35,7 +35,7 @@ public struct MigrationTestRun {
     private let directory: MigrationDirectory
 
     /// For a folder.
-    public init(_ module: StoreModule, directory: MigrationDirectory) {
+    package init(_ module: StoreModule, directory: MigrationDirectory) {
         self.module = module
         self.directory = directory
     }
@@ -43,7 +43,7 @@ public struct MigrationTestRun {
     /// Runs everything, in order.
     ///
     /// Throws only what ends the whole run, such as an interrupt.
-    public func run() throws -> [Outcome] {
+    package func run() throws -> [Outcome] {
         var outcomes: [Outcome] = []
         for file in directory.files {
             let path = file.testPath
@@ -66,7 +66,7 @@ public struct MigrationTestRun {
     }
 
     /// The outcomes for programs.
-    public static func report(_ outcomes: [Outcome]) -> ReportValue {
+    package static func report(_ outcomes: [Outcome]) -> ReportValue {
         .members([
             "tests": .array(outcomes.map(\.report)),
             "failures": .count(outcomes.count { $0.message != nil }),
@@ -74,7 +74,7 @@ public struct MigrationTestRun {
     }
 
     /// The outcomes for people.
-    public static func lines(_ outcomes: [Outcome]) -> [String] {
+    package static func lines(_ outcomes: [Outcome]) -> [String] {
         let failures = outcomes.count { $0.message != nil }
         let lines = outcomes.flatMap { outcome in
             let title =

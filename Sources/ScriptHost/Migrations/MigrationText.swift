@@ -1,9 +1,9 @@
 import StoreBindings
 
 /// Reports of migrations for people.
-public enum MigrationText {
+package enum MigrationText {
     /// A report of `up` or of a dry run, in lines.
-    public static func lines(_ report: ReportValue) -> [String] {
+    package static func lines(_ report: ReportValue) -> [String] {
         let applied = report["applied"].elements
         guard !applied.isEmpty else { return ["nothing to do"] }
         let verb = report["dry_run"] == .bool(true) ? "tried" : "applied"
@@ -13,7 +13,7 @@ public enum MigrationText {
     /// What one migration did, in lines.
     ///
     /// Of a trial with what differs and samples, which is what one is for.
-    public static func migration(
+    package static func migration(
         _ report: ReportValue, verb: String = "applied", isTrial: Bool = false
     ) -> [String] {
         var lines = [
@@ -49,12 +49,12 @@ public enum MigrationText {
     }
 
     /// A report of `down`, in lines.
-    public static func down(_ report: ReportValue) -> [String] {
+    package static func down(_ report: ReportValue) -> [String] {
         migration(report["down"], verb: "taken back")
     }
 
     /// A report of `undo`, in lines.
-    public static func undo(_ report: ReportValue) -> [String] {
+    package static func undo(_ report: ReportValue) -> [String] {
         let undone = report["undone"]
         let moment =
             undone == .null ? "the last migration was taken back" : "migration \(plain(undone))"
@@ -66,14 +66,14 @@ public enum MigrationText {
     }
 
     /// A report of `baseline`, in lines.
-    public static func baseline(_ report: ReportValue) -> [String] {
+    package static func baseline(_ report: ReportValue) -> [String] {
         report["recorded"].elements.map {
             "\(number($0["number"])) \(plain($0["name"]))  recorded as applied, not run"
         }
     }
 
     /// What the lint has found, in lines.
-    public static func findings(_ findings: ReportValue) -> [String] {
+    package static func findings(_ findings: ReportValue) -> [String] {
         guard !findings.elements.isEmpty else { return ["nothing would be lost or broken"] }
         return findings.elements.flatMap { finding in
             let objects = finding["objects"].elements.map(plain)
@@ -87,7 +87,7 @@ public enum MigrationText {
     }
 
     /// Time and memory that a run has taken.
-    public static func cost(_ report: ReportValue) -> String {
+    package static func cost(_ report: ReportValue) -> String {
         guard case .int(let memory) = report["peak_memory"] else { return "" }
         return "\(plain(report["seconds"])) s, at most \(memory >> 20) MiB of memory"
     }

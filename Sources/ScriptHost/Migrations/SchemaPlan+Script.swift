@@ -5,7 +5,7 @@ extension SchemaPlan {
     /// The plan as a migration script that is ready to edit.
     ///
     /// Renamings that nobody was asked about are done, so that nothing is lost, and marked.
-    public func script(for store: String) -> String {
+    package func script(for store: String) -> String {
         let name = store.split(separator: "/").last.map(String.init) ?? store
         return """
             -- A migration of \(name), as moonpool migrate plan sees it. Read it, decide what it leaves open, and

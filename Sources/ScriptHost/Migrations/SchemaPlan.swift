@@ -2,18 +2,18 @@ import ObjectStore
 import Reference
 
 /// The difference between a file's schema and a wanted one, and what in it is probably a renaming.
-public struct SchemaPlan {
+package struct SchemaPlan {
     /// A property, or a class, that may be the new name of an old one.
-    public struct Candidate: Hashable, Sendable {
+    package struct Candidate: Hashable, Sendable {
         /// The class, by its new name; nil where the class itself may have been renamed.
-        public let className: String?
+        package let className: String?
         /// The name in the file.
-        public let oldName: String
+        package let oldName: String
         /// The name in the wanted schema.
-        public let newName: String
+        package let newName: String
 
         /// The question that somebody has to answer.
-        public var question: String {
+        package var question: String {
             guard let className else {
                 return "Was class '\(oldName)' renamed to '\(newName)'?"
             }
@@ -31,7 +31,7 @@ public struct SchemaPlan {
     }
 
     /// What somebody has said of a candidate.
-    public enum Answer: Sendable {
+    package enum Answer: Sendable {
         /// It was renamed.
         case yes
         /// The two have nothing to do with each other.
@@ -41,7 +41,7 @@ public struct SchemaPlan {
     }
 
     /// What differs, with the classes renamed that were.
-    public let differences: [SchemaDifference]
+    package let differences: [SchemaDifference]
     /// What was renamed, in the order of the script, and whether somebody has said so.
     let renames: [(candidate: Candidate, isMarked: Bool)]
     let wanted: [ClassSchema]
@@ -49,7 +49,7 @@ public struct SchemaPlan {
     /// Compares, and asks about each probable renaming, classes first.
     ///
     /// Throws `invalid_schema` and what `answer` throws.
-    public init(
+    package init(
         from schema: Schema, to classes: [ClassSchema], answer: (Candidate) throws -> Answer
     ) throws {
         wanted = classes
@@ -78,7 +78,7 @@ public struct SchemaPlan {
     }
 
     /// Whether nothing differs.
-    public var isEmpty: Bool { differences.isEmpty }
+    package var isEmpty: Bool { differences.isEmpty }
 
     /// What is gone and what is new, of one type and in one class; the most similar names first.
     private static func propertyCandidates(_ differences: [SchemaDifference]) -> [Candidate] {

@@ -5,7 +5,7 @@ extension ScriptContext {
     /// Replaces `print` by one that writes each call in one piece, because several threads share the output.
     ///
     /// Where the script has a label, each line begins with it. Lua's own `print` writes value by value.
-    public func usePrintInOnePiece() {
+    package func usePrintInOnePiece() {
         guard !printsInOnePiece else { return }
         printsInOnePiece = true
         let label = configuration.outputLabel.map { Array("[\($0)] ".utf8) } ?? []

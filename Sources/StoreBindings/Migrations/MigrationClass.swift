@@ -2,11 +2,11 @@ import LuaHost
 import ObjectStore
 
 /// A migration in the hands of a script: the `m` of `migration = function(m) … end`.
-public final class MigrationHandle {
+package final class MigrationHandle {
     /// The migration.
-    public let migration: Migration
+    package let migration: Migration
     /// The store that is migrated.
-    public let handle: StoreHandle
+    package let handle: StoreHandle
     private let space: FrozenSpace
 
     init(_ migration: Migration, _ handle: StoreHandle) {

@@ -2,7 +2,7 @@ import DataFormats
 import LuaHost
 
 /// What a migration has to say, for people, programs and scripts alike.
-public enum ReportValue: Hashable, Sendable {
+package enum ReportValue: Hashable, Sendable {
     /// No value.
     case null
     /// A truth value.
@@ -19,43 +19,43 @@ public enum ReportValue: Hashable, Sendable {
     case object([Member])
 
     /// A named value.
-    public struct Member: Hashable, Sendable {
+    package struct Member: Hashable, Sendable {
         /// The name.
-        public let name: String
+        package let name: String
         /// The value.
-        public let value: ReportValue
+        package let value: ReportValue
 
         /// Names a value.
-        public init(_ name: String, _ value: ReportValue) {
+        package init(_ name: String, _ value: ReportValue) {
             self.name = name
             self.value = value
         }
     }
 
     /// Named values, in this order.
-    public static func members(_ pairs: KeyValuePairs<String, ReportValue>) -> ReportValue {
+    package static func members(_ pairs: KeyValuePairs<String, ReportValue>) -> ReportValue {
         .object(pairs.map { Member($0.key, $0.value) })
     }
 
     /// A whole number.
-    public static func count(_ number: Int) -> ReportValue { .int(Int64(number)) }
+    package static func count(_ number: Int) -> ReportValue { .int(Int64(number)) }
 
     /// Several texts.
-    public static func texts(_ values: [String]) -> ReportValue { .array(values.map(Self.text)) }
+    package static func texts(_ values: [String]) -> ReportValue { .array(values.map(Self.text)) }
 
     /// A member of an object; null if there is none.
-    public subscript(name: String) -> ReportValue {
+    package subscript(name: String) -> ReportValue {
         guard case .object(let members) = self else { return .null }
         return members.first { $0.name == name }?.value ?? .null
     }
 
     /// The values of an array; none for anything else.
-    public var elements: [ReportValue] {
+    package var elements: [ReportValue] {
         if case .array(let values) = self { values } else { [] }
     }
 
     /// The value as JSON, on one line.
-    public var json: String {
+    package var json: String {
         var writer = JSONWriter()
         write(to: &writer)
         return String(decoding: writer.bytes, as: UTF8.self)
@@ -83,7 +83,7 @@ public enum ReportValue: Hashable, Sendable {
     }
 
     /// The value as a script sees it.
-    public func lua(_ state: LuaState) -> LuaValue {
+    package func lua(_ state: LuaState) -> LuaValue {
         switch self {
         case .null: return .nil
         case .bool(let flag): return .boolean(flag)

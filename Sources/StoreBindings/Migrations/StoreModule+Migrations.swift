@@ -6,12 +6,12 @@ extension StoreModule {
     /// A schema as scripts write it.
     ///
     /// Throws `invalid_schema`.
-    public func classes(in table: LuaTable) throws -> [ClassSchema] {
+    package func classes(in table: LuaTable) throws -> [ClassSchema] {
         try SchemaArguments(state, dates).classes(table)
     }
 
     /// Calls a script's migration function; functions that are defaults in `schema` hold for what it creates.
-    public func run(
+    package func run(
         _ function: LuaFunction, _ migration: Migration, _ handle: StoreHandle,
         defaults schema: LuaTable? = nil
     ) throws {
@@ -19,7 +19,7 @@ extension StoreModule {
     }
 
     /// Runs the work with a store, which is closed afterwards unless the script has it open.
-    public func withStore<Result>(
+    package func withStore<Result>(
         _ configuration: StoreConfiguration, _ body: (StoreHandle) throws -> Result
     ) throws -> Result {
         if let known = handles.first(where: { $0.isAt(configuration.location) }) {
@@ -31,12 +31,12 @@ extension StoreModule {
     }
 
     /// Whether the script has a file open.
-    public func isOpen(_ path: String) -> Bool { handles.contains { $0.isAt(.file(path)) } }
+    package func isOpen(_ path: String) -> Bool { handles.contains { $0.isAt(.file(path)) } }
 }
 
 extension LuaCall {
     /// The path of a store: of an open one with a file, or as it stands.
-    public borrowing func storePath(_ index: Int) throws -> String {
+    package borrowing func storePath(_ index: Int) throws -> String {
         guard let handle = optionalObject(index, StoreHandle.type) else { return try text(index) }
         guard let path = handle.store.path else {
             throw argumentError(index, "the store '\(handle.name)' is in memory, not in a file")

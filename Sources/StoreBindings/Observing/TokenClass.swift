@@ -4,16 +4,16 @@ import ObjectStore
 /// An observer's token in the hands of a script.
 ///
 /// Its observer ends with it.
-public final class TokenHandle {
+package final class TokenHandle {
     let token: any Observation
     /// The token's number in its script, counted from 1.
-    public let number: Int
+    package let number: Int
     /// The name that the script gave for reports; empty if none.
-    public let name: String
+    package let name: String
     /// What is observed, in words: `Dog where age > 3`, `a Dog`, `the store`.
-    public let subject: String
+    package let subject: String
     /// File and line of the call that registered the observer; empty if no Lua code did.
-    public let place: String
+    package let place: String
     private var hold: (any BindingHold)?
     private(set) weak var store: StoreHandle?
 
@@ -40,27 +40,27 @@ public final class TokenHandle {
     var collectedHandler: ((String) -> Void)?
 
     /// Whether the function may still be called.
-    public var isValid: Bool { token.isValid }
+    package var isValid: Bool { token.isValid }
 
     /// How reports call it.
-    public var title: String {
+    package var title: String {
         name.isEmpty ? (place.isEmpty ? "an observer" : "the observer of \(place)") : "'\(name)'"
     }
 
     /// What the observer depends on: see ``NotificationToken/dependencies``.
-    public var dependencies: [String] { token.dependencies }
+    package var dependencies: [String] { token.dependencies }
 
     /// What a commit that concerns the observer costs, in words.
-    public var cost: String { token.cost }
+    package var cost: String { token.cost }
 
     /// How often the function was called and how long that took.
-    public var statistics: ObserverStatistics { token.statistics }
+    package var statistics: ObserverStatistics { token.statistics }
 
     /// What the last call was for; nil before the first one that reported a change.
-    public var reason: DeliveryReason? { token.reason }
+    package var reason: DeliveryReason? { token.reason }
 
     /// Ends the observation; again does nothing.
-    public func invalidate() {
+    package func invalidate() {
         token.invalidate()
     }
 
@@ -79,7 +79,7 @@ public final class TokenHandle {
     private static let shownObjects = 100
 
     /// The first objects that the last call was for, without those that are gone.
-    public func reasonObjects(atMost count: Int) -> [LuaValue] {
+    package func reasonObjects(atMost count: Int) -> [LuaValue] {
         guard let store, !store.store.isClosed, let reason = token.reason else { return [] }
         return reason.objects.prefix(count).filter(store.store.view.isPresent).map(store.userdata)
     }

@@ -3,9 +3,9 @@ import ObjectStore
 import Transfer
 
 /// A store in the hands of a script, with the classes of its objects as Lua sees them.
-public final class StoreHandle {
+package final class StoreHandle {
     /// The store.
-    public let store: Store
+    package let store: Store
     // Weak because Lua may hold the handle after the script's end.
     private weak var owner: StoreModule?
     unowned let state: LuaState  // because a handle is of use only while its state runs
@@ -51,7 +51,7 @@ public final class StoreHandle {
     }
 
     /// What a script calls the store: its path, or its name in memory.
-    public var name: String {
+    package var name: String {
         switch options.location {
         case .file(let path): path
         case .memory(let name): name

@@ -14,7 +14,7 @@ import ObjectStore
 /// What the bindings need of the program around them.
 ///
 /// Used on the script's thread only.
-public protocol BindingHost: AnyObject {
+package protocol BindingHost: AnyObject {
     /// The thread that the script's stores belong to.
     var scheduler: any Scheduler { get }
     /// Keeps the script running until the hold is released: one for each valid token and each queued write.
@@ -43,15 +43,15 @@ public protocol BindingHost: AnyObject {
 
 extension BindingHost {
     /// None.
-    public var scriptName: String { "" }
+    package var scriptName: String { "" }
     /// None.
-    public var link: (any RemoteScript)? { nil }
+    package var link: (any RemoteScript)? { nil }
     /// None.
-    public func remoteScript(_ value: LuaValue) -> (any RemoteScript)? { nil }
+    package func remoteScript(_ value: LuaValue) -> (any RemoteScript)? { nil }
     /// Nothing.
-    public func inspect(_ value: LuaUserdata) -> (text: String, members: [LuaMember])? { nil }
+    package func inspect(_ value: LuaUserdata) -> (text: String, members: [LuaMember])? { nil }
     /// There is no other script.
-    public func run(
+    package func run(
         on script: any RemoteScript, _ job: @escaping @Sendable (StoreModule) -> Void
     ) throws {
         throw StoreError(.closed, "the other script has ended")
@@ -59,7 +59,7 @@ extension BindingHost {
 }
 
 /// Keeps a script running until it is released or dropped.
-public protocol BindingHold: AnyObject {
+package protocol BindingHold: AnyObject {
     /// Lets go. Once is enough.
     func release()
 }
@@ -67,20 +67,20 @@ public protocol BindingHold: AnyObject {
 /// The store as one script sees it.
 ///
 /// Confined to the thread of its state.
-public final class StoreModule {
+package final class StoreModule {
     /// The Lua state of the script.
-    public let state: LuaState
+    package let state: LuaState
     /// The table that `require "moonpool"` returns.
     ///
     /// Hosts add their own functions to it.
-    public let table: LuaTable
+    package let table: LuaTable
 
     /// What the script may do with the stores that it opens.
-    public var rights = StoreRights()
+    package var rights = StoreRights()
 
     weak var host: (any BindingHost)?
     /// The open stores with what scripts call them, in the order of opening.
-    public private(set) var handles: [StoreHandle] = []
+    package private(set) var handles: [StoreHandle] = []
     let scheduler: any Scheduler
     let dates: DateClass
     let null: LuaValue
@@ -102,11 +102,11 @@ public final class StoreModule {
     /// Surrounds each call of an observer, for hosts that tell apart what observers print; nil costs nothing.
     ///
     /// It has to make the call, and to pass on what it throws.
-    public var aroundCalls: ((_ token: TokenHandle, _ call: () throws -> Void) throws -> Void)?
+    package var aroundCalls: ((_ token: TokenHandle, _ call: () throws -> Void) throws -> Void)?
     /// Whether what a main chunk still reaches when it returns is observed from then on.
     ///
     /// For scripts: the chunk's locals would be garbage afterwards. True while the chunk runs.
-    public var keepsMainChunk = false {
+    package var keepsMainChunk = false {
         didSet {
             state.onMainReturn = keepsMainChunk ? { [weak self] in self?.keepObservers() } : nil
         }
@@ -115,7 +115,7 @@ public final class StoreModule {
     /// Makes the module and puts it under `package.loaded.moonpool`.
     ///
     /// The host is held weakly.
-    public init(state: LuaState, host: any BindingHost) {
+    package init(state: LuaState, host: any BindingHost) {
         self.state = state
         self.host = host
         scheduler = host.scheduler
@@ -131,16 +131,16 @@ public final class StoreModule {
     }
 
     /// The open stores, in the order of opening.
-    public var openStores: [Store] { handles.map(\.store) }
+    package var openStores: [Store] { handles.map(\.store) }
 
     /// The tokens whose observers may still be called, in the order of their making.
-    public var activeTokens: [TokenHandle] {
+    package var activeTokens: [TokenHandle] {
         tokens = tokens.filter { $0.value.token != nil }
         return tokens.sorted { $0.key < $1.key }.compactMap(\.value.token).filter(\.isValid)
     }
 
     /// Ends every observer: nothing is called again.
-    public func endObservers() {
+    package func endObservers() {
         for token in activeTokens { token.invalidate() }
     }
 
@@ -149,7 +149,7 @@ public final class StoreModule {
     /// For the end of a script's main chunk, whose locals would be garbage from then on: what was
     /// observed at the top of a script is observed as long as the script runs. Tokens that the chunk
     /// had let go of have been collected before (see ``keepsMainChunk``), so they are not among them.
-    public func keepObservers() {
+    package func keepObservers() {
         for token in activeTokens where keptTokens[token.number].isNil { keep(token) {} }
     }
 
@@ -166,7 +166,7 @@ public final class StoreModule {
     /// Ends everything: tokens, open writes (rolled back), stores.
     ///
     /// Call before the state is closed.
-    public func close() {
+    package func close() {
         isClosing = true
         endObservers()
         for handle in handles {
@@ -180,7 +180,7 @@ public final class StoreModule {
     ///
     /// `shouldCompact` and `migration` as ``Store/init(_:scheduler:migration:shouldCompact:whileWaiting:)`` says; functions that are
     /// defaults in `schema` hold for what a migration creates.
-    public func open(
+    package func open(
         _ configuration: StoreConfiguration, shouldCompact: ((Int, Int) throws -> Bool)? = nil,
         migration: LuaFunction? = nil, defaults schema: LuaTable? = nil
     ) throws -> StoreHandle {
@@ -213,7 +213,7 @@ public final class StoreModule {
     }
 
     /// An open store as scripts hold it.
-    public func value(of handle: StoreHandle) -> LuaValue {
+    package func value(of handle: StoreHandle) -> LuaValue {
         state.userdata(handle, StoreHandle.type)
     }
 

@@ -3,18 +3,18 @@ import ObjectStore
 /// What a script may do with the stores that it opens itself.
 ///
 /// Which files it may open is a matter of its state's `files`.
-public struct StoreRights: Sendable, Equatable {
+package struct StoreRights: Sendable, Equatable {
     /// Whether files are opened for reading only, whatever the script asks for; stores in memory are its own.
-    public var isReadOnly = false
+    package var isReadOnly = false
     /// What stands before the names of its stores in memory: with one of its own, it shares none with other scripts.
-    public var memoryPrefix = ""
+    package var memoryPrefix = ""
     /// The most bytes of each file that it opens; nil for the store's own limit.
-    public var maximumSize: Int?
+    package var maximumSize: Int?
     /// How many stores it may have open at once; nil for any number.
-    public var maximumCount: Int?
+    package var maximumCount: Int?
 
     /// All rights.
-    public init() {}
+    package init() {}
 
     /// Makes a configuration what the script may have.
     func limit(_ configuration: inout StoreConfiguration) {

@@ -8,7 +8,7 @@ import ObjectStore
 /// stays one table; what belongs to a store travels as a thread-safe reference and arrives in the receiver's own store of the
 /// same file, which is opened if need be: live ones as they are in the receiver's version, nil if they were deleted
 /// meanwhile, frozen ones at their version.
-public struct Parcel: Sendable {
+package struct Parcel: Sendable {
     enum Item: Sendable {
         case `nil`, null
         case boolean(Bool)
@@ -39,7 +39,7 @@ public struct Parcel: Sendable {
     ///
     /// Throws `invalid_argument` with the path of what cannot cross threads, such as `argument 2, field 'x'`, and what
     /// ``Store/reference(to:)`` throws.
-    public init(_ values: [LuaValue], of module: StoreModule, place: (Int) -> String) throws {
+    package init(_ values: [LuaValue], of module: StoreModule, place: (Int) -> String) throws {
         var packer = ParcelPacker(module)
         for (index, value) in values.enumerated() {
             items.append(try packer.item(value, place(index), depth: 0))
@@ -50,7 +50,7 @@ public struct Parcel: Sendable {
     /// The values in the receiver's state; on its thread.
     ///
     /// Throws what opening a store throws, and `invalid_argument` the second time if something of a store is among them.
-    public func open(in module: StoreModule) throws -> [LuaValue] {
+    package func open(in module: StoreModule) throws -> [LuaValue] {
         let state = module.state
         let made = tables.map { state.makeTable(fields: $0.count) }
         func value(_ item: Item) throws -> LuaValue {

@@ -1,5 +1,5 @@
 /// A script of another thread, as the bindings see it.
-public protocol RemoteScript: Sendable {
+package protocol RemoteScript: Sendable {
     /// Runs a job on the script's thread, between its callbacks; false when it has ended.
     @discardableResult  // because a script that has ended has no use for a job
     func post(_ job: @escaping @Sendable (StoreModule) -> Void) -> Bool

@@ -2,7 +2,7 @@ import LuaHost
 import ObjectStore
 
 /// A Lua function on its way to another thread's state: its code, without anything of the script around it.
-public struct SentFunction: Sendable {
+package struct SentFunction: Sendable {
     private let code: [UInt8]
     private let upvalues: [Upvalue]
 
@@ -19,7 +19,7 @@ public struct SentFunction: Sendable {
     /// `role` names the function in messages: `the function of worker 'cache'`. Throws `invalid_argument` for a function
     /// that uses a local of the code around it, naming the local, unless that is the module `moonpool`, and for one that is
     /// not written in Lua.
-    public init(_ function: LuaFunction, of module: StoreModule, role: String) throws {
+    package init(_ function: LuaFunction, of module: StoreModule, role: String) throws {
         do throws(LuaError) {
             code = try function.dump()
         } catch {
@@ -42,7 +42,7 @@ public struct SentFunction: Sendable {
     }
 
     /// The function in the receiver's state; its globals are those of that state.
-    public func load(in module: StoreModule) throws(LuaError) -> LuaFunction {
+    package func load(in module: StoreModule) throws(LuaError) -> LuaFunction {
         let state = module.state
         let function = try state.load(LuaString(bytes: code), name: "=function", mode: .binary)
         for (index, upvalue) in upvalues.enumerated() {

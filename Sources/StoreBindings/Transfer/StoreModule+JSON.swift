@@ -6,7 +6,7 @@ extension StoreModule {
     /// A value as JSON, as `moonpool.json.encode` writes it.
     ///
     /// On the script's thread; runs no code of a script. Throws `invalid_argument` for what JSON cannot hold.
-    public func json(of value: LuaValue) throws -> [UInt8] {
+    package func json(of value: LuaValue) throws -> [UInt8] {
         var writer = JSONWriter()
         try LuaJSON(state: state, null: null).write(value, to: &writer)
         return writer.bytes

@@ -15,9 +15,9 @@ import ObjectStore
 /// several that the observer has passed over at once: `since` is the version before. When the schema has changed, a line
 /// `{"version":…,"change":"schema","schema":{…}}` stands first. The format only ever grows: readers pass over members that they do not
 /// know.
-public struct ChangeLines {
+package struct ChangeLines {
     /// The number of the format, which the first line bears.
-    public static let format: Int64 = 1
+    package static let format: Int64 = 1
 
     /// What a file of such lines begins with.
     static let mark = "{\"$changes\":"
@@ -26,10 +26,10 @@ public struct ChangeLines {
     private let time: () -> Timestamp
 
     /// For one stream; `time` gives the moment of each step.
-    public init(time: @escaping () -> Timestamp = { .now }) { self.time = time }
+    package init(time: @escaping () -> Timestamp = { .now }) { self.time = time }
 
     /// The first line: what the store is at the beginning.
-    public mutating func header(_ view: StoreView) -> [UInt8] {
+    package mutating func header(_ view: StoreView) -> [UInt8] {
         json.beginObject()
         json.key("$changes")
         json.int(Self.format)
@@ -39,7 +39,7 @@ public struct ChangeLines {
     }
 
     /// The lines of one step.
-    public mutating func lines(for change: VersionChange) throws -> [UInt8] {
+    package mutating func lines(for change: VersionChange) throws -> [UInt8] {
         let number = change.newer.version
         if change.changesSchema {
             begin(number, "schema")
@@ -81,7 +81,7 @@ public struct ChangeLines {
     /// The lines of a change of observed objects: those that left the collection count as deleted, those that came as inserted.
     ///
     /// Call it while the observer runs.
-    public mutating func lines(
+    package mutating func lines(
         for change: CollectionChange, _ classSchema: ClassSchema, in view: StoreView
     ) throws -> [UInt8] {
         guard let older = change.versionBefore else { return [] }

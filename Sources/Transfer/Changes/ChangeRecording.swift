@@ -5,11 +5,11 @@ import ObjectStore
 ///
 /// Commits of the store are in the file when they return; those of others when the store moves on. Confined to the thread of
 /// the store.
-public final class ChangeRecording {
+package final class ChangeRecording {
     /// The file.
-    public let path: String
+    package let path: String
     /// How many steps have been written.
-    public private(set) var steps = 0
+    package private(set) var steps = 0
     private let log: LineLog
     private var lines = ChangeLines()
     private var token: NotificationToken?
@@ -18,7 +18,7 @@ public final class ChangeRecording {
     ///
     /// Throws a `FormatError` for what the system refuses and for a file that holds something else, and what
     /// ``Store/observeChanges(name:_:)`` throws.
-    public init(of store: Store, to path: String) throws {
+    package init(of store: Store, to path: String) throws {
         self.path = path
         try store.check()
         log = try LineLog(path, replacing: ChangeLines.mark)
@@ -31,10 +31,10 @@ public final class ChangeRecording {
     }
 
     /// Whether what happens is still written.
-    public var isActive: Bool { token?.isValid == true }
+    package var isActive: Bool { token?.isValid == true }
 
     /// Ends the recording; again does nothing.
-    public func stop() {
+    package func stop() {
         token?.invalidate()
         token = nil
         log.close()

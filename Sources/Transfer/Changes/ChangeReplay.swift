@@ -7,11 +7,11 @@ import ObjectStore
 /// Objects are found by their primary keys; those of classes without one by the numbers that the stream has for
 /// them or, if they were there before the recording began, by their own, which is right for a copy of the store as it was
 /// then. Confined to the thread of the store.
-public final class ChangeReplay {
+package final class ChangeReplay {
     /// How many steps were replayed, without those that changed the schema only.
-    public private(set) var steps = 0
+    package private(set) var steps = 0
     /// How many lines of objects.
-    public private(set) var changes = 0
+    package private(set) var changes = 0
 
     private let store: Store
     private let importer: Importer
@@ -20,7 +20,7 @@ public final class ChangeReplay {
     private var hasHeader = false
 
     /// Prepares a replay.
-    public init(into store: Store) {
+    package init(into store: Store) {
         self.store = store
         importer = Importer(into: store)
     }
@@ -28,7 +28,7 @@ public final class ChangeReplay {
     /// Replays a file; `-` is standard input.
     ///
     /// Throws a `FormatError` that names file and line, and what writing throws.
-    public func run(_ path: String) throws {
+    package func run(_ path: String) throws {
         guard !store.isInWrite else {
             throw StoreError(
                 .alreadyInWrite,

@@ -7,13 +7,13 @@ import ObjectStore
 ///       + Dog 1 {"id":1,"age":3}
 ///       ~ Dog 2 age 3 → 4, owner null → "Ann"
 ///       - Dog 7 {"id":7,"age":3}
-public struct ChangeText {
+package struct ChangeText {
     private var lines: [String] = []
 
     private init() {}
 
     /// The lines of one step.
-    public static func lines(for change: VersionChange) throws -> [String] {
+    package static func lines(for change: VersionChange) throws -> [String] {
         var text = ChangeText()
         if change.changesSchema { text.lines.append("  schema changed") }
         for entry in change.classes {
@@ -25,7 +25,7 @@ public struct ChangeText {
     }
 
     /// The lines of a change of observed objects; call it while the observer runs.
-    public static func lines(
+    package static func lines(
         for change: CollectionChange, _ classSchema: ClassSchema, in view: StoreView
     ) throws -> [String] {
         guard let older = change.versionBefore else { return [] }

@@ -5,14 +5,14 @@ import ObjectStore
 ///
 /// A link is the primary key of the object it leads to, or `{"$key": n}` where the class has none; what is embedded
 /// stands where it is held. Values of a mixed property that JSON cannot tell apart bear their type: `{"$date": "…"}`.
-public struct RowEncoder {
+package struct RowEncoder {
     let view: StoreView
 
     /// For the objects of a version.
-    public init(view: StoreView) { self.view = view }
+    package init(view: StoreView) { self.view = view }
 
     /// Writes the members of an object, without the braces and without what is computed.
-    public func members(
+    package func members(
         of key: ObjectKey, in classSchema: ClassSchema, to json: inout JSONWriter
     ) throws {
         for property in classSchema.properties where !property.isBacklinks {
@@ -23,7 +23,7 @@ public struct RowEncoder {
     }
 
     /// Writes what a property holds.
-    public func write(_ value: Value, _ property: Property, to json: inout JSONWriter) throws {
+    package func write(_ value: Value, _ property: Property, to json: inout JSONWriter) throws {
         switch value {
         case .list(let elements) where property.collection != nil:
             json.beginArray()

@@ -1,7 +1,7 @@
 import ObjectStore
 
 /// How dates are kept in SQLite, which has no type for them.
-public enum SQLiteDates: String, CaseIterable, Sendable {
+package enum SQLiteDates: String, CaseIterable, Sendable {
     /// ISO 8601, as `2026-11-21T10:00:00Z`.
     case text
     /// Seconds since 1970, whole ones as integers.
@@ -14,7 +14,7 @@ public enum SQLiteDates: String, CaseIterable, Sendable {
     /// The way of this name.
     ///
     /// Throws `invalid_argument` with the names that there are.
-    public init(name: String) throws {
+    package init(name: String) throws {
         guard let way = Self(rawValue: name.lowercased()) else {
             let known = Self.allCases.map(\.rawValue)
             throw StoreError(

@@ -12,15 +12,15 @@ import ColumnStorage
 /// misses one.
 ///
 /// Versions that some observer has still to leave are kept readable, and no others.
-public final class NotificationPump {
+package final class NotificationPump {
     /// After this many rounds of writes that observers made because of writes that observers made,
     /// a further write in an observer is refused.
-    public static let maximumRounds = 100
+    package static let maximumRounds = 100
 
     /// Receives the errors of handlers, with the observer's token.
     ///
     /// Without it they are dropped.
-    public var errorHandler: ((any Error, NotificationToken?) -> Void)?
+    package var errorHandler: ((any Error, NotificationToken?) -> Void)?
 
     unowned let store: Store
     /// All observers but the store's own, by number.
@@ -59,7 +59,7 @@ public final class NotificationPump {
     }
 
     /// Whether a handler of an object's or a collection's observer, or `did_change`, is running.
-    public var isDelivering: Bool { depth > 0 }
+    package var isDelivering: Bool { depth > 0 }
 
     /// Whether a delivery would call somebody.
     var hasWork: Bool {

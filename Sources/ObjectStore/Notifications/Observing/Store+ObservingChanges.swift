@@ -4,7 +4,7 @@ extension Store {
     ///
     /// From the version that the store shows now on. Read-only stores can be followed too: others may write. Throws
     /// `already_in_write`, `closed`, `wrong_thread`, `invalid_argument` (the thread has no event loop).
-    public func observeChanges(
+    package func observeChanges(
         name: String = "", _ handler: @escaping (VersionChange) throws -> Void
     ) throws -> NotificationToken {
         try checkObservable(isReading: true)

@@ -8,7 +8,7 @@ extension Store {
     /// the row and of everything that it leads to in at most three links. Rows that come and go are
     /// always told. `pace` delays calls, never the first. Throws `invalid_query` for an unknown key
     /// path, and what ``observe(name:_:)`` throws.
-    public func observe(
+    package func observe(
         _ query: Query, keyPaths: [String] = [], name: String = "", pace: ObserverPace? = nil,
         _ handler: @escaping (CollectionChange) throws -> Void
     ) throws -> NotificationToken {
@@ -22,7 +22,7 @@ extension Store {
     /// changes to its objects, as ``observe(_:keyPaths:name:pace:_:)`` does; plain values have no
     /// properties, so key paths are an error there. Throws `invalid_object` if the owner was deleted,
     /// `invalid_query`, and what ``observe(name:_:)`` throws.
-    public func observe(
+    package func observe(
         _ list: some LiveCollection, keyPaths: [String] = [], name: String = "",
         pace: ObserverPace? = nil,
         _ handler: @escaping (CollectionChange) throws -> Void
@@ -46,7 +46,7 @@ extension Store {
     /// An element that is set stays a row, and is modified where it keeps its place among the others. A commit costs
     /// the elements that it has touched, times a logarithm. Errors: as for
     /// ``observe(_:keyPaths:name:pace:_:)-(LiveCollection,_,_,_,_)``.
-    public func observe(
+    package func observe(
         _ values: CollectionValues, keyPaths: [String] = [], name: String = "",
         pace: ObserverPace? = nil, _ handler: @escaping (CollectionChange) throws -> Void
     ) throws -> NotificationToken {

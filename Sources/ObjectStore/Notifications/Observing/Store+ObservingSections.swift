@@ -3,7 +3,7 @@ extension SectionedResults {
     ///
     /// The token keeps the observation alive; these sections need not be. Errors: as for
     /// ``Store/observe(_:keyPaths:name:pace:_:)``, and `frozen` for sections of a frozen version.
-    public func observe(
+    package func observe(
         keyPaths: [String] = [], name: String = "", pace: ObserverPace? = nil,
         _ handler: @escaping (SectionedChange) throws -> Void
     ) throws -> NotificationToken {

@@ -1,14 +1,14 @@
 /// A query as a user types it where no code is written: `Dog`, or `Dog where age > 3`.
-public struct ClassQuery: Sendable {
+package struct ClassQuery: Sendable {
     /// The first word.
-    public let className: String
+    package let className: String
     /// What follows `where`, or the class itself; nil for all objects, empty where it is missing after `where`.
-    public let predicate: String?
+    package let predicate: String?
     /// Whether the predicate, or the place where it is missing, is introduced by `where`.
-    public let hasWhere: Bool
+    package let hasWhere: Bool
 
     /// Takes a text apart; nil if there is no word in it.
-    public init?(_ text: some StringProtocol) {
+    package init?(_ text: some StringProtocol) {
         let words = text.drop { $0.isWhitespace }
         let name = words.prefix { !$0.isWhitespace }
         guard !name.isEmpty else { return nil }
@@ -22,7 +22,7 @@ public struct ClassQuery: Sendable {
     /// The objects that it names.
     ///
     /// Throws `unknown_class`, and `invalid_query` for a predicate that is wrong or missing.
-    public func results(in store: Store) throws -> Results {
+    package func results(in store: Store) throws -> Results {
         let all = try store.objects(className)
         guard let predicate else { return all }
         guard !predicate.isEmpty else {

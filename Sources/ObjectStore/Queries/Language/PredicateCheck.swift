@@ -1,17 +1,17 @@
 /// Checks the text of a predicate against a class without values for its arguments.
 ///
 /// For tools that read scripts: what depends on an argument's value is taken to be right.
-public enum PredicateCheck {
+package enum PredicateCheck {
     /// What is wrong in a text, and where.
-    public struct Fault: Hashable, Sendable {
+    package struct Fault: Hashable, Sendable {
         /// The sentence, with the nearest name where a name is unknown.
-        public let message: String
+        package let message: String
         /// UTF-8 offsets into the text.
-        public let range: Range<Int>
+        package let range: Range<Int>
     }
 
     /// The first thing that is wrong in a predicate with its trailing clauses; nil if nothing is.
-    public static func fault(
+    package static func fault(
         in text: String, class classSchema: ClassSchema, schema: Schema
     ) -> Fault? {
         do throws(QueryFault) {
@@ -27,7 +27,7 @@ public enum PredicateCheck {
     }
 
     /// What is wrong in a key path of an order or of an observer; nil if nothing is.
-    public static func fault(
+    package static func fault(
         inPath text: String, class classSchema: ClassSchema, schema: Schema
     ) -> Fault? {
         do {

@@ -1,10 +1,10 @@
 /// Turns the text of a predicate into steps of a query.
-public enum QueryText {
+package enum QueryText {
     /// The condition of `text` and the `sort`, `distinct` and `limit` after it, for a class.
     ///
     /// `arguments` are what `$1`, `$2`, … stand for. Throws `invalid_query`: the sentence, the text,
     /// and a caret under the fault.
-    public static func compile(
+    package static func compile(
         _ text: String, arguments: [Value] = [], class classSchema: ClassSchema, schema: Schema
     ) throws -> [Query.Step] {
         do throws(QueryFault) {

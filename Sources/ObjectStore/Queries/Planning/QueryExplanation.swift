@@ -2,7 +2,7 @@ import ColumnStorage
 
 extension Results {
     /// How the query is run and what an observer of it costs, in words; one sentence per line.
-    public func explain() throws -> String {
+    package func explain() throws -> String {
         let view = try source.openView()
         let name = try classSchema().name
         var lines: [String] = []
@@ -89,7 +89,7 @@ extension Results {
 
 extension CollectionValues {
     /// How the values are found and what an observer of them costs, in words; one sentence per line.
-    public func explain() throws -> String {
+    package func explain() throws -> String {
         let count = try collection.count()
         let property = "'\(collection.classSchema.name).\(collection.property.name)'"
         let values = count == 1 ? "1 value" : "\(count.grouped) values"

@@ -4,7 +4,7 @@ import ColumnStorage
 ///
 /// Immutable and independent of any version, so that it can be asked about an old and a new view
 /// of the same file. It holds the columns of the schema it was compiled against.
-public struct CompiledPredicate: Sendable {
+package struct CompiledPredicate: Sendable {
     /// One of the conditions that all must hold.
     struct Part: Sendable {
         /// As it was written.
@@ -15,14 +15,14 @@ public struct CompiledPredicate: Sendable {
     }
 
     /// The condition as it was written, for explanations.
-    public let text: String
+    package let text: String
     /// The table of the class.
-    public let table: TableID
+    package let table: TableID
     /// Every key path that the result depends on.
     ///
     /// A path to a list or to backlinks stands for their membership; what elements hold has a
     /// longer path of its own.
-    public let dependencies: [PropertyPath]
+    package let dependencies: [PropertyPath]
 
     /// The conditions that all must hold, the cheapest for one row first.
     let parts: [Part]
@@ -43,7 +43,7 @@ public struct CompiledPredicate: Sendable {
     }
 
     /// The condition with its tables looked up in a view: use it to ask about many objects.
-    public func bound(to view: StoreView) -> BoundPredicate {
+    package func bound(to view: StoreView) -> BoundPredicate {
         var tables: [BoundTables] = []
         tables.reserveCapacity(parts.count)
         for (index, part) in parts.enumerated() {
@@ -56,12 +56,12 @@ public struct CompiledPredicate: Sendable {
     /// Whether an object matches in a view.
     ///
     /// An object that does not exist reads as all nil: test its presence first.
-    public func matches(_ view: StoreView, _ key: ObjectKey) -> Bool {
+    package func matches(_ view: StoreView, _ key: ObjectKey) -> Bool {
         bound(to: view).matches(key)
     }
 
     /// The rows of `among` in a cluster that match.
-    public func evaluate(_ view: StoreView, cluster: Int, among: ClusterBits) -> ClusterBits {
+    package func evaluate(_ view: StoreView, cluster: Int, among: ClusterBits) -> ClusterBits {
         bound(to: view).evaluate(cluster: cluster, among: among)
     }
 
@@ -78,14 +78,14 @@ public struct CompiledPredicate: Sendable {
 /// A condition whose tables are looked up in one view.
 ///
 /// Confined to the view's thread; it follows a live view.
-public struct BoundPredicate {
+package struct BoundPredicate {
     /// The conditions that all must hold.
     let parts: [CompiledPredicate.Part]
     /// The tables of each of them.
     let tables: [BoundTables]
 
     /// Whether an object matches.
-    public func matches(_ key: ObjectKey) -> Bool {
+    package func matches(_ key: ObjectKey) -> Bool {
         for index in parts.indices where !parts[index].node.matches(tables[index], key) {
             return false
         }
@@ -93,7 +93,7 @@ public struct BoundPredicate {
     }
 
     /// The rows of `among` in a cluster that match.
-    public func evaluate(cluster: Int, among: ClusterBits) -> ClusterBits {
+    package func evaluate(cluster: Int, among: ClusterBits) -> ClusterBits {
         var bits = among
         for index in parts.indices {
             if bits.isEmpty { break }

@@ -3,11 +3,11 @@ import ColumnStorage
 /// A condition on the plain values of a list, a set or a map, which its text calls `SELF`.
 ///
 /// Immutable.
-public struct ElementPredicate: Hashable, Sendable {
+package struct ElementPredicate: Hashable, Sendable {
     /// The condition as it was written.
-    public let text: String
+    package let text: String
     /// What `$1`, `$2`, … stand for.
-    public let arguments: [Value]
+    package let arguments: [Value]
     private let isMixed: Bool
     private let nodes: [any PredicateNode]
 
@@ -71,19 +71,19 @@ public struct ElementPredicate: Hashable, Sendable {
     }
 
     /// Whether both are the same words with the same arguments.
-    public static func == (left: ElementPredicate, right: ElementPredicate) -> Bool {
+    package static func == (left: ElementPredicate, right: ElementPredicate) -> Bool {
         left.text == right.text && left.arguments == right.arguments
     }
 
     /// Hashes the words.
-    public func hash(into hasher: inout Hasher) { hasher.combine(text) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(text) }
 }
 
 extension CollectionValues {
     /// The values that satisfy a condition on `SELF`, such as `SELF > 3 and SELF != 7`.
     ///
     /// Throws `invalid_query` with the text and a caret under the fault.
-    public func filtered(_ text: String, _ arguments: [Value] = []) throws -> CollectionValues {
+    package func filtered(_ text: String, _ arguments: [Value] = []) throws -> CollectionValues {
         adding(
             .filter(
                 try ElementPredicate(

@@ -8,9 +8,9 @@ import ColumnStorage
 ///
 /// Every member that reads throws `closed`, `wrong_thread`, and `invalid_object` if the owner of the
 /// collection was deleted.
-public final class CollectionValues {
+package final class CollectionValues {
     /// One thing done to the values.
-    public enum Step: Hashable, Sendable {
+    package enum Step: Hashable, Sendable {
         /// Orders by value, nil first and NaN last, or the other way round; ties keep their order.
         case sort(ascending: Bool)
         /// Keeps the first of each value.
@@ -22,16 +22,16 @@ public final class CollectionValues {
     }
 
     /// The collection that the values come from.
-    public let collection: any LiveCollection
+    package let collection: any LiveCollection
     /// What is done to the values, from left to right.
-    public let steps: [Step]
+    package let steps: [Step]
 
     private var kept: (version: UInt64, generation: UInt64, values: [Value])?
 
     /// Makes the values of a collection; reads nothing.
     ///
     /// Throws `type_mismatch` for a collection of objects, which ``Results`` are for.
-    public convenience init(_ collection: some LiveCollection) throws {
+    package convenience init(_ collection: some LiveCollection) throws {
         guard collection.property.type != .object else {
             throw StoreError(
                 .typeMismatch,
@@ -61,10 +61,10 @@ public final class CollectionValues {
     }
 
     /// Whether the collection's owner exists, and still has the property.
-    public var isValid: Bool { collection.isValid }
+    package var isValid: Bool { collection.isValid }
 
     /// The values, in order, as of now.
-    public func values() throws -> [Value] {
+    package func values() throws -> [Value] {
         let rows = try collection.rows()
         let view = collection.source.view
         if let kept, kept.version == view.version, kept.generation == view.generation {
@@ -94,17 +94,17 @@ public final class CollectionValues {
     }
 
     /// The values in ascending or descending order.
-    public func sorted(ascending: Bool = true) -> CollectionValues {
+    package func sorted(ascending: Bool = true) -> CollectionValues {
         adding(.sort(ascending: ascending))
     }
 
     /// The first of each value.
-    public func distinct() -> CollectionValues { adding(.distinct) }
+    package func distinct() -> CollectionValues { adding(.distinct) }
 
     /// At most the first `count` values.
     ///
     /// Throws `invalid_query` for a negative count.
-    public func limited(to count: Int) throws -> CollectionValues {
+    package func limited(to count: Int) throws -> CollectionValues {
         guard count >= 0 else {
             throw StoreError(.invalidQuery, "a limit cannot be negative; got \(count)")
         }
@@ -132,7 +132,7 @@ extension CollectionValues {
     ///
     /// Ints give an int unless their sum needs more than 64 bits, then a double. Throws `invalid_query`
     /// for values that are no numbers.
-    public func sum() throws -> Value {
+    package func sum() throws -> Value {
         switch (try aggregate(.sum), collection.property.type) {
         case (.int(let value), .int): .int(value)
         case (.decimal(let value), _): .decimal(value)
@@ -144,21 +144,21 @@ extension CollectionValues {
     /// The smallest value, nil if there is none.
     ///
     /// Throws `invalid_query` for values that are neither numbers nor dates.
-    public func minimum() throws -> Value {
+    package func minimum() throws -> Value {
         Results.value(try aggregate(.minimum), collection.property.type)
     }
 
     /// The largest value, nil if there is none.
     ///
     /// Throws as ``minimum()``.
-    public func maximum() throws -> Value {
+    package func maximum() throws -> Value {
         Results.value(try aggregate(.maximum), collection.property.type)
     }
 
     /// The average of the values that are not nil; nil if there is none.
     ///
     /// Throws as ``sum()``.
-    public func average() throws -> Value {
+    package func average() throws -> Value {
         let value = try aggregate(.average)
         if case .decimal(let average) = value { return .decimal(average) }
         return value.number.map(Value.double) ?? .null

@@ -1,21 +1,21 @@
 /// How often the values of a property occur.
-public struct Histogram: Sendable, Equatable {
+package struct Histogram: Sendable, Equatable {
     /// A range of values, or one value, and how many objects have it.
-    public struct Bar: Sendable, Equatable {
+    package struct Bar: Sendable, Equatable {
         /// The least value of the range.
-        public let lower: Value
+        package let lower: Value
         /// Where the next range begins; the same as `lower` for a single value.
-        public let upper: Value
+        package let upper: Value
         /// How many objects have a value in it.
-        public let count: Int
+        package let count: Int
     }
 
     /// The ranges in order, without gaps; of texts and truth values the most frequent ones.
-    public internal(set) var bars: [Bar] = []
+    package internal(set) var bars: [Bar] = []
     /// How many objects have another text than those of the bars.
-    public internal(set) var others = 0
+    package internal(set) var others = 0
     /// How many objects have no value, or a number that is not finite.
-    public internal(set) var missing = 0
+    package internal(set) var missing = 0
 }
 
 extension Results {
@@ -24,7 +24,7 @@ extension Results {
     ///
     /// Costs a read per object. Throws `invalid_query` for an unknown property, a list, or a type without an order that
     /// means anything.
-    public func histogram(_ path: String, bars: Int = 10) throws -> Histogram {
+    package func histogram(_ path: String, bars: Int = 10) throws -> Histogram {
         let (compiled, bound, type) = try read(path, for: "histogram")
         let bars = max(1, min(bars, 1_000))
         switch type {

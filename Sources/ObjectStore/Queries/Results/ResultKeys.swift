@@ -4,7 +4,7 @@ import ColumnStorage
 ///
 /// What a class gives in its own order is kept as one bit per row, so that a million results are
 /// counted, indexed and tested without a list of keys. A value: it never changes with the store.
-public struct ResultKeys: Sendable {
+package struct ResultKeys: Sendable {
     private enum Storage: Sendable {
         /// One bitmap per cluster, and how many keys stand before each cluster.
         case bitmap([ClusterBits], starts: [Int])
@@ -13,7 +13,7 @@ public struct ResultKeys: Sendable {
 
     private let storage: Storage
     /// How many keys there are.
-    public let count: Int
+    package let count: Int
 
     init(_ keys: [ObjectKey]) {
         storage = .list(keys)
@@ -40,7 +40,7 @@ public struct ResultKeys: Sendable {
     /// The key at a position below ``count``.
     ///
     /// Logarithmic at worst.
-    public subscript(position: Int) -> ObjectKey {
+    package subscript(position: Int) -> ObjectKey {
         switch storage {
         case .list(let keys): return keys[position]
         case .bitmap(let clusters, let starts):
@@ -74,7 +74,7 @@ public struct ResultKeys: Sendable {
     /// The first position of a key, or nil.
     ///
     /// Constant time for an unsorted class, linear otherwise.
-    public func firstIndex(of key: ObjectKey) -> Int? {
+    package func firstIndex(of key: ObjectKey) -> Int? {
         switch storage {
         case .list(let keys): return keys.firstIndex(of: key)
         case .bitmap(let clusters, let starts):
@@ -89,7 +89,7 @@ public struct ResultKeys: Sendable {
     }
 
     /// Whether a key is among them.
-    public func contains(_ key: ObjectKey) -> Bool {
+    package func contains(_ key: ObjectKey) -> Bool {
         firstIndex(of: key) != nil
     }
 
@@ -103,7 +103,7 @@ public struct ResultKeys: Sendable {
     /// All keys as an array.
     ///
     /// Eight bytes for each.
-    public var array: [ObjectKey] {
+    package var array: [ObjectKey] {
         switch storage {
         case .list(let keys): return keys
         case .bitmap(let clusters, _):
@@ -145,7 +145,7 @@ public struct ResultKeys: Sendable {
 
 extension ResultKeys: Sequence {
     /// Iterates over the keys in order.
-    public struct Iterator: IteratorProtocol {
+    package struct Iterator: IteratorProtocol {
         private let keys: ResultKeys
         private var position = 0
         private var cluster = 0
@@ -160,7 +160,7 @@ extension ResultKeys: Sequence {
         }
 
         /// The next key, nil at the end.
-        public mutating func next() -> ObjectKey? {
+        package mutating func next() -> ObjectKey? {
             switch keys.storage {
             case .list(let list):
                 guard position < list.count else { return nil }
@@ -184,8 +184,8 @@ extension ResultKeys: Sequence {
     }
 
     /// Iterates over the keys in order.
-    public func makeIterator() -> Iterator { Iterator(self) }
+    package func makeIterator() -> Iterator { Iterator(self) }
 
     /// How many keys there are.
-    public var underestimatedCount: Int { count }
+    package var underestimatedCount: Int { count }
 }

@@ -7,11 +7,11 @@ import ColumnStorage
 /// of a frozen view work the same and never change. Confined to the store's thread.
 ///
 /// Every member that reads throws `closed` and `wrong_thread`.
-public final class Results {
+package final class Results {
     /// The store, or the frozen view, that the results come from.
-    public let source: ObjectSource
+    package let source: ObjectSource
     /// What the results are.
-    public private(set) var query: Query
+    package private(set) var query: Query
 
     private struct Stamp: Equatable {
         let version: UInt64
@@ -29,7 +29,7 @@ public final class Results {
     private var counted: (stamp: Stamp, count: Int)?
 
     /// Makes the results of a query; runs nothing.
-    public init(_ source: ObjectSource, _ query: Query) {
+    package init(_ source: ObjectSource, _ query: Query) {
         self.source = source
         self.query = query
     }
@@ -37,7 +37,7 @@ public final class Results {
     /// The keys of the objects, in order, as of now.
     ///
     /// A value: it stays as it is when the store changes, which is what loops want.
-    public func keys() throws -> ResultKeys {
+    package func keys() throws -> ResultKeys {
         let view = try source.openView()
         let stamp = Stamp(view)
         if let kept, kept.stamp == stamp { return kept.keys }
@@ -56,7 +56,7 @@ public final class Results {
     }
 
     /// How many objects there are.
-    public func count() throws -> Int {
+    package func count() throws -> Int {
         let view = try source.openView()
         let stamp = Stamp(view)
         if let kept, kept.stamp == stamp { return kept.keys.count }
@@ -71,7 +71,7 @@ public final class Results {
     /// The class of the objects.
     ///
     /// Throws `unknown_class` if the class was removed since.
-    public func classSchema() throws -> ClassSchema {
+    package func classSchema() throws -> ClassSchema {
         guard let found = try source.openView().schema.find(table: query.table) else {
             throw StoreError(.unknownClass, "the class of these results was removed")
         }
@@ -80,7 +80,7 @@ public final class Results {
 
     /// Whether there is still something to read: false once the store is closed, the owner of the
     /// list or the target of the backlinks was deleted, or the list's property was removed.
-    public var isValid: Bool {
+    package var isValid: Bool {
         guard source.isOpen else { return false }
         let view = source.view
         switch query.base {
@@ -105,7 +105,7 @@ public final class Results {
     /// The object at a position, counted from 0.
     ///
     /// Throws `out_of_range` past the end.
-    public func object(at position: Int) throws -> LiveObject {
+    package func object(at position: Int) throws -> LiveObject {
         let keys = try keys()
         guard position >= 0, position < keys.count else {
             throw StoreError(
@@ -117,7 +117,7 @@ public final class Results {
     /// The first object, nil if there is none.
     ///
     /// Does not compute the others where the order is that of the class.
-    public func first() throws -> LiveObject? {
+    package func first() throws -> LiveObject? {
         let view = try source.openView()
         if let kept, kept.stamp == Stamp(view) {
             return kept.keys.count == 0
@@ -130,7 +130,7 @@ public final class Results {
     }
 
     /// The last object, nil if there is none.
-    public func last() throws -> LiveObject? {
+    package func last() throws -> LiveObject? {
         let keys = try keys()
         return keys.count == 0
             ? nil : LiveObject(source, try classSchema(), keys[keys.count - 1])
@@ -140,7 +140,7 @@ public final class Results {
     ///
     /// Throws `invalid_argument` for an object of another class or store, `invalid_object` for a
     /// deleted one.
-    public func index(of object: LiveObject) throws -> Int? {
+    package func index(of object: LiveObject) throws -> Int? {
         let expected = try classSchema()
         guard object.source.isSame(as: source) else {
             throw StoreError(
@@ -159,14 +159,14 @@ public final class Results {
     /// Whether an object is among the results.
     ///
     /// Throws as ``index(of:)``.
-    public func contains(_ object: LiveObject) throws -> Bool {
+    package func contains(_ object: LiveObject) throws -> Bool {
         try index(of: object) != nil
     }
 
     /// The objects that match a predicate (see ``Query``), and what its text says after it.
     ///
     /// Throws `invalid_query` with the text and a caret under the fault.
-    public func filtered(_ text: String, _ arguments: [Value] = []) throws -> Results {
+    package func filtered(_ text: String, _ arguments: [Value] = []) throws -> Results {
         let schema = try source.openView().schema
         return Results(source, try query.filtered(text, arguments, schema: schema))
     }
@@ -174,7 +174,7 @@ public final class Results {
     /// The objects whose properties have the given values.
     ///
     /// Throws `invalid_query` for an unknown property or a value of another type.
-    public func filtered(equal values: [(name: String, value: Value)]) throws -> Results {
+    package func filtered(equal values: [(name: String, value: Value)]) throws -> Results {
         guard !values.isEmpty else { return self }
         let schema = try source.openView().schema
         let added = try QueryText.compile(equal: values, class: try classSchema(), schema: schema)
@@ -184,38 +184,38 @@ public final class Results {
     /// The objects ordered by key paths; the first is the most significant.
     ///
     /// Throws `invalid_query` for a path that gives no order.
-    public func sorted(_ keys: [(path: String, ascending: Bool)]) throws -> Results {
+    package func sorted(_ keys: [(path: String, ascending: Bool)]) throws -> Results {
         Results(source, try query.sorted(keys, schema: try source.openView().schema))
     }
 
     /// The first object of each combination of values of key paths.
     ///
     /// Throws `invalid_query` for a path through a list.
-    public func distinct(_ paths: [String]) throws -> Results {
+    package func distinct(_ paths: [String]) throws -> Results {
         Results(source, try query.distinct(paths, schema: try source.openView().schema))
     }
 
     /// At most the first `count` objects.
     ///
     /// Throws `invalid_query` for a negative count.
-    public func limited(to count: Int) throws -> Results {
+    package func limited(to count: Int) throws -> Results {
         Results(source, try query.limited(to: count))
     }
 
     /// Whether both ask the same, in the same words, of the same store or frozen version.
-    public func isSame(as other: Results) -> Bool {
+    package func isSame(as other: Results) -> Bool {
         source.isSame(as: other.source) && query.isSame(as: other.query)
     }
 
     /// The same query on another view or store of the file, such as a frozen one.
-    public func moved(to source: ObjectSource) -> Results {
+    package func moved(to source: ObjectSource) -> Results {
         Results(source, query)
     }
 }
 
 extension Results {
     /// All objects of a class.
-    public convenience init(_ source: ObjectSource, all classSchema: ClassSchema) {
+    package convenience init(_ source: ObjectSource, all classSchema: ClassSchema) {
         self.init(source, Query(all: classSchema))
     }
 
@@ -223,7 +223,7 @@ extension Results {
     /// without an object are left out.
     ///
     /// Throws `type_mismatch` for a collection of plain values.
-    public convenience init(_ collection: some LiveCollection) throws {
+    package convenience init(_ collection: some LiveCollection) throws {
         let view = try collection.source.openView()
         let property = collection.property
         guard let target = view.schema.target(of: property) else {
@@ -242,7 +242,7 @@ extension Results {
     /// The objects that link to an object through a backlinks property.
     ///
     /// Throws `type_mismatch` for another property.
-    public convenience init(
+    package convenience init(
         backlinks property: Property, of object: LiveObject
     ) throws {
         let schema = try object.source.openView().schema

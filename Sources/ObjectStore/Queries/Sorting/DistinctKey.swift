@@ -1,18 +1,18 @@
 import ColumnStorage
 
 /// What tells objects apart for `distinct`: one value of each.
-public struct DistinctKey: Hashable, Sendable {
+package struct DistinctKey: Hashable, Sendable {
     /// The key as it was written.
-    public let description: String
+    package let description: String
     /// Every key path that the value depends on.
-    public let dependencies: [PropertyPath]
+    package let dependencies: [PropertyPath]
     private let computed: ComputedValue?
 
     /// Reads a key path of a class, or a path with an operation or an index such as `items.@count`
     /// and `items[1].price`, or into a mixed value.
     ///
     /// Throws `invalid_query` for a path that leads to any number of values.
-    public init(_ text: String, class classSchema: ClassSchema, schema: Schema) throws {
+    package init(_ text: String, class classSchema: ClassSchema, schema: Schema) throws {
         guard ComputedValue.isMeant(by: text, class: classSchema, schema: schema) else {
             let path = try PropertyPath.parse(text, class: classSchema, schema: schema)
             try path.checkSingle(for: "distinct")
@@ -76,10 +76,10 @@ public struct DistinctKey: Hashable, Sendable {
     }
 
     /// Whether both tell objects apart alike.
-    public static func == (left: DistinctKey, right: DistinctKey) -> Bool {
+    package static func == (left: DistinctKey, right: DistinctKey) -> Bool {
         left.description == right.description && left.dependencies == right.dependencies
     }
 
     /// Hashes the description.
-    public func hash(into hasher: inout Hasher) { hasher.combine(description) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(description) }
 }

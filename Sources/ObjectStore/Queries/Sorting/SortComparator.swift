@@ -3,16 +3,16 @@ import ColumnStorage
 /// Compares objects of a view by sort keys; ties by age, as in the unsorted class.
 ///
 /// Confined to the view's thread; it follows a live view.
-public struct SortComparator {
+package struct SortComparator {
     private let keys: [BoundSortKey]
 
     /// Prepares to compare in a view.
-    public init(_ keys: [SortKey], in view: StoreView) {
+    package init(_ keys: [SortKey], in view: StoreView) {
         self.keys = keys.map { $0.bound(to: view) }
     }
 
     /// -1, 0 or 1; 0 only for the same object.
-    public func order(_ left: ObjectKey, _ right: ObjectKey) -> Int {
+    package func order(_ left: ObjectKey, _ right: ObjectKey) -> Int {
         let order = orderByValues(left, right)
         return order != 0 || left == right ? order : left < right ? -1 : 1
     }

@@ -1,18 +1,18 @@
 import ColumnStorage
 
 /// One key of an order.
-public struct SortKey: Hashable, Sendable {
+package struct SortKey: Hashable, Sendable {
     /// The way to the value; for `items.@count` the way to what is counted, for `@rank` to the first
     /// text that is searched.
-    public let path: PropertyPath
+    package let path: PropertyPath
     /// For `@rank` the searches whose scores are added up; empty for all other keys.
     let searches: [TextSearch]
     /// Whether small values, and before them nil, come first.
-    public let ascending: Bool
+    package let ascending: Bool
     /// Every key path that the value depends on.
-    public let dependencies: [PropertyPath]
+    package let dependencies: [PropertyPath]
     /// The key as it was written.
-    public let description: String
+    package let description: String
 
     /// What is computed for each object; nil where the path itself leads to the value.
     let computed: ComputedValue?
@@ -25,7 +25,7 @@ public struct SortKey: Hashable, Sendable {
     /// Makes a key.
     ///
     /// Throws `invalid_query` for a path through a list, to a link or to data.
-    public init(_ path: PropertyPath, ascending: Bool) throws {
+    package init(_ path: PropertyPath, ascending: Bool) throws {
         try path.checkSingle(for: "sorting")
         if let last = path.components.last {
             guard last.target == nil else {
@@ -53,7 +53,7 @@ public struct SortKey: Hashable, Sendable {
     /// `items.@count`, `items.@max.price`, `items[1].price`, or into a mixed value.
     ///
     /// Throws `invalid_query` for a path that gives no order.
-    public init(
+    package init(
         _ text: String, ascending: Bool, class classSchema: ClassSchema, schema: Schema
     ) throws {
         guard ComputedValue.isMeant(by: text, class: classSchema, schema: schema) else {
@@ -99,13 +99,13 @@ public struct SortKey: Hashable, Sendable {
     }
 
     /// Whether both order alike.
-    public static func == (left: SortKey, right: SortKey) -> Bool {
+    package static func == (left: SortKey, right: SortKey) -> Bool {
         left.ascending == right.ascending && left.description == right.description
             && left.dependencies == right.dependencies && left.searches == right.searches
     }
 
     /// Hashes the path and the direction.
-    public func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         hasher.combine(description)
         hasher.combine(ascending)
         hasher.combine(path)
