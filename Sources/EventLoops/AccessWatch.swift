@@ -14,7 +14,8 @@ package final class AccessWatch {
     package let path: String
 
     /// Starts watching; fails when the file does not exist or the system has no watches left.
-    package init(path: String, on loop: EventLoop, _ handler: @escaping () -> Void) throws(LoopError)
+    package init(path: String, on loop: EventLoop, _ handler: @escaping () -> Void)
+        throws(LoopError)
     {
         loop.preconditionOnLoop()
         self.path = path

@@ -13,7 +13,8 @@ package final class FileWatch {
     package let path: String
 
     /// Starts watching; fails when the file does not exist or the system has no watches left.
-    package init(path: String, on loop: EventLoop, _ handler: @escaping () -> Void) throws(LoopError)
+    package init(path: String, on loop: EventLoop, _ handler: @escaping () -> Void)
+        throws(LoopError)
     {
         loop.preconditionOnLoop()
         self.loop = loop

@@ -115,7 +115,7 @@ package final class Environment: Sendable {
     let place: FilePlace?
     /// Nil where the map is not written to.
     let room: FileRoom?
-    let line = WriteLine()
+    let line = WriteLockQueue()
     let readers = Mutex(ReaderBook())
     /// What the open write changes, for the log.
     let changes = ChangeRecorder()

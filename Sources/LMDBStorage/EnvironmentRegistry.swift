@@ -202,7 +202,7 @@ package final class EnvironmentLease: Sendable {
     /// It lapses when it is not taken within `patience` nanoseconds.
     package func lineUp(
         patience: Int, notify: @escaping @Sendable () -> Void
-    ) -> WriteTurn {
+    ) -> WriteLockTicket {
         environment.line.join(self, patience: patience, notify: notify)
     }
 

@@ -19,14 +19,14 @@ package final class WriteTransaction {
     private var lease: EnvironmentLease?
     private let durability: Durability
     @exclusivity(unchecked) private var pointer: OpaquePointer?
-    private let turn: WriteTurn?
-    private let course: CommitCourse
+    private let turn: WriteLockTicket?
+    private let mode: CommitMode
 
     /// Waits for the file's write lock, unless `turn` has come, and begins.
     ///
     /// Throws `writeInProgress` when this thread has it.
     package init(
-        _ lease: EnvironmentLease, durability: Durability, turn: WriteTurn? = nil
+        _ lease: EnvironmentLease, durability: Durability, turn: WriteLockTicket? = nil
     ) throws(StorageError) {
         self.lease = lease
         self.durability = durability
@@ -51,7 +51,7 @@ package final class WriteTransaction {
         }
         do throws(StorageError) {
             try environment.room?.begin(begun)
-            course = try Self.decide(environment, durability, begun)
+            mode = try Self.decide(environment, durability, begun)
         } catch {
             if let turn = self.turn { _ = turn.end(isCommit: false) } else { mdb_txn_abort(begun) }
             throw error
@@ -64,17 +64,17 @@ package final class WriteTransaction {
     /// How the write that has begun will reach the device.
     private static func decide(
         _ environment: Environment, _ durability: Durability, _ begun: OpaquePointer?
-    ) throws(StorageError) -> CommitCourse {
-        var course = durability == .full ? CommitCourse.direct : .unflushed
+    ) throws(StorageError) -> CommitMode {
+        var mode = durability == .full ? CommitMode.direct : .unflushed
         if let log = environment.log {
-            course = try log.begin(durability, newest: UInt64(mdb_txn_id(begun)) - 1)
+            mode = try log.begin(durability, newest: UInt64(mdb_txn_id(begun)) - 1)
         }
         // Flushing is a setting of the environment, read at commit; the write lock guards it.
         try check(
             mdb_env_set_flags(
-                environment.pointer, UInt32(MDB_NOSYNC), course == .direct ? 0 : 1),
+                environment.pointer, UInt32(MDB_NOSYNC), mode == .direct ? 0 : 1),
             "mdb_env_set_flags", environment.path)
-        return course
+        return mode
     }
 
     deinit { abort() }
@@ -106,7 +106,7 @@ package final class WriteTransaction {
         let lease = lease.take()
         defer { withExtendedLifetime(lease) {} }
         environment.writerThread.store(0, ordering: .relaxed)
-        let log = course == .logged ? environment.log : nil
+        let log = mode == .logged ? environment.log : nil
         let version = UInt64(mdb_txn_id(ended))
         do throws(StorageError) {
             // Before anybody can see the commit, so that nobody sees one that may still be lost.
@@ -116,11 +116,11 @@ package final class WriteTransaction {
             if let turn { _ = turn.end(isCommit: false) } else { mdb_txn_abort(ended) }
             throw error
         }
-        if course == .checkpointed { environment.log?.pass(version) }
+        if mode == .checkpointed { environment.log?.pass(version) }
         var code = turn?.end(isCommit: true) ?? mdb_txn_commit(ended)
         // LMDB calls a write that was cut short an input/output error.
         if code == EIO, Platform.hasNoRoom(environment.path) { code = ENOSPC }
-        if code != 0, course == .logged || course == .checkpointed { environment.log?.withdraw() }
+        if code != 0, mode == .logged || mode == .checkpointed { environment.log?.withdraw() }
         try check(code, "mdb_txn_commit", environment.path)
         // If this process dies before it has, closing the lock file calls them.
         environment.callOthers()
@@ -133,7 +133,7 @@ package final class WriteTransaction {
         guard let ended = pointer else { return }
         pointer = nil
         environment.writerThread.store(0, ordering: .relaxed)
-        if course == .logged {
+        if mode == .logged {
             environment.changes.end()
             if environment.writeFailure.load(ordering: .relaxed) != 0 { environment.log?.relax() }
         }

@@ -71,8 +71,9 @@ package final class LineEditor {
     package static let promptEscape: Unicode.Scalar = "\u{1}"
 
     /// Makes an editor; nil when the descriptors are no terminal (or one that cannot move its cursor).
-    package init?(input: Int32 = 0, descriptor: Int32 = 1, output: AsyncOutput, history: EditHistory)
-    {
+    package init?(
+        input: Int32 = 0, descriptor: Int32 = 1, output: AsyncOutput, history: EditHistory
+    ) {
         guard Descriptor.isTerminal(input), Descriptor.isTerminal(descriptor),
             TerminalEnvironment.movesItsCursor,
             let reading = Descriptor.stream(input, "r"),

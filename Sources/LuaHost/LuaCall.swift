@@ -118,13 +118,15 @@ package struct LuaAnswer: Sendable {
     }
 
     /// A Swift object of this class.
-    package func object<Object: AnyObject>(_ index: Int, _ type: LuaClass<Object>) throws -> Object {
+    package func object<Object: AnyObject>(_ index: Int, _ type: LuaClass<Object>) throws -> Object
+    {
         guard let object = optionalObject(index, type) else { throw typeError(index, type.name) }
         return object
     }
 
     /// A Swift object of this class, or nil when the argument is anything else.
-    package func optionalObject<Object: AnyObject>(_ index: Int, _ type: LuaClass<Object>) -> Object?
+    package func optionalObject<Object: AnyObject>(_ index: Int, _ type: LuaClass<Object>)
+        -> Object?
     {
         index <= count ? state.object(at: Int32(index), of: type, on: L) : nil
     }
@@ -186,7 +188,8 @@ package struct LuaAnswer: Sendable {
     }
 
     /// Answers a Swift object.
-    package func answer<Object: AnyObject>(_ object: Object, _ type: LuaClass<Object>) -> LuaAnswer {
+    package func answer<Object: AnyObject>(_ object: Object, _ type: LuaClass<Object>) -> LuaAnswer
+    {
         state.push(object, type, on: L)
         return LuaAnswer(count: 1)
     }
@@ -238,7 +241,7 @@ package struct LuaAnswer: Sendable {
 /// Gives out the keys of a walk in order.
 open class LuaKeySource {
     /// For subclasses.
-    package init() {}
+    public init() {}
     /// Writes the keys from this position (a count from 0) on, as many as fit; how many that were, 0 at the end.
     open func fill(_ batch: inout MutableSpan<Int64>, from position: Int) throws -> Int { 0 }
 }

@@ -174,7 +174,9 @@ package struct LuaTable: Hashable, Sendable {
     }
 
     /// Whether both are the same table.
-    package static func == (a: LuaTable, b: LuaTable) -> Bool { a.reference.isSame(as: b.reference) }
+    package static func == (a: LuaTable, b: LuaTable) -> Bool {
+        a.reference.isSame(as: b.reference)
+    }
     /// Identity.
     package func hash(into hasher: inout Hasher) { hasher.combine(reference.address) }
 }

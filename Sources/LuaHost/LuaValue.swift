@@ -44,9 +44,13 @@ package enum LuaValue: Hashable, Sendable {
     /// The table that this is.
     package var table: LuaTable? { if case .table(let value) = self { value } else { nil } }
     /// The function that this is.
-    package var function: LuaFunction? { if case .function(let value) = self { value } else { nil } }
+    package var function: LuaFunction? {
+        if case .function(let value) = self { value } else { nil }
+    }
     /// The userdata that this is.
-    package var userdata: LuaUserdata? { if case .userdata(let value) = self { value } else { nil } }
+    package var userdata: LuaUserdata? {
+        if case .userdata(let value) = self { value } else { nil }
+    }
     /// The coroutine that this is.
     package var thread: LuaCoroutine? { if case .thread(let value) = self { value } else { nil } }
 

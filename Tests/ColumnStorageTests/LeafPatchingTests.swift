@@ -11,7 +11,7 @@ import Testing
     /// A committed leaf of some values, and a heap leaf made of it.
     private final class Pair {
         let stored: UnsafeMutableRawBufferPointer
-        let leaf: HeapLeaf
+        let leaf: UnpackedLeaf
         let kind: ColumnKind
 
         init(_ words: [UInt64], nulls: Set<Int>, _ kind: ColumnKind, _ test: LeafPatchingTests) {

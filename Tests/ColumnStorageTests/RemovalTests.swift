@@ -39,7 +39,7 @@ import Testing
         count += try reader.handle.statistics(file.tables.values).entries
         count += try reader.handle.statistics(file.tables.leaves(of: table.id)).entries
         count += try reader.handle.statistics(file.tables.indexes(of: table.id)).entries
-        try RecentNodes.read(reader.handle).forEach { home, _, _ in
+        try DeltaBuffer.read(reader.handle).forEach { home, _, _ in
             if home == .tail { count += 1 }
         }
         reader.end()

@@ -136,7 +136,7 @@ import Testing
                 keys.insert(found.integerKey)
                 entry = try cursor.next()
             }
-            try RecentNodes.read(handle).forEach { home, key, _ in
+            try DeltaBuffer.read(handle).forEach { home, key, _ in
                 if home == .tail { keys.insert(key) }
             }
             return (

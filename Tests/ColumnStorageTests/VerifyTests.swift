@@ -84,7 +84,7 @@ import Testing
             head.keyBound = 1201
             head.count = 7
             head.hasTailRows = true
-            let recent = RecentNodeBuffer()
+            let recent = DeltaBufferStorage()
             head.write(
                 to: try recent.reserve(
                     .tail, TableHead.key(people.id), count: TableHead.size, tables, in: handle))
@@ -184,11 +184,11 @@ import Testing
         }
         let faults = try faults { handle, tables in
             var last: UInt64 = 0
-            try RecentNodes.read(handle).forEach { home, version, _ in
+            try DeltaBuffer.read(handle).forEach { home, version, _ in
                 if home == .history { last = max(last, version) }
             }
             #expect(last > 0)
-            let recent = RecentNodeBuffer()
+            let recent = DeltaBufferStorage()
             let place = try recent.reserve(.history, last, count: 7, tables, in: handle)
             place.copyBytes(from: [0, 0, 0, 0, 255, 255, 255])
             try recent.store(in: handle)

@@ -102,7 +102,7 @@ import Testing
     @Test func `closing the store ends its observers on workers`() throws {
         let script = try run(
             """
-            local keeper = moonpool.worker("keeper", function(rex)
+            local checkpointer = moonpool.worker("checkpointer", function(rex)
                 moonpool.on_message(function()
                     rex.store:write(function() rex.age = rex.age + 1 end)
                     moonpool.post_to_parent "written"
@@ -111,9 +111,9 @@ import Testing
             local token = rex:observe(function() moonpool.post_to_parent "called" end, { on = w })
             store:close()
             log(token.is_valid)
-            keeper:post() expect(1)
+            checkpointer:post() expect(1)
             w:post() expect(2)
-            keeper:stop() w:stop()
+            checkpointer:stop() w:stop()
             """)
         #expect(script.log == ["false", "written", "pong"])
     }

@@ -92,8 +92,8 @@ import Testing
     }
 
     @Test func `rolls an interrupted write back`() throws {
-        let keeper = try ScriptFixture(open + "moonpool.every(3600, log) log 'ready'")
-        #expect(keeper.logs("ready"))
+        let checkpointer = try ScriptFixture(open + "moonpool.every(3600, log) log 'ready'")
+        #expect(checkpointer.logs("ready"))
         let script = try ScriptFixture(
             open + """
                 store:begin_write()
@@ -107,8 +107,8 @@ import Testing
         let reader = try ScriptFixture(open + "log(#store:objects 'Dog')")
         #expect(reader.finish() == 0)
         #expect(reader.log == ["0"])
-        keeper.script.finish()
-        #expect(keeper.finish() == 0)
+        checkpointer.script.finish()
+        #expect(checkpointer.finish() == 0)
     }
 
     @Test func `commits nothing of a write whose code caught its interrupt`() throws {

@@ -157,7 +157,7 @@ package final class ColumnFile: Sendable {
     /// It lapses, with another call, when no write is begun with it within `patience` nanoseconds. Throws `closed`.
     package func lineUp(
         patience: Int, notify: @escaping @Sendable () -> Void
-    ) throws(StorageError) -> WriteTurn {
+    ) throws(StorageError) -> WriteLockTicket {
         try lease().lineUp(patience: patience, notify: notify)
     }
 

@@ -27,7 +27,7 @@ package struct FileTables: Sendable {
     private let indexShards: [Table]
 
     /// Where a recent node belongs.
-    subscript(home: RecentNodes.Home) -> Table {
+    subscript(home: DeltaBuffer.Home) -> Table {
         switch home {
         case .history: history
         case .tail: tail
@@ -46,9 +46,9 @@ package struct FileTables: Sendable {
     static let history = TableName("history", .integers)
 
     /// Where a file says what its newest version is.
-    static let versions = VersionPlace(table: history, name: "\(RecentNodes.name)") { bytes in
+    static let versions = VersionPlace(table: history, name: "\(DeltaBuffer.name)") { bytes in
         var newest: UInt64?
-        RecentNodes(bytes)?.forEach { home, key, _ in
+        DeltaBuffer(bytes)?.forEach { home, key, _ in
             if home == .history { newest = max(newest ?? 0, key) }
         }
         return newest

@@ -27,7 +27,7 @@ package enum HistoryLog {
     /// What versions after `from`, up to and including `to`, have changed; everything when the log does not say or it
     /// would take long.
     static func traces(
-        after from: UInt64, through to: UInt64, in table: Table, _ recent: RecentNodes,
+        after from: UInt64, through to: UInt64, in table: Table, _ recent: DeltaBuffer,
         _ transaction: TransactionHandle
     ) throws(StorageError) -> Traces {
         guard from <= to, to - from <= 64 else { return .all }
@@ -55,7 +55,7 @@ package enum HistoryLog {
     /// Nil when the log does not reach back to `from`. Throws `damaged` when an entry cannot be
     /// read. Costs the size of the entries times the logarithm of their number.
     static func changes(
-        after from: UInt64, through to: UInt64, in table: Table, _ recent: RecentNodes,
+        after from: UInt64, through to: UInt64, in table: Table, _ recent: DeltaBuffer,
         _ transaction: TransactionHandle
     ) throws(StorageError) -> ChangeSet? {
         guard from < to else { return ChangeSet() }

@@ -12,7 +12,7 @@
 // dictionary. A value longer than `LeafFormat.longValue` lies in the file's table of long values.
 // A leaf that does not exist reads as zeros, nulls or empty.
 //
-// In a write, touched leaves lie on the heap in a wide form of the same layout (see HeapLeaf), so
+// In a write, touched leaves lie on the heap in a wide form of the same layout (see UnpackedLeaf), so
 // that one inlined reader serves both. LMDB aligns values to two bytes only: every load is unaligned.
 // Sizes are checked once, when an address is taken (LeafCheck); offsets of text at each read.
 

@@ -38,7 +38,7 @@ final class LeafPacker {
     ///
     /// Rows that are not `present` may be forgotten.
     func pack(
-        _ leaf: HeapLeaf, _ kind: ColumnKind, present: ClusterBits, long: ClusterBits
+        _ leaf: UnpackedLeaf, _ kind: ColumnKind, present: ClusterBits, long: ClusterBits
     ) -> UnsafeRawBufferPointer {
         let nulls = Leaf.bitmap(at: leaf.address + LeafFormat.headerSize)
         switch kind {
@@ -99,7 +99,8 @@ final class LeafPacker {
         buffer.storeBytes(of: greatest, toByteOffset: 12, as: UInt64.self)
     }
 
-    private func packIntegers(_ leaf: HeapLeaf, _ nulls: ClusterBits) -> UnsafeRawBufferPointer {
+    private func packIntegers(_ leaf: UnpackedLeaf, _ nulls: ClusterBits) -> UnsafeRawBufferPointer
+    {
         let source = UnsafeRawPointer(leaf.payload)
         @inline(__always)
         func value(_ row: Int) -> Int64 {
@@ -151,7 +152,7 @@ final class LeafPacker {
         return store(LeafEncoding.bits64, UInt64.self)
     }
 
-    private func packDoubles(_ leaf: HeapLeaf, _ nulls: ClusterBits) -> UnsafeRawBufferPointer {
+    private func packDoubles(_ leaf: UnpackedLeaf, _ nulls: ClusterBits) -> UnsafeRawBufferPointer {
         let source = UnsafeRawPointer(leaf.payload)
         let first = source.loadUnaligned(as: UInt64.self)
         let firsts = SIMD4<UInt64>(repeating: first)
@@ -187,7 +188,7 @@ final class LeafPacker {
         return finish(size)
     }
 
-    private func packFloats(_ leaf: HeapLeaf, _ nulls: ClusterBits) -> UnsafeRawBufferPointer {
+    private func packFloats(_ leaf: UnpackedLeaf, _ nulls: ClusterBits) -> UnsafeRawBufferPointer {
         let source = UnsafeRawPointer(leaf.payload)
         let first = source.loadUnaligned(as: UInt32.self)
         var isConstant = Float(bitPattern: first) == Float(bitPattern: first)
@@ -217,7 +218,7 @@ final class LeafPacker {
     }
 
     private func packFixed(
-        _ leaf: HeapLeaf, _ nulls: ClusterBits, _ width: Int, _ encoding: UInt8
+        _ leaf: UnpackedLeaf, _ nulls: ClusterBits, _ width: Int, _ encoding: UInt8
     ) -> UnsafeRawBufferPointer {
         let (start, size) = begin(encoding, nulls, .zero, payload: width * Cluster.rows)
         start.copyMemory(from: leaf.payload, byteCount: width * Cluster.rows)
@@ -225,7 +226,7 @@ final class LeafPacker {
     }
 
     private func packText(
-        _ leaf: HeapLeaf, _ nulls: ClusterBits, _ present: ClusterBits, _ long: ClusterBits
+        _ leaf: UnpackedLeaf, _ nulls: ClusterBits, _ present: ClusterBits, _ long: ClusterBits
     ) -> UnsafeRawBufferPointer {
         if long.isEmpty, let packed = packDictionary(leaf, nulls, present) { return packed }
         var total = 0
@@ -264,7 +265,7 @@ final class LeafPacker {
     ///
     /// Gives up early: most columns with many distinct values show it within the first rows.
     private func packDictionary(
-        _ leaf: HeapLeaf, _ nulls: ClusterBits, _ present: ClusterBits
+        _ leaf: UnpackedLeaf, _ nulls: ClusterBits, _ present: ClusterBits
     ) -> UnsafeRawBufferPointer? {
         memset(slots, 0xFF, 2 * Self.slotCount)
         var entries = 0

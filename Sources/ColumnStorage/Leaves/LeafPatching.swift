@@ -7,7 +7,7 @@ extension LeafPacker {
     ///
     /// As good as what ``pack(_:_:present:long:)`` gives, and valid until the next call. Nil where only that can tell:
     /// because another encoding may be better, or because a value goes that may have been the only least or greatest one.
-    func patch(_ leaf: HeapLeaf, _ kind: ColumnKind) -> UnsafeRawBufferPointer? {
+    func patch(_ leaf: UnpackedLeaf, _ kind: ColumnKind) -> UnsafeRawBufferPointer? {
         let marks = leaf.marks
         guard let address = leaf.origin, marks.rowCount <= Self.patchLimit else { return nil }
         let origin = Leaf(address)
@@ -28,7 +28,7 @@ extension LeafPacker {
     }
 
     private func patchIntegers<Offset: FixedWidthInteger & UnsignedInteger>(
-        _ leaf: HeapLeaf, _ marks: ClusterBits, _ origin: Leaf, _: Offset.Type
+        _ leaf: UnpackedLeaf, _ marks: ClusterBits, _ origin: Leaf, _: Offset.Type
     ) -> UnsafeRawBufferPointer? {
         let least = origin.minimum
         var greatest = origin.maximum
@@ -54,7 +54,7 @@ extension LeafPacker {
     }
 
     private func patchDoubles(
-        _ leaf: HeapLeaf, _ marks: ClusterBits, _ origin: Leaf
+        _ leaf: UnpackedLeaf, _ marks: ClusterBits, _ origin: Leaf
     ) -> UnsafeRawBufferPointer? {
         var least = origin.minimumDouble
         var greatest = origin.maximumDouble

@@ -9,7 +9,7 @@ final class EditedList {
         var label: Int64?
         /// The number of elements while `content` is not loaded.
         var storedCount: Int
-        var content: HeapChunk?
+        var content: UnpackedChunk?
         var isDirty: Bool
 
         var count: Int { content?.count ?? storedCount }

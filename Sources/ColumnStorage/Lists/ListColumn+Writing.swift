@@ -36,7 +36,7 @@ extension ListColumn {
             let place = IntIndexKey.entry(found.key), place.value == owner
         else { return nil }
         guard let chunk = ListChunk(found.value, words: holdsWords),
-            let content = HeapChunk(chunk, words: holdsWords)
+            let content = UnpackedChunk(chunk, words: holdsWords)
         else { throw damaged(transaction) }
         return EditedList.Chunk(
             label: place.key, storedCount: chunk.count, content: content, isDirty: false)
@@ -72,7 +72,7 @@ extension ListColumn {
         guard let bytes = try transaction.get(pages.table, key),
             let chunk = ListChunk(bytes, words: holdsWords),
             chunk.count == list.chunks[index].storedCount,
-            let content = HeapChunk(chunk, words: holdsWords)
+            let content = UnpackedChunk(chunk, words: holdsWords)
         else { throw damaged(transaction) }
         list.chunks[index].content = content
     }

@@ -87,7 +87,7 @@ package struct ListWriter {
         } else {
             list.chunks.append(
                 EditedList.Chunk(
-                    label: nil, storedCount: 0, content: HeapChunk(words: column.holdsWords),
+                    label: nil, storedCount: 0, content: UnpackedChunk(words: column.holdsWords),
                     isDirty: true))
         }
         return list.chunks.count - 1

@@ -35,7 +35,7 @@ struct RowLayout {
                 texts += 1
             } else {
                 places.append(offset)
-                offset += HeapLeaf.width(of: column.kind)
+                offset += UnpackedLeaf.width(of: column.kind)
             }
         }
         endsOffset = offset
@@ -80,7 +80,7 @@ struct RowLayout {
 
     /// Takes over the value of one column from a node into a heap leaf; its text is copied to `arena`.
     func read(
-        _ column: Int, _ node: UnsafeRawBufferPointer, into leaf: HeapLeaf, _ row: Int,
+        _ column: Int, _ node: UnsafeRawBufferPointer, into leaf: UnpackedLeaf, _ row: Int,
         _ arena: TextArena
     ) {
         let place = places[column]
@@ -88,7 +88,7 @@ struct RowLayout {
         guard place >= 0, let base = node.baseAddress else { return }
         leaf.setNull(row, isNull(column, node))
         guard isText(column) else {
-            let width = HeapLeaf.width(of: kinds[column])
+            let width = UnpackedLeaf.width(of: kinds[column])
             (leaf.payload + width * row).copyMemory(from: base + place, byteCount: width)
             return
         }
@@ -106,7 +106,7 @@ struct RowLayout {
     }
 
     /// The bytes that the node of a row takes.
-    func size(_ leaves: [HeapLeaf], _ row: Int) -> Int {
+    func size(_ leaves: [UnpackedLeaf], _ row: Int) -> Int {
         var size = textOffset
         for column in kinds.indices where isText(column) && places[column] >= 0 {
             let leaf = leaves[column + 1]
@@ -116,7 +116,7 @@ struct RowLayout {
     }
 
     /// Fills the node of a row from heap leaves by slot; long values are marked in their leaves.
-    func write(_ leaves: [HeapLeaf], _ row: Int, to node: UnsafeMutableRawBufferPointer) {
+    func write(_ leaves: [UnpackedLeaf], _ row: Int, to node: UnsafeMutableRawBufferPointer) {
         guard let base = node.baseAddress else { return }
         base.initializeMemory(as: UInt8.self, repeating: 0, count: 1 + 2 * bitmapBytes)
         base.storeBytes(of: Self.row, as: UInt8.self)
@@ -125,7 +125,7 @@ struct RowLayout {
             let leaf = leaves[column + 1]
             if leaf.isNull(row) { node[1 + column >> 3] |= 1 << UInt8(column & 7) }
             guard isText(column) else {
-                let width = HeapLeaf.width(of: kinds[column])
+                let width = UnpackedLeaf.width(of: kinds[column])
                 (base + places[column]).copyMemory(
                     from: leaf.payload + width * row, byteCount: width)
                 continue

@@ -191,7 +191,7 @@ package final class Snapshot {
     /// Returns the version that was left, if it moved.
     ///
     /// Throws `readOnly`, and `writeInProgress` when this thread has another write open on the file.
-    package func beginWrite(_ turn: WriteTurn? = nil) throws(StorageError) -> Snapshot? {
+    package func beginWrite(_ turn: WriteLockTicket? = nil) throws(StorageError) -> Snapshot? {
         precondition(!isFrozen && write == nil, "only a live snapshot outside a write begins one")
         guard !file.isReadOnly else {
             throw StorageError(.readOnly, call: "begin write", file: file.path)

@@ -25,7 +25,7 @@ package final class SnapshotSource {
     @exclusivity(unchecked) private var madeListPages: ListPages?
     @exclusivity(unchecked) private var madeKeyPages: ListPages?
     /// Nil until they are asked for at this version.
-    @exclusivity(unchecked) private var knownRecent: RecentNodes?
+    @exclusivity(unchecked) private var knownRecent: DeltaBuffer?
     /// By shard; empty until one is asked for.
     @exclusivity(unchecked) private var indexPages: [IndexPages?] = []
     /// What writes of this snapshot work with; kept between them.
@@ -112,11 +112,11 @@ package final class SnapshotSource {
     }
 
     /// The recent nodes of the committed version.
-    var recent: RecentNodes {
+    var recent: DeltaBuffer {
         if let knownRecent { return knownRecent }
         guard let reader else { return .none }
         do throws(StorageError) {
-            let nodes = try RecentNodes.read(reader.handle)
+            let nodes = try DeltaBuffer.read(reader.handle)
             knownRecent = nodes
             return nodes
         } catch {

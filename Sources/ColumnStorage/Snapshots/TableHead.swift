@@ -1,7 +1,7 @@
 /// What a table records about itself, in the file's tail table.
 ///
 /// There lie, for each table, rows of its newest cluster that wait to be packed into leaves, one node each
-/// under `table << 48 | key`, and behind them the head; the newest of all these lie among the ``RecentNodes``.
+/// under `table << 48 | key`, and behind them the head; the newest of all these lie among the ``DeltaBuffer``.
 struct TableHead: Equatable {
     /// All keys ever given are below this.
     var keyBound: Int64 = 0

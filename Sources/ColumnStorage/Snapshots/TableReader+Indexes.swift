@@ -174,7 +174,8 @@ extension TableReader {
     /// The rows from some bytes on and below others, in the order of the index; an open end is nil.
     ///
     /// Nil without an index.
-    package func keys(_ column: ColumnID, from lower: [UInt8], below upper: [UInt8]?) -> [ObjectKey]?
+    package func keys(_ column: ColumnID, from lower: [UInt8], below upper: [UInt8]?)
+        -> [ObjectKey]?
     {
         guard let index = bytesIndex(column) else { return nil }
         return read { (transaction) throws(StorageError) in

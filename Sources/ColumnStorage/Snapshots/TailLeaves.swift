@@ -14,7 +14,7 @@ final class TailLeaves {
     // because: the reader owns this.
     unowned(unsafe) private let reader: TableReader
     /// By slot, with the key below which rows have been taken over.
-    @exclusivity(unchecked) private var slots: [(leaf: HeapLeaf, bound: Int64)?]
+    @exclusivity(unchecked) private var slots: [(leaf: UnpackedLeaf, bound: Int64)?]
 
     init(_ reader: TableReader, cluster: Int) {
         self.reader = reader
@@ -24,11 +24,11 @@ final class TailLeaves {
     }
 
     deinit {
-        for slot in slots { if let slot { (slot.leaf.address - HeapLeaf.notes).deallocate() } }
+        for slot in slots { if let slot { (slot.leaf.address - UnpackedLeaf.notes).deallocate() } }
     }
 
     /// The leaf of a slot as of the reader's version.
-    func leaf(_ slot: Int) -> HeapLeaf {
+    func leaf(_ slot: Int) -> UnpackedLeaf {
         if let known = slots[slot] {
             if known.bound < reader.tailBound {
                 takeOver(slot, known.leaf, from: known.bound)
@@ -47,11 +47,11 @@ final class TailLeaves {
         for slot in slots.indices { slots[slot]?.bound = bound }
     }
 
-    private func unpack(_ slot: Int) -> HeapLeaf {
+    private func unpack(_ slot: Int) -> UnpackedLeaf {
         let kind = slot == 0 ? nil : layout.kinds[slot - 1]
         let block = UnsafeMutableRawPointer.allocate(
-            byteCount: LeafPool.size(kind.map(HeapLeaf.width(of:)) ?? 0), alignment: 16)
-        let leaf = HeapLeaf(address: block + HeapLeaf.notes)
+            byteCount: LeafPool.size(kind.map(UnpackedLeaf.width(of:)) ?? 0), alignment: 16)
+        let leaf = UnpackedLeaf(address: block + UnpackedLeaf.notes)
         let stored = reader.stored(slot, cluster)
         if let kind {
             leaf.unpack(Leaf(stored), kind) { self.arena.copy($0) }
@@ -61,7 +61,7 @@ final class TailLeaves {
         return leaf
     }
 
-    private func takeOver(_ slot: Int, _ leaf: HeapLeaf, from first: Int64) {
+    private func takeOver(_ slot: Int, _ leaf: UnpackedLeaf, from first: Int64) {
         guard reader.hasTailRows, let transaction = reader.source.reader else { return }
         if reader.tailBound - first <= 2 {
             for key in first..<max(first, reader.tailBound) {
@@ -89,7 +89,7 @@ final class TailLeaves {
     }
 
     private func takeOver(
-        _ slot: Int, _ leaf: HeapLeaf, _ key: Int64, _ node: UnsafeRawBufferPointer
+        _ slot: Int, _ leaf: UnpackedLeaf, _ key: Int64, _ node: UnsafeRawBufferPointer
     ) {
         guard layout.isWhole(node) else {
             reader.source.noteDamage("row \(key) in the tail of table \(reader.id.rawValue)")

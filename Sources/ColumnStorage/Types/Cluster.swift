@@ -4,7 +4,7 @@
 /// bytes); 504 would not. A constant, so that the division is a multiplication.
 @usableFromInline package enum Cluster {
     /// Rows per cluster.
-    @usableFromInline @inlinable package static var rows: Int { 496 }
+    @inlinable package static var rows: Int { 496 }
     /// 64-bit words of a bitmap over a cluster.
     @inlinable package static var words: Int { 8 }
     /// The bytes of a bitmap as leaves store it.

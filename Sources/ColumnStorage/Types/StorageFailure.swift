@@ -4,4 +4,4 @@ import LMDBStorage
 package typealias StorageError = LMDBStorage.StorageError
 
 /// A place in the line of those who wait for a file's write lock without keeping their thread.
-package typealias WriteTurn = LMDBStorage.WriteTurn
+package typealias WriteLockTicket = LMDBStorage.WriteLockTicket

@@ -51,7 +51,7 @@ extension TableVerifier {
         let row = Int(key.rawValue) % Cluster.rows
         let leaf = Leaf(reader.leaf(column.rawValue + 1, cluster))
         return leaf.encoding == LeafEncoding.pointers
-            ? HeapLeaf(address: UnsafeMutableRawPointer(mutating: leaf.address))
+            ? UnpackedLeaf(address: UnsafeMutableRawPointer(mutating: leaf.address))
                 .longs.contains(row)
             : leaf.isLong(row)
     }

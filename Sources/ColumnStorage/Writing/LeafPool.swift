@@ -11,15 +11,15 @@ final class LeafPool {
     /// A leaf for values of this width; 0 is a presence bitmap.
     ///
     /// Its content is undefined.
-    func take(width: Int) -> HeapLeaf {
+    func take(width: Int) -> UnpackedLeaf {
         let block =
             free[width, default: []].popLast()
             ?? .allocate(byteCount: Self.size(width), alignment: 16)
-        return HeapLeaf(address: block + HeapLeaf.notes)
+        return UnpackedLeaf(address: block + UnpackedLeaf.notes)
     }
 
-    func give(_ leaf: HeapLeaf, width: Int) {
-        let block = leaf.address - HeapLeaf.notes
+    func give(_ leaf: UnpackedLeaf, width: Int) {
+        let block = leaf.address - UnpackedLeaf.notes
         if free[width, default: []].count < Self.keep {
             free[width, default: []].append(block)
         } else {
@@ -28,6 +28,6 @@ final class LeafPool {
     }
 
     static func size(_ width: Int) -> Int {
-        width == 0 ? HeapLeaf.notes + 64 : HeapLeaf.blockSize(width: width)
+        width == 0 ? UnpackedLeaf.notes + 64 : UnpackedLeaf.blockSize(width: width)
     }
 }

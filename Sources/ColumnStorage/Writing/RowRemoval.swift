@@ -56,7 +56,7 @@ struct RowRemoval {
             try index.willDelete(key, reader, in: session.transaction.handle)
         }
         try clear(key, cluster, row)
-        overlay.heapLeaf(0, cluster).removePresence(row)
+        overlay.unpackedLeaf(0, cluster).removePresence(row)
         reader.state.pointee.count -= 1
     }
 
@@ -85,7 +85,7 @@ struct RowRemoval {
     /// Removes what a row has in indexes, lists and the table of long values.
     private func clear(_ key: ObjectKey, _ cluster: Int, _ row: Int) throws(StorageError) {
         for (column, index) in indexed {
-            let wasPresent = overlay.heapLeaf(0, cluster).isMarked(row)
+            let wasPresent = overlay.unpackedLeaf(0, cluster).isMarked(row)
             guard wasPresent || overlay.hadValue(column.id.rawValue + 1, cluster, row),
                 let value = session.indexed(reader, column, key)
             else { continue }
@@ -135,7 +135,7 @@ extension WriteSession {
         let leaf = Leaf(overlay.reader.leaf(column.rawValue + 1, cluster))
         let isLong: Bool
         if leaf.encoding == LeafEncoding.pointers {
-            isLong = overlay.heapLeaf(column.rawValue + 1, cluster).longs.contains(row)
+            isLong = overlay.unpackedLeaf(column.rawValue + 1, cluster).longs.contains(row)
         } else {
             isLong = leaf.isLong(row)
         }

@@ -166,7 +166,7 @@ package final class RowWriter {
     @inline(__always)
     private func store(_ cell: Cell, _ column: Int, _ row: Int) {
         // because: takeLeaves has made the leaves of all columns that are not holes.
-        let leaf = HeapLeaf(address: leaves[column &+ 1]!)
+        let leaf = UnpackedLeaf(address: leaves[column &+ 1]!)
         leaf.mark(row)
         leaf.setNull(row, cell.form == Form.null)
         switch cell.form {
@@ -242,13 +242,13 @@ package final class RowWriter {
     }
 
     private func takeLeaves(_ cluster: Int) {
-        leaves[0] = overlay.heapLeaf(0, cluster).address
+        leaves[0] = overlay.unpackedLeaf(0, cluster).address
         for column in definition.columns where !column.isDropped {
             leaves[column.id.rawValue + 1] =
-                overlay.heapLeaf(column.id.rawValue + 1, cluster).address
+                overlay.unpackedLeaf(column.id.rawValue + 1, cluster).address
         }
         // Making room for the last leaf may have put away the first.
-        if leaves[0] != overlay.heapLeaf(0, cluster).address { return takeLeaves(cluster) }
+        if leaves[0] != overlay.unpackedLeaf(0, cluster).address { return takeLeaves(cluster) }
         cells.pointee.firstKey = Int64(cluster * Cluster.rows)
         cells.pointee.generation = session.generation.pointee
         cells.pointee.arena = .passUnretained(overlay.arena(cluster))

@@ -101,7 +101,7 @@ extension TableOverlay {
         release(key, leaf)
     }
 
-    func release(_ key: LeafKey, _ leaf: HeapLeaf) {
+    func release(_ key: LeafKey, _ leaf: UnpackedLeaf) {
         leaves[key.rawValue] = nil
         session.generation.pointee += 1
         if recent[key.slot]?.cluster == key.cluster { recent[key.slot] = nil }
@@ -125,7 +125,7 @@ extension TableOverlay {
     ///
     /// Returns which rows are long.
     private func putLong(
-        _ leaf: HeapLeaf, _ slot: Int, _ cluster: Int, _ present: ClusterBits
+        _ leaf: UnpackedLeaf, _ slot: Int, _ cluster: Int, _ present: ClusterBits
     ) throws(StorageError) -> ClusterBits {
         var long = ClusterBits.zero
         let table = session.file.tables.values

@@ -38,8 +38,8 @@ extension TableOverlay {
             keptTail = true
             return
         }
-        var leaves: [HeapLeaf] = []
-        for slot in 0..<slotCount { leaves.append(heapLeaf(slot, cluster)) }
+        var leaves: [UnpackedLeaf] = []
+        for slot in 0..<slotCount { leaves.append(unpackedLeaf(slot, cluster)) }
         let layout = isKept ? reader.tailLeaves().layout : RowLayout(reader.definition)
         var isAppended = cluster == tailCluster && headBefore.hasTailRows
         try touched.forEachRow { row throws(StorageError) in
@@ -90,7 +90,7 @@ extension TableOverlay {
     }
 
     private func storeRow(
-        _ leaves: [HeapLeaf], _ layout: RowLayout, _ row: Int, _ key: Int64
+        _ leaves: [UnpackedLeaf], _ layout: RowLayout, _ row: Int, _ key: Int64
     ) throws(StorageError) {
         for column in layout.kinds.indices where layout.isText(column) && layout.places[column] >= 0
         {
@@ -124,7 +124,7 @@ extension TableOverlay {
         let cluster = tailCluster
         let hadRows = reader.hasTailRows
         if hadRows {
-            for slot in 0..<slotCount where isColumn(slot) { _ = heapLeaf(slot, cluster) }
+            for slot in 0..<slotCount where isColumn(slot) { _ = unpackedLeaf(slot, cluster) }
         }
         for slot in 0..<slotCount {
             let key = LeafKey(id, cluster: cluster, slot: slot)

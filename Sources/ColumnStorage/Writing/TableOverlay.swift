@@ -9,9 +9,9 @@ final class TableOverlay {
     @exclusivity(unchecked) unowned(unsafe) private(set) var session: WriteSession
 
     /// Heap leaves by leaf key.
-    @exclusivity(unchecked) var leaves: [UInt64: HeapLeaf] = [:]
+    @exclusivity(unchecked) var leaves: [UInt64: UnpackedLeaf] = [:]
     /// The heap leaf used last, by slot.
-    @exclusivity(unchecked) var recent: [(cluster: Int, leaf: HeapLeaf)?]
+    @exclusivity(unchecked) var recent: [(cluster: Int, leaf: UnpackedLeaf)?]
     /// Leaves whose newest form lies in the write transaction.
     @exclusivity(unchecked) var flushed: Set<UInt64> = []
     /// Marks of leaves that were put away.
@@ -99,15 +99,15 @@ final class TableOverlay {
 
     /// The heap leaf of a slot, made from what the file has when there is none yet.
     @inline(__always)
-    func heapLeaf(_ slot: Int, _ cluster: Int) -> HeapLeaf {
+    func unpackedLeaf(_ slot: Int, _ cluster: Int) -> UnpackedLeaf {
         if let last = recent[slot], last.cluster == cluster { return last.leaf }
-        return findHeapLeaf(slot, cluster)
+        return findUnpackedLeaf(slot, cluster)
     }
 
     @inline(never)
-    private func findHeapLeaf(_ slot: Int, _ cluster: Int) -> HeapLeaf {
+    private func findUnpackedLeaf(_ slot: Int, _ cluster: Int) -> UnpackedLeaf {
         let key = LeafKey(id, cluster: cluster, slot: slot).rawValue
-        let leaf: HeapLeaf
+        let leaf: UnpackedLeaf
         if let known = leaves[key] {
             leaf = known
         } else {
@@ -147,7 +147,7 @@ final class TableOverlay {
     func kind(of slot: Int) -> ColumnKind { reader.definition.columns[slot - 1].kind }
 
     func width(of slot: Int) -> Int {
-        slot == 0 ? 0 : HeapLeaf.width(of: kind(of: slot))
+        slot == 0 ? 0 : UnpackedLeaf.width(of: kind(of: slot))
     }
 
     /// Whether the row had a value in the column before: it is older than the write, or was set in it.
@@ -171,7 +171,7 @@ final class TableOverlay {
     }
 
     /// Remembers where the committed form of a leaf lies.
-    func noteOrigin(_ key: LeafKey, _ leaf: HeapLeaf) {
+    func noteOrigin(_ key: LeafKey, _ leaf: UnpackedLeaf) {
         if let address = leaf.origin, origins.count < 16 { origins.append((key, address)) }
     }
 

@@ -27,7 +27,7 @@ extension WriteSession {
         _ overlay: TableOverlay, _ column: ColumnID, _ key: ObjectKey, _ count: Int
     ) {
         let (cluster, row) = place(key)
-        let leaf = overlay.heapLeaf(column.rawValue + 1, cluster)
+        let leaf = overlay.unpackedLeaf(column.rawValue + 1, cluster)
         leaf.mark(row)
         leaf.setWord(row, UInt64(max(count, 0)))
     }

@@ -61,9 +61,9 @@ extension WriteSession {
         let (cluster, row) = place(key)
         guard !overlay.wasPresent(cluster, row) else { throw misfit() }
         for index in overlay.reader.rowIndexes { index.willRevive(key) }
-        var bits = overlay.heapLeaf(0, cluster).presence
+        var bits = overlay.unpackedLeaf(0, cluster).presence
         bits.insert(row)
-        overlay.heapLeaf(0, cluster).presence = bits
+        overlay.unpackedLeaf(0, cluster).presence = bits
         overlay.reader.state.pointee.count += 1
         for column in overlay.reader.definition.columns where !column.isDropped {
             if column.kind == .list {

@@ -11,7 +11,7 @@ extension WriteSession {
     private func target(
         _ table: TableID, _ column: ColumnID, _ key: ObjectKey, _ kind: ColumnKind,
         _ indexed: Int64? = nil, isNew: Bool = false
-    ) -> (leaf: HeapLeaf, row: Int) {
+    ) -> (leaf: UnpackedLeaf, row: Int) {
         let overlay = overlay(table)
         precondition(
             overlay.reader.kind(of: column) == kind && key.rawValue >= 0
@@ -19,7 +19,7 @@ extension WriteSession {
             "no such row, or another kind of column")
         if !overlay.reader.rowIndexes.isEmpty { noteChange(overlay, column, key) }
         let (cluster, row) = place(key)
-        let leaf = overlay.heapLeaf(column.rawValue + 1, cluster)
+        let leaf = overlay.unpackedLeaf(column.rawValue + 1, cluster)
         // The index of a mixed column is kept by who sets its bytes.
         if kind != .data, let index = overlay.reader.intIndexes[column.rawValue] {
             // A row that this write has made has no entry before it is set for the first time.
@@ -99,7 +99,7 @@ extension WriteSession {
                 let cluster = Int(key.rawValue) / Cluster.rows
                 leaf.setPointer(row, overlay.arena(cluster).copy(bytes))
             case .bytes12, .bytes16:
-                let width = HeapLeaf.width(of: kind)
+                let width = UnpackedLeaf.width(of: kind)
                 precondition(bytes.count == width, "wrong number of bytes")
                 if let source = bytes.baseAddress {
                     (leaf.payload + width * row).copyMemory(from: source, byteCount: width)
@@ -136,7 +136,7 @@ extension WriteSession {
         case .string, .data:
             leaf.setPointer(row, UnsafeRawBufferPointer(start: nil, count: 0))
         case .bytes12, .bytes16:
-            let width = HeapLeaf.width(of: kind)
+            let width = UnpackedLeaf.width(of: kind)
             (leaf.payload + width * row).initializeMemory(
                 as: UInt8.self, repeating: 0, count: width)
         }

@@ -17,7 +17,7 @@ package final class WriteSession {
     let packer: LeafPacker
     let pool: LeafPool
     let arena: TextArena
-    private let recentNodes: RecentNodeBuffer
+    private let deltaBuffer: DeltaBufferStorage
     /// Raised whenever heap leaves are put away: addresses taken before are void.
     let generation: UnsafeMutablePointer<Int>
     /// Bytes of heap leaves.
@@ -52,8 +52,8 @@ package final class WriteSession {
         packer = workspace.packer
         pool = workspace.pool
         arena = workspace.arena
-        recentNodes = workspace.recentNodes
-        recentNodes.begin(on: transaction.handle.version - 1)
+        deltaBuffer = workspace.deltaBuffer
+        deltaBuffer.begin(on: transaction.handle.version - 1)
         generation = workspace.generation
         definitionsBefore = snapshot.source.definitions
     }
@@ -135,9 +135,9 @@ package final class WriteSession {
         let cluster = Int(key) / Cluster.rows
         let row = Int(key) - cluster * Cluster.rows
         if row == 0 { beginCluster(overlay, cluster) }
-        var bits = overlay.heapLeaf(0, cluster).presence
+        var bits = overlay.unpackedLeaf(0, cluster).presence
         bits.insert(row)
-        overlay.heapLeaf(0, cluster).presence = bits
+        overlay.unpackedLeaf(0, cluster).presence = bits
         state.pointee.keyBound = key + 1
         state.pointee.count += 1
         return ObjectKey(key)
@@ -236,10 +236,10 @@ package final class WriteSession {
         var entry = HistoryLog.entry(changes, shards: shards)
         let options = file.options
         if options.historyLimit > 0, options.keepsHistory { appendTrailer(to: &entry, changes) }
-        let place = try recentNodes.reserve(
+        let place = try deltaBuffer.reserve(
             .history, handle.version, count: entry.count, file.tables, in: handle)
         place.copyBytes(from: entry)
-        try recentNodes.store(in: handle)
+        try deltaBuffer.store(in: handle)
         if handle.version % 16 == 0 || entry.count > HistoryLog.largeEntry, options.keepsHistory {
             try HistoryLog.trim(
                 file.tables.history, limit: options.historyLimit,
@@ -251,12 +251,12 @@ package final class WriteSession {
     func reserveTail(
         _ key: UInt64, count: Int
     ) throws(StorageError) -> UnsafeMutableRawBufferPointer {
-        try recentNodes.reserve(.tail, key, count: count, file.tables, in: transaction.handle)
+        try deltaBuffer.reserve(.tail, key, count: count, file.tables, in: transaction.handle)
     }
 
     /// Removes the nodes of the tail with keys in a range.
     func removeTail(_ keys: Range<UInt64>) throws(StorageError) {
-        try recentNodes.removeTail(keys, in: transaction.handle)
+        try deltaBuffer.removeTail(keys, in: transaction.handle)
         let cursor = try transaction.handle.cursor(file.tables.tail)
         var entry = try cursor.setRange(keys.lowerBound)
         while let found = entry, found.integerKey < keys.upperBound {
@@ -266,7 +266,7 @@ package final class WriteSession {
     }
 
     /// The write has become a version.
-    func didCommit(as version: UInt64) { recentNodes.didCommit(as: version) }
+    func didCommit(as version: UInt64) { deltaBuffer.didCommit(as: version) }
 
     /// The shards that the write has touched.
     func touchedShards() -> UInt32 {

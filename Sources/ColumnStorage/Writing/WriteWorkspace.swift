@@ -4,7 +4,7 @@ package final class WriteWorkspace {
     let packer = LeafPacker()
     let pool = LeafPool()
     let arena = TextArena()
-    let recentNodes = RecentNodeBuffer()
+    let deltaBuffer = DeltaBufferStorage()
     /// Made when a write keeps what it replaces.
     @exclusivity(unchecked) var previous: PreviousVersion?
     /// Raised whenever heap leaves are put away: addresses taken before are void.

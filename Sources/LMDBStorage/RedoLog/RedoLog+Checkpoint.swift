@@ -36,9 +36,9 @@ extension RedoLog {
             return
         }
         if !hasRoom { relax() }
-        if keeper.isBusy {
+        if checkpointer.isBusy {
             if lag < greatestLag { return }
-            keeper.finish()
+            checkpointer.finish()
             collect()
             return
         }
@@ -61,12 +61,12 @@ extension RedoLog {
         }
         checkpointBegun = now
         file.notePins((pin.version, next.version))
-        keeper.begin(LogCheckpoint(header: header, pin: next, file: file, data: data))
+        checkpointer.begin(LogCheckpoint(header: header, pin: next, file: file, data: data))
     }
 
     /// Takes over what has become of a checkpoint that was begun.
     func collect() {
-        guard let (done, error) = keeper.result() else { return }
+        guard let (done, error) = checkpointer.result() else { return }
         if let error {
             done.pin.release()
             if let pin { file?.notePins((pin.version, 0)) }
@@ -93,7 +93,7 @@ extension RedoLog {
 
     /// Brings the data file to the device, and makes the newest version the checkpoint of a log without records.
     func restart(_ newest: UInt64) throws(StorageError) {
-        keeper.finish()
+        checkpointer.finish()
         collect()
         guard let file else { return try activate(newest) }
         guard Platform.lockFile(file.descriptor, LOCK_EX) else {
@@ -127,7 +127,7 @@ extension RedoLog {
 
     /// Begins a log: the data file is whole on the device then, and bears the log's identity.
     func activate(_ newest: UInt64, isLocked: Bool = false) throws(StorageError) {
-        keeper.finish()
+        checkpointer.finish()
         collect()
         let log: LogFile
         if isLocked, let file, file.isInPlace {
@@ -171,7 +171,7 @@ extension RedoLog {
         isDone = true
         file = log
         take(next, newest)
-        keeper.watch(true)
+        checkpointer.watch(true)
     }
 
     private func take(_ next: LogPin, _ newest: UInt64) {
@@ -186,7 +186,7 @@ extension RedoLog {
 
     /// Ends the log: the data file is whole on the device without it then.
     func settle() throws(StorageError) {
-        keeper.finish()
+        checkpointer.finish()
         collect()
         try flushData()
         guard LogMarker().write(data) else {
@@ -211,13 +211,13 @@ extension RedoLog {
     ///
     /// Called where this process has no write open. False if somebody has it.
     func rest() -> Bool {
-        guard keeper.isWatched else { return true }
+        guard checkpointer.isWatched else { return true }
         guard isFree() else { return false }
         var begun: OpaquePointer?
         guard mdb_txn_begin(environment, nil, 0, &begun) == 0 else { return false }
         defer { mdb_txn_abort(begun) }
         // Somebody has written meanwhile.
-        guard !keeper.isUnderWay else { return false }
+        guard !checkpointer.isUnderWay else { return false }
         guard id != 0 else { return true }
         let others = file?.notedPins().contains {
             $0.process != getpid() && (kill($0.process, 0) == 0 || errno != ESRCH)
@@ -240,7 +240,7 @@ extension RedoLog {
 
     /// Ends this process's part before the environment is closed.
     func close() {
-        keeper.stop()
+        checkpointer.stop()
         collect()
         if !rest() { leave() }
         var open = stat()

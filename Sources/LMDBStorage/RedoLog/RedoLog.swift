@@ -22,11 +22,11 @@ import Synchronization
 // * A data file with a log bears the log's identity (LogMarker). It is removed when all is on the device, at closing
 //   and when nobody has written for a while; the data file is then whole alone.
 //
-// Everything here belongs to whoever has LMDB's write lock, except what LogKeeper's thread does with a checkpoint that
+// Everything here belongs to whoever has LMDB's write lock, except what Checkpointer's thread does with a checkpoint that
 // was begun.
 
 /// How the open write reaches the device.
-enum CommitCourse {
+enum CommitMode {
     /// LMDB flushes pages and header.
     case direct
     /// The log has a record of it.
@@ -48,7 +48,7 @@ final class RedoLog: @unchecked Sendable {
     private let page: MarkerPage
     let tables: [String]
     let recorder: ChangeRecorder
-    let keeper: LogKeeper
+    let checkpointer: Checkpointer
     /// Whether nobody seems to have the write lock.
     let isFree: @Sendable () -> Bool
     var pace = CommitPace()
@@ -107,21 +107,21 @@ final class RedoLog: @unchecked Sendable {
         mdb_env_get_fd(environment, &descriptor)
         data = descriptor
         page = MarkerPage(descriptor)
-        keeper = LogKeeper()
-        keeper.log = self
+        checkpointer = Checkpointer()
+        checkpointer.log = self
     }
 
     // MARK: A write
 
     /// Decides, with the write lock, how the write that has begun will be committed.
-    func begin(_ durability: Durability, newest: UInt64) throws(StorageError) -> CommitCourse {
+    func begin(_ durability: Durability, newest: UInt64) throws(StorageError) -> CommitMode {
         if let failure { throw failure }
         if id != 0, durability != .memory, version == newest, pin != nil, !isTight,
             isStill(page.marker)
         {
             try moveOn(newest, isWaiting: durability == .full)
-        } else if let course = try beginElsewise(durability, newest) {
-            return course
+        } else if let mode = try beginElsewise(durability, newest) {
+            return mode
         }
         guard durability == .full else { return .checkpointed }
         // No record can follow a version that has none, but for the checkpoint.
@@ -136,7 +136,7 @@ final class RedoLog: @unchecked Sendable {
     /// Begins where this process does not stand at the log's end with a pin; nil where it then does.
     private func beginElsewise(
         _ durability: Durability, _ newest: UInt64
-    ) throws(StorageError) -> CommitCourse? {
+    ) throws(StorageError) -> CommitMode? {
         let marker = page.marker
         if id != 0 && marker.id != id { leave() }
         guard durability != .memory, !isTight else {
@@ -187,7 +187,7 @@ final class RedoLog: @unchecked Sendable {
             guard !isRecording else { return try restart(newest) }
             pass(newest)
         }
-        keeper.watch(true)
+        checkpointer.watch(true)
         try moveOn(newest, isWaiting: isRecording)
     }
 
@@ -209,7 +209,7 @@ final class RedoLog: @unchecked Sendable {
 
     /// Stands aside: the log has ended, or is another one.
     func leave() {
-        keeper.finish()
+        checkpointer.finish()
         collect()
         if let pin {
             pin.release()
@@ -218,7 +218,7 @@ final class RedoLog: @unchecked Sendable {
         pin = nil
         id = 0
         version = 0
-        keeper.watch(false)
+        checkpointer.watch(false)
     }
 
     // MARK: The commit

@@ -24,7 +24,7 @@ package struct CollectionChange {
     /// Then this is the last call.
     package let isCollectionValid: Bool
 
-    let positions: PositionChanges
+    let positions: CollectionChangeSet
     /// What `deletions` were, where ``versionBefore`` does not know all of it.
     private let lost: [ElementDetail]
     let table: TableID
@@ -41,7 +41,7 @@ package struct CollectionChange {
     let changes: ChangeSet?
 
     init(
-        _ kind: Kind, isCollectionValid: Bool = true, positions: PositionChanges = .init(),
+        _ kind: Kind, isCollectionValid: Bool = true, positions: CollectionChangeSet = .init(),
         lost: [ElementDetail] = [], table: TableID, filter: KeyPathFilter? = nil,
         values: ChangedCollection? = nil,
         inserted: [Value]? = nil, modified: [Value]? = nil, step: VersionStep? = nil

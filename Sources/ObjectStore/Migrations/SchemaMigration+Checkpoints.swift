@@ -82,7 +82,7 @@ extension SchemaMigration {
             }
             try store.commitSnapshot()
             hasCommitted = true
-            let turn = try store.awaitWriteTurn()
+            let turn = try store.awaitWriteLock()
             try StoreError.wrapping { () throws(StorageError) in
                 _ = try store.view.snapshot.beginWrite(turn)
             }

@@ -39,8 +39,8 @@ package final class NotificationToken {
     /// A commit that changes nothing of it costs the observer nothing. Empty for an observer of the
     /// store, and once the observation has ended.
     package var dependencies: [String] {
-        guard let pump = observer.pump else { return [] }
-        return observer.interests.names(in: pump.store.schema)
+        guard let dispatcher = observer.dispatcher else { return [] }
+        return observer.interests.names(in: dispatcher.store.schema)
     }
 
     /// What a commit that changes something of ``dependencies`` costs, in words; empty before the first call.

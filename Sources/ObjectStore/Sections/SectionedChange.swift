@@ -67,7 +67,7 @@ package struct SectionedChange {
     /// A section that is gone has lost a row, and one that has come has gained one: only the sections of changed rows
     /// are looked at.
     init(
-        _ positions: PositionChanges, from old: SectionSequence, to new: SectionSequence,
+        _ positions: CollectionChangeSet, from old: SectionSequence, to new: SectionSequence,
         _ rules: SectionRules
     ) {
         kind = .update

@@ -10,7 +10,7 @@ struct QueuedWrite {
 struct WriteQueue {
     var writes: [QueuedWrite] = []
     /// The place in the line for the write lock, while somebody else has that.
-    var turn: WriteTurn?
+    var turn: WriteLockTicket?
     /// How often in a row a turn lapsed because the thread was busy.
     private(set) var lapses = 0
 
@@ -24,7 +24,7 @@ struct WriteQueue {
     }
 
     /// Takes the turn out of the queue.
-    mutating func takeTurn() -> WriteTurn? {
+    mutating func takeTurn() -> WriteLockTicket? {
         defer { turn = nil }
         return turn
     }

@@ -22,7 +22,7 @@ extension Store {
     ///
     /// A queued write lends its turn: the line must not wait for a thread that waits for it. Throws what the
     /// wait handler throws, and `closed`.
-    func awaitWriteTurn() throws -> WriteTurn? {
+    func awaitWriteLock() throws -> WriteLockTicket? {
         let file = view.snapshot.file
         guard queue.turn != nil || (waitHandler != nil && file.isLockedForLong),
             !file.isLockedHere

@@ -56,7 +56,7 @@ extension Store {
     }
 
     private func openWrite() throws {
-        let turn = try awaitWriteTurn()
+        let turn = try awaitWriteLock()
         let left = try StoreError.wrapping { () throws(StorageError) in
             try view.snapshot.beginWrite(turn)
         }

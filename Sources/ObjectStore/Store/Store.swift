@@ -30,7 +30,7 @@ package final class Store {
     private var hasClosed = false
 
     /// The observers, and what they are still to hear.
-    package private(set) lazy var notifications = NotificationPump(self)
+    package private(set) lazy var notifications = NotificationDispatcher(self)
 
     /// Called when the schema that the store shows has become another one, on the store's thread.
     package var schemaHandler: (() -> Void)?
@@ -42,7 +42,7 @@ package final class Store {
     /// The way here for those who must not keep the store alive.
     let link = StoreLink()
     let coordinator: StoreCoordinator
-    private let pin: PinBoard.Pin
+    private let pin: VersionRegistry.Pin
     /// The version that was frozen last, while somebody holds it.
     weak var latestFrozen: StoreView?
     /// Older versions that were asked for, while somebody holds them.

@@ -7,7 +7,7 @@ import Synchronization
 final class StoreCoordinator: Sendable {
     private let file: ObjectIdentifier
     /// Who of this process holds which version.
-    let pins = PinBoard()
+    let pins = VersionRegistry()
 
     private struct Member {
         let wakeup: any Wakeup

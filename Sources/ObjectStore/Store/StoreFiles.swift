@@ -35,7 +35,8 @@ package enum StoreFiles {
     /// A file whose pages are sound may be opened, and ``Store/verify(atMost:)`` looks at what is on them. Others may use
     /// the file meanwhile, this process must not have it open. Throws `invalid_argument` (no such file, no store, it
     /// cannot be read), `file_corrupt`, `file_format_too_new`.
-    package static func verifyPages(_ path: String, atMost limit: Int = 100) throws -> [StoreFault] {
+    package static func verifyPages(_ path: String, atMost limit: Int = 100) throws -> [StoreFault]
+    {
         try StoreError.wrapping { () throws(StorageError) in
             try ColumnFile.verifyPages(path: path, atMost: limit)
         }.map { StoreFault(className: nil, property: nil, object: nil, what: $0.what) }

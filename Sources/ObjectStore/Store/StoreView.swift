@@ -28,12 +28,12 @@ package final class StoreView {
     /// Whether a frozen view was closed: nothing can be read any more.
     package private(set) var isClosed = false
     /// What names the holder of a frozen view.
-    private var pin: PinBoard.Pin?
+    private var pin: VersionRegistry.Pin?
     /// The version of the file whose data this is, where the snapshot is of a copy.
     let originalVersion: UInt64?
 
     init(
-        schema: Schema, snapshot: Snapshot, isFrozen: Bool, pin: PinBoard.Pin? = nil,
+        schema: Schema, snapshot: Snapshot, isFrozen: Bool, pin: VersionRegistry.Pin? = nil,
         originalVersion: UInt64? = nil
     ) {
         currentSchema = schema

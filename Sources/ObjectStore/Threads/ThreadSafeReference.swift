@@ -71,7 +71,7 @@ package final class ThreadSafeReference: Sendable {
     /// Keeps a version readable.
     struct Pin: Sendable {
         let version: SharedVersion
-        let entry: PinBoard.Pin
+        let entry: VersionRegistry.Pin
     }
 
     init(

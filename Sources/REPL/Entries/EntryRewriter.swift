@@ -18,7 +18,7 @@ struct EntryRewriter {
     /// The name of the function that takes new locals.
     ///
     /// No completion shows it; a script that uses it is asking for it.
-    static let keeper = "__keep_locals"
+    static let checkpointer = "__keep_locals"
 
     /// A name that Lua does not let a function have more than some two hundred of.
     static let upvalueLimit = 180
@@ -34,7 +34,7 @@ struct EntryRewriter {
     /// The names that the entry might mean a local by.
     var names: Set<String> { Set(tokens.lazy.filter { $0.kind == .name }.map(\.text)) }
 
-    /// The chunk: returns a function that takes the keeper and does what the entry says.
+    /// The chunk: returns a function that takes the checkpointer and does what the entry says.
     ///
     /// Nil when it needs too many of the earlier locals at once. Without `keeping`, its own locals
     /// end with it.
@@ -48,7 +48,7 @@ struct EntryRewriter {
             let list = needed.map { $0.isConstant ? "\($0.name) <const>" : $0.name }
             text = "local \(list.joined(separator: ", ")) = ... "
         }
-        return text + "return function(\(Self.keeper), ...) "
+        return text + "return function(\(Self.checkpointer), ...) "
             + (keeping ? body() : String(decoding: source, as: UTF8.self)) + "\nend"
     }
 
@@ -111,7 +111,7 @@ struct EntryRewriter {
         let names = last.map(\.name).joined(separator: ", ")
         let quoted = last.map { "\"\($0.isConstant ? "=" : "")\($0.name)\"" }.joined(
             separator: ", ")
-        return "\(keeper)(function() return \(names) end, \(quoted))"
+        return "\(checkpointer)(function() return \(names) end, \(quoted))"
     }
 
     /// Whether a token can only be the first of a statement: some keywords, and a name after what ends an expression.

@@ -6,17 +6,17 @@ import Testing
 /// Whom a commit reaches: those that depend on what it changed, and nobody else.
 @Suite struct ObserverIndexTests {
     private let world: ObservedWorld
-    private var pump: NotificationPump { world.store.notifications }
+    private var dispatcher: NotificationDispatcher { world.store.notifications }
 
     init() throws {
         world = try ObservedWorld()
     }
 
-    /// The observers that a write makes the pump ask.
+    /// The observers that a write makes the dispatcher ask.
     private func concerned(_ body: () throws -> Void) throws -> [String] {
         try world.store.write(body)
         defer { world.stores.settle() }
-        return pump.tracked.inOrder.map(\.name).sorted()
+        return dispatcher.tracked.inOrder.map(\.name).sorted()
     }
 
     @Test
@@ -26,7 +26,7 @@ import Testing
     {
         var tracked = TrackedObservers()
         let observers = (0..<20).map { number in
-            let observer = Observer(name: "\(number)", pump: pump)
+            let observer = Observer(name: "\(number)", dispatcher: dispatcher)
             observer.register(as: number)
             return observer
         }
@@ -67,7 +67,8 @@ import Testing
         #expect(calls == 2)
         #expect(!tokens[8].isValid)
         tokens.removeAll()
-        #expect(pump.observers.isEmpty && pump.index.isEmpty && pump.filed.isEmpty)
+        #expect(
+            dispatcher.observers.isEmpty && dispatcher.index.isEmpty && dispatcher.filed.isEmpty)
     }
 
     @Test func `each kind of observer is asked for what it depends on`() throws {
@@ -119,11 +120,11 @@ import Testing
         for _ in 0..<10 {
             try world.store.write { try world.store.create("Other", .dictionary([:])) }
         }
-        #expect(pump.pending.count == 0 && pump.tracked.isEmpty)
+        #expect(dispatcher.pending.count == 0 && dispatcher.tracked.isEmpty)
         try world.store.write { try world.set(world.object(1), 3) }
-        #expect(pump.pending.count == 1)
+        #expect(dispatcher.pending.count == 1)
         world.stores.settle()
-        #expect(pump.pending.count == 0)
+        #expect(dispatcher.pending.count == 0)
         token.invalidate()
     }
 }

@@ -240,7 +240,7 @@ import Testing
         #expect(error.code == .limitExceeded)
         #expect(names.allSatisfy { error.message.contains("'\($0)'") })
         let calls = tokens.reduce(0) { $0 + $1.statistics.calls }
-        #expect(calls == NotificationPump.maximumRounds + 1)
+        #expect(calls == NotificationDispatcher.maximumRounds + 1)
         #expect(!store.isInWrite)
 
         // The next change begins to count anew.

@@ -134,7 +134,7 @@ struct ListedKeys {
     /// `key` reads an element as it is now, `all` every one, where so much has changed that this costs less. False if an
     /// element cannot be read: the keys are of no use then.
     mutating func follow(
-        _ changes: PositionChanges, key: (Int) -> ObjectKey?, all: () -> [ObjectKey]
+        _ changes: CollectionChangeSet, key: (Int) -> ObjectKey?, all: () -> [ObjectKey]
     ) -> Bool {
         if changes.insertions.count + changes.deletions.count > 64 + count / 8 {
             self = ListedKeys(all())

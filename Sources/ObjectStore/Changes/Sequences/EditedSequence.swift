@@ -106,8 +106,8 @@ extension EditedSequence {
 
     /// The positions of elements that are new or were moved, with those whose element was replaced
     /// in place: where something has to be read to know the new sequence.
-    func changes() -> PositionChanges {
-        var result = PositionChanges()
+    func changes() -> CollectionChangeSet {
+        var result = CollectionChangeSet()
         var old = 0
         var new = 0
         for run in kept() {

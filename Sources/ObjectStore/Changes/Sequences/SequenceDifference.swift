@@ -10,7 +10,7 @@ enum SequenceDifference {
     /// change to it.
     static func changes(
         from old: [ObjectKey], to new: [ObjectKey], isTouched: (ObjectKey) -> Bool
-    ) -> PositionChanges {
+    ) -> CollectionChangeSet {
         var prefix = 0
         while prefix < old.count, prefix < new.count, old[prefix] == new[prefix] { prefix += 1 }
         var oldEnd = old.count
@@ -20,7 +20,7 @@ enum SequenceDifference {
             newEnd -= 1
         }
 
-        var result = PositionChanges()
+        var result = CollectionChangeSet()
         func modify(_ oldPosition: Int, _ newPosition: Int) {
             guard isTouched(new[newPosition]) else { return }
             result.modifications.append(oldPosition)

@@ -10,16 +10,16 @@ final class ChangeStreamObserver: Observer {
     /// The observer of the store that this one follows; ends with it.
     var storeToken: NotificationToken?
 
-    init(name: String, pump: NotificationPump, handler: @escaping Handler) {
+    init(name: String, dispatcher: NotificationDispatcher, handler: @escaping Handler) {
         self.handler = handler
-        super.init(name: name, pump: pump)
+        super.init(name: name, dispatcher: dispatcher)
     }
 
     override var subject: String { "all changes" }
 
     override var interests: ObserverInterests {
         var interests = ObserverInterests()
-        for classSchema in pump?.store.schema.classes ?? [] {
+        for classSchema in dispatcher?.store.schema.classes ?? [] {
             interests.add(membershipOf: classSchema.table)
             interests.add(everythingOf: classSchema.table)
         }

@@ -20,7 +20,7 @@ final class CollectionObserver: Observer {
     /// Throws `invalid_query` for a key path that the class does not have.
     init(
         _ collection: ObservedCollection, keyPaths: [String], name: String,
-        pump: NotificationPump, schema: Schema, handler: @escaping Handler
+        dispatcher: NotificationDispatcher, schema: Schema, handler: @escaping Handler
     ) throws {
         guard let elements = schema.find(table: collection.table) else {
             throw StoreError(.invalidArgument, "the class of the observed collection is gone")
@@ -42,7 +42,7 @@ final class CollectionObserver: Observer {
         self.handler = handler
         texts = keyPaths
         className = elements.name
-        super.init(name: name, pump: pump)
+        super.init(name: name, dispatcher: dispatcher)
     }
 
     override var subject: String {
@@ -56,7 +56,7 @@ final class CollectionObserver: Observer {
     override var interests: ObserverInterests {
         var interests = ObserverInterests()
         if let owner { interests.add(row: owner) }
-        if case .objects(let query) = collection, let schema = pump?.store.schema {
+        if case .objects(let query) = collection, let schema = dispatcher?.store.schema {
             interests.add(query, filter, schema: schema)
         } else if let filter {
             interests.add(filter.graph)
@@ -95,7 +95,7 @@ final class CollectionObserver: Observer {
             along: step, modified: filter?.touchedRows(in: step) ?? KeySet())
         try Interruption.check()
         var lost = rows.lost.map { ElementDetail.value($0, mapKey: "") }
-        if let loud = delay?.loudChanges { (positions, lost) = loud.told() }
+        if let loud = delay?.coalescedChanges { (positions, lost) = loud.told() }
         guard !positions.isEmpty, let handler else { return nil }
         let change = CollectionChange(
             .update, positions: positions, lost: lost, table: table, filter: filter,
@@ -129,7 +129,7 @@ final class CollectionObserver: Observer {
     /// The owner or the class is gone: every row is, and the collection with it.
     private func lastCall(_ step: VersionStep) -> Call? {
         guard let handler else { return nil }
-        var positions = PositionChanges()
+        var positions = CollectionChangeSet()
         var lost: [ElementDetail] = []
         switch collection {
         case .objects(let query):
@@ -146,7 +146,7 @@ final class CollectionObserver: Observer {
             }
             positions.deletions = Array(lost.indices)
         }
-        if let loud = delay?.loudChanges { (positions, lost) = loud.told() }
+        if let loud = delay?.coalescedChanges { (positions, lost) = loud.told() }
         let change = CollectionChange(
             .update, isCollectionValid: false, positions: positions, lost: lost, table: table,
             values: collection.values, step: step)
@@ -166,7 +166,7 @@ final class CollectionObserver: Observer {
         }
     }
 
-    private func explain(_ positions: PositionChanges, _ step: VersionStep) {
+    private func explain(_ positions: CollectionChangeSet, _ step: VersionStep) {
         // Holds the change set, but neither of the versions, which would stay in the file.
         let (table, texts, changes) = (table, texts, step.changes)
         let (from, to) = (step.old.version, step.new.version)

@@ -15,7 +15,8 @@ final class ObjectObserver: Observer {
 
     /// Throws `invalid_query` for a key path that the class does not have.
     init(
-        _ object: ObjectReference, keyPaths: [String], name: String, pump: NotificationPump,
+        _ object: ObjectReference, keyPaths: [String], name: String,
+        dispatcher: NotificationDispatcher,
         schema: Schema, handler: @escaping Handler
     ) throws {
         guard let classSchema = schema.find(table: object.table) else {
@@ -25,7 +26,7 @@ final class ObjectObserver: Observer {
         self.handler = handler
         className = classSchema.name
         texts = keyPaths
-        super.init(name: name, pump: pump)
+        super.init(name: name, dispatcher: dispatcher)
         try follow(schema)
     }
 

@@ -1,8 +1,8 @@
 import ColumnStorage
 
-/// What the pump knows of every observer of an object or a collection, and of the store.
+/// What the dispatcher knows of every observer of an object or a collection, and of the store.
 ///
-/// An observer remembers the version it has seen. The pump asks it to move to another one; it
+/// An observer remembers the version it has seen. The dispatcher asks it to move to another one; it
 /// moves its state at once, and answers with the call that is to be made, if any.
 class Observer {
     /// A call that is due.
@@ -30,11 +30,11 @@ class Observer {
     var delay: ObserverDelay?
     /// The token, for reports; it holds the observer, not the other way round.
     weak var token: NotificationToken?
-    private(set) weak var pump: NotificationPump?
+    private(set) weak var dispatcher: NotificationDispatcher?
 
-    init(name: String, pump: NotificationPump) {
+    init(name: String, dispatcher: NotificationDispatcher) {
         self.name = name
-        self.pump = pump
+        self.dispatcher = dispatcher
     }
 
     /// Whether the observer has something to hear, or may have; the others rest.
@@ -64,8 +64,8 @@ class Observer {
         delay?.end()
         delay = nil
         release()
-        pump?.didEnd(self)
-        pump = nil
+        dispatcher?.didEnd(self)
+        dispatcher = nil
         let endHandler = endHandler
         self.endHandler = nil
         endHandler?()
@@ -88,7 +88,7 @@ class Observer {
     func failed(_ error: StoreError) -> Call? { nil }
 }
 
-// What only the pump changes.
+// What only the dispatcher changes.
 extension Observer {
     func register(as number: Int) { self.number = number }
 

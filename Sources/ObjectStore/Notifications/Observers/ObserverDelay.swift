@@ -23,7 +23,7 @@ final class ObserverDelay {
     // What the commits since the last call have changed: properties of an object, or a sequence.
     private var told: Set<String> = []
     private var silent: Set<String> = []
-    private var changes = LoudChanges()
+    private var changes = CoalescedChanges()
     private var isPending = false
 
     /// Whether the probe is being moved over a silent commit.
@@ -53,7 +53,7 @@ final class ObserverDelay {
     }
 
     /// What has become of a sequence since the last call; nil if nothing of it was silent.
-    var loudChanges: LoudChanges? { changes.hasSilent ? changes : nil }
+    var coalescedChanges: CoalescedChanges? { changes.hasSilent ? changes : nil }
 
     /// The probe was told of properties of an object.
     func probeWasTold(of properties: [String]) {
@@ -62,9 +62,9 @@ final class ObserverDelay {
         }
     }
 
-    /// The probe was told of changes of a sequence; see ``LoudChanges``.
+    /// The probe was told of changes of a sequence; see ``CoalescedChanges``.
     func probeWasTold(
-        of positions: PositionChanges, lost: [ElementDetail], gained: [ElementDetail] = []
+        of positions: CollectionChangeSet, lost: [ElementDetail], gained: [ElementDetail] = []
     ) {
         note { changes.add(positions, isSilent: $0, lost: lost, gained: gained) }
     }
@@ -85,7 +85,7 @@ final class ObserverDelay {
         isPending = false
         told = []
         silent = []
-        changes = LoudChanges()
+        changes = CoalescedChanges()
         switch pace {
         case .debounce:
             isClosed = true

@@ -18,11 +18,12 @@ final class SectionsObserver: Observer {
     private var sections = SectionSequence()
     private var handler: Handler?
     /// Told of every change of the sequence, for the probe of a delayed observer.
-    var recorder: ((PositionChanges, _ lost: [ElementDetail], _ gained: [ElementDetail]) -> Void)?
+    var recorder:
+        ((CollectionChangeSet, _ lost: [ElementDetail], _ gained: [ElementDetail]) -> Void)?
 
     /// Throws `invalid_query` for a key path that the class does not have.
     init(
-        _ rules: SectionRules, keyPaths: [String], name: String, pump: NotificationPump,
+        _ rules: SectionRules, keyPaths: [String], name: String, dispatcher: NotificationDispatcher,
         schema: Schema, handler: @escaping Handler
     ) throws {
         let table = rules.base.table
@@ -36,14 +37,14 @@ final class SectionsObserver: Observer {
         self.handler = handler
         texts = keyPaths
         className = elements.name
-        super.init(name: name, pump: pump)
+        super.init(name: name, dispatcher: dispatcher)
     }
 
     override var subject: String { "sections of '\(className)'" }
 
     override var interests: ObserverInterests {
         var interests = ObserverInterests()
-        if let schema = pump?.store.schema {
+        if let schema = dispatcher?.store.schema {
             interests.add(rules.ordered, filter, schema: schema)
             interests.add(rules.base, nil, schema: schema)
         }
@@ -95,7 +96,7 @@ final class SectionsObserver: Observer {
     /// The owner or a class is gone: every section is, and the collection with it.
     private func lastCall(_ step: VersionStep) -> Call? {
         isFinished = true
-        recorder?(PositionChanges(), [], [])
+        recorder?(CollectionChangeSet(), [], [])
         guard let handler else { return nil }
         let (owner, from, to) = (owner, step.old.version, step.new.version)
         makeReason = {
@@ -109,13 +110,13 @@ final class SectionsObserver: Observer {
 
     /// Moves the sections along, and tells the changes of the sequence by section.
     private func told(
-        _ positions: PositionChanges, _ movable: KeySet, _ wanted: KeySet, _ step: VersionStep
+        _ positions: CollectionChangeSet, _ movable: KeySet, _ wanted: KeySet, _ step: VersionStep
     ) -> SectionedChange {
         let before = rules.reader(in: step.old)
         let after = rules.reader(in: step.new)
         var deleted = Array(zip(positions.deletions, positions.deletedKeys))
         var inserted = Array(zip(positions.insertions, positions.insertedKeys))
-        var told = PositionChanges()
+        var told = CollectionChangeSet()
         for (index, key) in positions.modifiedKeys.enumerated() {
             if movable.contains(key), rules.order(before(key), after(key)) != 0 {
                 // The first of a section can become the last of the one before and keep its place among all.
@@ -136,7 +137,7 @@ final class SectionsObserver: Observer {
         }
         var old = sections
         sections = moved(old, losing: lost, gaining: gained)
-        if let loud = delay?.loudChanges {
+        if let loud = delay?.coalescedChanges {
             old = withSilentChanges(old)
             told = loud.told().changes
         }
@@ -145,7 +146,7 @@ final class SectionsObserver: Observer {
 
     /// Sections as they were at the last call, with what silent writes have done to them since.
     private func withSilentChanges(_ sections: SectionSequence) -> SectionSequence {
-        guard let loud = delay?.loudChanges else { return sections }
+        guard let loud = delay?.coalescedChanges else { return sections }
         func keys(_ details: [ElementDetail]) -> [Scalar] {
             details.compactMap { if case .section(let key) = $0 { key } else { nil } }
         }
@@ -184,7 +185,7 @@ final class SectionsObserver: Observer {
         if rows != nil { rows = RowsFactory.rows(of: rules.ordered, in: step.old) }
     }
 
-    private func explain(_ positions: PositionChanges, _ step: VersionStep) {
+    private func explain(_ positions: CollectionChangeSet, _ step: VersionStep) {
         let (table, from, to) = (rules.base.table, step.old.version, step.new.version)
         makeReason = {
             let keys = Set(

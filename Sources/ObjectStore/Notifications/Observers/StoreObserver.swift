@@ -14,10 +14,10 @@ final class StoreObserver: Observer {
     private var seen: UInt64
     private var seenBefore: UInt64?
 
-    init(name: String, pump: NotificationPump, handler: @escaping Handler) {
+    init(name: String, dispatcher: NotificationDispatcher, handler: @escaping Handler) {
         self.handler = handler
-        seen = pump.store.view.version
-        super.init(name: name, pump: pump)
+        seen = dispatcher.store.view.version
+        super.init(name: name, dispatcher: dispatcher)
     }
 
     override func release() { handler = nil }

@@ -10,7 +10,7 @@ extension Store {
     ) throws -> NotificationToken {
         try checkObservable()
         return notifications.add(
-            StoreObserver(name: name, pump: notifications, handler: handler))
+            StoreObserver(name: name, dispatcher: notifications, handler: handler))
     }
 
     /// Throws what every kind of observing throws.

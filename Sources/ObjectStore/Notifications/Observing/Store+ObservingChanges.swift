@@ -8,13 +8,13 @@ extension Store {
         name: String = "", _ handler: @escaping (VersionChange) throws -> Void
     ) throws -> NotificationToken {
         try checkObservable(isReading: true)
-        let pump = notifications
-        let observer = ChangeStreamObserver(name: name, pump: pump, handler: handler)
-        let token = pump.add(observer, seen: version)
-        observer.storeToken = pump.add(
-            StoreObserver(name: name, pump: pump) { [weak observer] notification, _ in
+        let dispatcher = notifications
+        let observer = ChangeStreamObserver(name: name, dispatcher: dispatcher, handler: handler)
+        let token = dispatcher.add(observer, seen: version)
+        observer.storeToken = dispatcher.add(
+            StoreObserver(name: name, dispatcher: dispatcher) { [weak observer] notification, _ in
                 guard notification == .didChange, let observer else { return }
-                observer.pump?.serveNow(observer)
+                observer.dispatcher?.serveNow(observer)
             })
         return token
     }

@@ -68,7 +68,7 @@ extension Store {
             _ name: String, _ handler: @escaping (CollectionChange) throws -> Void
         ) throws -> CollectionObserver {
             try CollectionObserver(
-                collection, keyPaths: keyPaths, name: name, pump: notifications,
+                collection, keyPaths: keyPaths, name: name, dispatcher: notifications,
                 schema: view.schema, handler: handler)
         }
         let observer = try make(name, handler)

@@ -19,7 +19,8 @@ extension Store {
             _ name: String, _ handler: @escaping (ObjectChange) throws -> Void
         ) throws -> ObjectObserver {
             try ObjectObserver(
-                object, keyPaths: keyPaths, name: name, pump: notifications, schema: view.schema,
+                object, keyPaths: keyPaths, name: name, dispatcher: notifications,
+                schema: view.schema,
                 handler: handler)
         }
         let observer = try make(name, handler)

@@ -26,7 +26,8 @@ extension Store {
             _ name: String, _ handler: @escaping (SectionedChange) throws -> Void
         ) throws -> SectionsObserver {
             try SectionsObserver(
-                rules, keyPaths: keyPaths, name: name, pump: notifications, schema: view.schema,
+                rules, keyPaths: keyPaths, name: name, dispatcher: notifications,
+                schema: view.schema,
                 handler: handler)
         }
         let observer = try make(name, handler)

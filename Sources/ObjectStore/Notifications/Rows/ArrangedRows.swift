@@ -36,14 +36,14 @@ struct ArrangedRows {
     /// Moves along a step that did `delta` to the members; `modified` are told where they are rows.
     mutating func change(
         _ delta: RowDelta, modified: KeySet, before: RowReader, after: RowReader
-    ) -> PositionChanges {
+    ) -> CollectionChangeSet {
         var delta = delta
         for row in delta.left { members.remove(row) }
         for row in delta.entered { members.insert(row) }
         for index in distincts.indices {
             delta = distincts[index].advance(delta, before: before, after: after)
         }
-        if delta.isEmpty, modified.isEmpty { return PositionChanges() }
+        if delta.isEmpty, modified.isEmpty { return CollectionChangeSet() }
         return ordered.change(
             delta, modified: modified, before: before.order(rules.order),
             after: after.order(rules.order))

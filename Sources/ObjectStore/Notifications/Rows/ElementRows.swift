@@ -30,10 +30,10 @@ struct ElementRows: ObservedRows {
     }
     let cost: String
 
-    mutating func advance(along step: VersionStep, modified: KeySet) -> PositionChanges {
+    mutating func advance(along step: VersionStep, modified: KeySet) -> CollectionChangeSet {
         guard step.isChanged(owner.table, column, owner.key) else {
             let places = modifiedPlaces(modified)
-            return PositionChanges(modifications: places, modificationsNew: places)
+            return CollectionChangeSet(modifications: places, modificationsNew: places)
         }
         let rows = step.new.table(owner.table)
         let newCount = rows.listCount(column, owner.key)
@@ -66,7 +66,7 @@ struct ElementRows: ObservedRows {
         }
     }
 
-    private mutating func follow(_ changes: PositionChanges, in view: StoreView) {
+    private mutating func follow(_ changes: CollectionChangeSet, in view: StoreView) {
         guard var objects else { return }
         self.objects = nil  // so that the copy is the only one and is changed in place
         let list = view.table(owner.table).list(column, owner.key)
@@ -88,7 +88,7 @@ struct ElementRows: ObservedRows {
     /// Compares the two versions: entries of a map by their keys, other elements by value.
     private func compared(
         _ step: VersionStep, _ modified: Set<Int>
-    ) -> PositionChanges {
+    ) -> CollectionChangeSet {
         // Equal elements get the same number, so that sequences of numbers can be compared.
         var numbers: [ListElement: ObjectKey] = [:]
         func number(_ element: ListElement) -> ObjectKey {

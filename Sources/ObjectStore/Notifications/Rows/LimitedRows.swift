@@ -16,7 +16,7 @@ struct LimitedRows<Rows: OrderedRows>: OrderedRows {
 
     func key(at position: Int) -> ObjectKey { rows.key(at: position) }
 
-    mutating func advance(along step: VersionStep, modified: KeySet) -> PositionChanges {
+    mutating func advance(along step: VersionStep, modified: KeySet) -> CollectionChangeSet {
         let oldCount = rows.count
         let changes = rows.advance(along: step, modified: modified)
         return changes.limited(

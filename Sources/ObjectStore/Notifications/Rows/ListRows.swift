@@ -19,9 +19,9 @@ struct ListRows: ObservedRows {
     static let cost = "follows the edits of the list, and the objects that a commit touches"
     var cost: String { Self.cost }
 
-    mutating func advance(along step: VersionStep, modified: KeySet) -> PositionChanges {
+    mutating func advance(along step: VersionStep, modified: KeySet) -> CollectionChangeSet {
         guard step.isChanged(table, column, owner) else {
-            var changes = PositionChanges()
+            var changes = CollectionChangeSet()
             for place in elements.places(of: modified) {
                 changes.modifications.append(place.position)
                 changes.modifiedKeys.append(place.key)
@@ -46,7 +46,7 @@ struct ListRows: ObservedRows {
     private mutating func follow(
         _ sequence: EditedSequence, _ edits: CollectionEdits, _ step: VersionStep,
         _ modified: KeySet
-    ) -> PositionChanges? {
+    ) -> CollectionChangeSet? {
         var changes = sequence.changes()
         changes.deletedKeys = changes.deletions.map { elements[$0] }
         guard let list = step.new.table(table).list(column, owner) else { return nil }
@@ -66,7 +66,7 @@ struct ListRows: ObservedRows {
 
     /// Adds the elements that stayed and whose object was modified to those that were replaced.
     private func addModified(
-        to changes: inout PositionChanges, _ sequence: EditedSequence, _ modified: KeySet
+        to changes: inout CollectionChangeSet, _ sequence: EditedSequence, _ modified: KeySet
     ) {
         let kept = KeptPositions(sequence.kept())
         var olds = Dictionary(

@@ -9,7 +9,7 @@ protocol ObservedRows {
     var cost: String { get }
 
     /// Moves along a step. `modified` are the rows whose changes the observer wants to hear of.
-    mutating func advance(along step: VersionStep, modified: KeySet) -> PositionChanges
+    mutating func advance(along step: VersionStep, modified: KeySet) -> CollectionChangeSet
 
     /// The plain values that the last step took away or moved, as its deletions list them; empty where they can be
     /// read at their positions in the collection itself.

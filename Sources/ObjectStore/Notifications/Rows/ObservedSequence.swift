@@ -167,7 +167,7 @@ extension ObservedSequence {
     }
 
     /// Moves along what became of the rows that the elements are; nil if they have to be read anew.
-    func advance(by changes: PositionChanges) -> Step? {
+    func advance(by changes: CollectionChangeSet) -> Step? {
         move(changes.deletions, Array(zip(changes.insertions, changes.insertedKeys)))
     }
 
@@ -203,7 +203,7 @@ extension ObservedSequence {
     private func changes(
         along step: VersionStep, _ table: TableID, _ column: ColumnID, _ owner: ObjectKey,
         _ kind: CollectionKind
-    ) -> PositionChanges? {
+    ) -> CollectionChangeSet? {
         let rows = step.new.table(table)
         let count = rows.listCount(column, owner)
         if let edits = step.edits(table, column, owner),

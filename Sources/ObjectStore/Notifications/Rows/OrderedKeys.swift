@@ -11,7 +11,7 @@ struct OrderedKeys {
     /// Moves along a step that did `delta` to the rows; `modified` are told where they are members.
     mutating func change(
         _ delta: RowDelta, modified: KeySet, before: CodedOrder, after: CodedOrder
-    ) -> PositionChanges {
+    ) -> CollectionChangeSet {
         let oldCount = keys.count
         var positions = TouchedPositions()
         var taken: [Int] = []

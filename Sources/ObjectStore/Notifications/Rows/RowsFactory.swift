@@ -10,10 +10,10 @@ enum RowsFactory {
             let keys = view.table(table).linkedKeys(column, owner)
             return ListRows(table, column, owner, keys)
         }
-        guard let rules = RowRules(query, schema: view.schema) else { return NoRows() }
+        guard let rules = RowRules(query, schema: view.schema) else { return EmptyRows() }
         var rows = first(rules, query, in: view)
         for behind in RowRules.behindLimits(of: query) {
-            let staged = SequencedRows(behind, behind: rows, in: view)
+            let staged = WindowedRows(behind, behind: rows, in: view)
             rows = behind.limit.map { LimitedRows(staged, $0) } ?? staged
         }
         return rows
@@ -24,7 +24,7 @@ enum RowsFactory {
         _ rules: RowRules, _ query: Query, in view: StoreView
     ) -> any OrderedRows {
         if let source = rules.sequence {
-            let rows = SequencedRows(rules, source, query, in: view)
+            let rows = WindowedRows(rules, source, query, in: view)
             return rules.limit.map { LimitedRows(rows, $0) } ?? rows
         }
         guard let limit = rules.limit else {
@@ -32,7 +32,7 @@ enum RowsFactory {
         }
         if rules.isPlain { return LimitedRows(unsorted(rules, view), limit) }
         return rules.distincts.isEmpty
-            ? BestRows(rules, limit, in: view) : LimitedRows(SortedRows(rules, in: view), limit)
+            ? TopKRows(rules, limit, in: view) : LimitedRows(SortedRows(rules, in: view), limit)
     }
 
     /// Whether a query is nothing but a list or set, position for position; a map leaves out its
@@ -51,16 +51,16 @@ enum RowsFactory {
     /// What a commit that touches a query costs its observer, in words.
     static func cost(of query: Query, schema: Schema) -> String {
         if isSequence(query, schema) { return ListRows.cost }
-        guard let rules = RowRules(query, schema: schema) else { return NoRows().cost }
-        let behind = RowRules.behindLimits(of: query).map(SequencedRows.costBehindLimit)
+        guard let rules = RowRules(query, schema: schema) else { return EmptyRows().cost }
+        let behind = RowRules.behindLimits(of: query).map(WindowedRows.costBehindLimit)
         return ([firstCost(rules)] + behind).joined(separator: "; ")
     }
 
     private static func firstCost(_ rules: RowRules) -> String {
-        if let source = rules.sequence { return SequencedRows.cost(rules, source) }
+        if let source = rules.sequence { return WindowedRows.cost(rules, source) }
         guard let limit = rules.limit, rules.distincts.isEmpty, !rules.isPlain else {
             return rules.isPlain ? UnsortedRows.cost : SortedRows.cost(rules)
         }
-        return BestRows.cost(limit)
+        return TopKRows.cost(limit)
     }
 }

@@ -29,7 +29,7 @@ struct SortedRows: OrderedRows {
 
     func key(at position: Int) -> ObjectKey { arranged.row(at: position) }
 
-    mutating func advance(along step: VersionStep, modified: KeySet) -> PositionChanges {
+    mutating func advance(along step: VersionStep, modified: KeySet) -> CollectionChangeSet {
         let delta = rules.delta(along: step, isMember: { arranged.isMember($0) })
         return arranged.change(
             delta, modified: modified, before: RowReader(step.old), after: RowReader(step.new))

@@ -18,9 +18,9 @@ struct UnsortedRows: OrderedRows {
 
     func key(at position: Int) -> ObjectKey { keys.key(at: position) }
 
-    mutating func advance(along step: VersionStep, modified: KeySet) -> PositionChanges {
+    mutating func advance(along step: VersionStep, modified: KeySet) -> CollectionChangeSet {
         var delta = rules.delta(along: step) { keys.contains($0) }
-        var result = PositionChanges()
+        var result = CollectionChangeSet()
         if delta.left.count > 1 { delta.left.sort() }
         result.deletedKeys = delta.left
         for key in delta.left { result.deletions.append(keys.rank(key)) }

@@ -49,10 +49,10 @@ struct ArrangedValues: ObservedRows {
         return positions.map { reader.value(shown.number(at: $0)) }
     }
 
-    mutating func advance(along step: VersionStep, modified: KeySet) -> PositionChanges {
+    mutating func advance(along step: VersionStep, modified: KeySet) -> CollectionChangeSet {
         lost = []
         let moved = elements.advance(along: step, modified: KeySet())
-        if moved.isEmpty { return PositionChanges() }
+        if moved.isEmpty { return CollectionChangeSet() }
         let list = step.new.table(owner.table).list(sequence.property.column, owner.key)
         let change = sequence.advance(by: moved) { position in
             // because: what cannot be read shows as nil, as everywhere.
@@ -71,12 +71,12 @@ struct ArrangedValues: ObservedRows {
 
     private mutating func follow(
         _ change: ValueSequence.Step, _ before: ValueReader
-    ) -> PositionChanges {
+    ) -> CollectionChangeSet {
         let after = ValueReader(sequence)
         let set = KeySet(unordered: Array(change.elementsBefore.keys))
         let touched = set.union(KeySet(unordered: Array(change.labelsBefore.keys)))
         var delta = RowDelta(left: change.removed, entered: change.added, stayed: Array(touched))
-        var changes = PositionChanges()
+        var changes = CollectionChangeSet()
         for index in stages.indices {
             // The next stage has to know of all that may stand elsewhere.
             let told = index == stages.count - 1 ? set : touched
@@ -86,7 +86,7 @@ struct ArrangedValues: ObservedRows {
         return changes
     }
 
-    private mutating func beginAnew(_ change: ValueSequence.Step) -> PositionChanges {
+    private mutating func beginAnew(_ change: ValueSequence.Step) -> CollectionChangeSet {
         let before = shown.numbers()
         stages = Self.stages(rules, sequence)
         return SequenceDifference.changes(

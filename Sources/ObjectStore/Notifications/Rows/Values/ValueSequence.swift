@@ -42,7 +42,7 @@ final class ValueSequence {
     }
 
     /// Moves along a change; `element` reads what stands at a position now.
-    func advance(by changes: PositionChanges, element: (Int) -> ListElement) -> Step {
+    func advance(by changes: CollectionChangeSet, element: (Int) -> ListElement) -> Step {
         var step = Step()
         for (old, new) in zip(changes.modifications, changes.modificationsNew) {
             let number = places.number(at: old)

@@ -30,10 +30,10 @@ struct ValueStage {
     /// Moves along a step that did `delta` to the elements; `told` are modified where they stay.
     mutating func advance(
         _ delta: RowDelta, told: KeySet, before: ValueReader, after: ValueReader
-    ) -> PositionChanges {
+    ) -> CollectionChangeSet {
         var delta = admitted(delta, before, after)
         if let changed = firsts?.advance(delta, before: before, after: after) { delta = changed }
-        if delta.isEmpty { return PositionChanges() }
+        if delta.isEmpty { return CollectionChangeSet() }
         let oldCount = ordered.keys.count
         let changes = ordered.change(
             delta, modified: told.intersection(KeySet(unordered: delta.stayed)),
@@ -65,7 +65,7 @@ struct ValueStage {
 
 extension RowDelta {
     /// What changes of rows are for who follows the rows, if all that stay and were touched are told as modified.
-    init(_ changes: PositionChanges) {
+    init(_ changes: CollectionChangeSet) {
         let gone = Set(changes.deletedKeys)
         let come = Set(changes.insertedKeys)
         self.init(

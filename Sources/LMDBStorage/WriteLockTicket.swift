@@ -4,7 +4,7 @@
 /// must not be kept from others by somebody who is busy, and the thread that it comes to might itself wait for the lock.
 ///
 /// May be used on any thread.
-package final class WriteTurn: @unchecked Sendable {
+package final class WriteLockTicket: @unchecked Sendable {
     // Unchecked because: the line's monitor guards `state`; the rest is constant.
 
     /// How it stands with a turn.
@@ -28,12 +28,12 @@ package final class WriteTurn: @unchecked Sendable {
     }
 
     var state = State.waiting
-    let line: WriteLine
+    let line: WriteLockQueue
     /// How long the turn waits to be taken, in nanoseconds.
     let patience: Int
     let notify: @Sendable () -> Void
 
-    init(_ line: WriteLine, patience: Int, notify: @escaping @Sendable () -> Void) {
+    init(_ line: WriteLockQueue, patience: Int, notify: @escaping @Sendable () -> Void) {
         self.line = line
         self.patience = patience
         self.notify = notify

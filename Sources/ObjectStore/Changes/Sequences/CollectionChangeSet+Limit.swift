@@ -1,16 +1,16 @@
 import ColumnStorage
 
-extension PositionChanges {
+extension CollectionChangeSet {
     /// What the changes of a sequence are for its first `limit` rows.
     ///
     /// Rows that others push over the end leave, and rows that move up to it enter; how many there
     /// are follows from the counts. Costs the changes, not the rows.
     func limited(
         to limit: Int, oldCount: Int, newCount: Int, keyAtNew: (Int) -> ObjectKey
-    ) -> PositionChanges {
+    ) -> CollectionChangeSet {
         let oldEnd = min(limit, oldCount)
         let newEnd = min(limit, newCount)
-        var result = PositionChanges()
+        var result = CollectionChangeSet()
         var removed = zip(deletions, deletedKeys).filter { $0.0 < oldEnd }
         var added = zip(insertions, insertedKeys).filter { $0.0 < newEnd }
         for (index, old) in modifications.enumerated()

@@ -3,7 +3,7 @@ import LMDBStorage
 /// The recent nodes as an open write changes them.
 ///
 /// Kept with a snapshot's workspace from write to write; a write reads them anew unless the one before it was ours.
-final class RecentNodeBuffer {
+final class DeltaBufferStorage {
     private let bytes: UnsafeMutableRawBufferPointer
     @exclusivity(unchecked) private var used = 0
     @exclusivity(unchecked) private var isLoaded = false
@@ -12,7 +12,7 @@ final class RecentNodeBuffer {
     @exclusivity(unchecked) private var version: UInt64?
 
     init() {
-        bytes = .allocate(byteCount: RecentNodes.limit, alignment: 8)
+        bytes = .allocate(byteCount: DeltaBuffer.limit, alignment: 8)
     }
 
     deinit { bytes.deallocate() }
@@ -36,7 +36,7 @@ final class RecentNodeBuffer {
 
     private func load(_ transaction: TransactionHandle) throws(StorageError) {
         if isLoaded { return }
-        let stored = try RecentNodes.read(transaction).bytes
+        let stored = try DeltaBuffer.read(transaction).bytes
         guard stored.count <= bytes.count else {
             throw StorageError(.damaged, call: "reading recent nodes", file: transaction.file)
         }
@@ -46,27 +46,27 @@ final class RecentNodeBuffer {
     }
 
     // because: only nodes that were checked, and those made here, are in the buffer.
-    private var nodes: RecentNodes {
-        RecentNodes(unchecked: UnsafeRawBufferPointer(rebasing: bytes[..<used]))
+    private var nodes: DeltaBuffer {
+        DeltaBuffer(unchecked: UnsafeRawBufferPointer(rebasing: bytes[..<used]))
     }
 
     /// Makes room for a node; the caller fills it before the next call.
     ///
     /// A node of many bytes gets its place in its table.
     func reserve(
-        _ home: RecentNodes.Home, _ key: UInt64, count: Int, _ tables: FileTables,
+        _ home: DeltaBuffer.Home, _ key: UInt64, count: Int, _ tables: FileTables,
         in transaction: TransactionHandle
     ) throws(StorageError) -> UnsafeMutableRawBufferPointer {
         try load(transaction)
         willChange()
         if let offset = nodes.offset(home, key) {
-            let start = offset + RecentNodes.headSize
-            if RecentNodes.size(UnsafeRawBufferPointer(bytes), offset) == count {
+            let start = offset + DeltaBuffer.headSize
+            if DeltaBuffer.size(UnsafeRawBufferPointer(bytes), offset) == count {
                 return UnsafeMutableRawBufferPointer(rebasing: bytes[start..<start + count])
             }
             remove(at: offset)
         }
-        let size = RecentNodes.headSize + count
+        let size = DeltaBuffer.headSize + count
         let isLarge = size > bytes.count / 2
         // Entries of the history must reach their table in order, so that what waits goes first.
         if isLarge || used + size > bytes.count { try moveHome(tables, in: transaction) }
@@ -77,7 +77,7 @@ final class RecentNodeBuffer {
         bytes.storeBytes(of: home.rawValue, toByteOffset: used, as: UInt8.self)
         bytes.storeBytes(of: key, toByteOffset: used + 1, as: UInt64.self)
         bytes.storeBytes(of: UInt16(count), toByteOffset: used + 9, as: UInt16.self)
-        let start = used + RecentNodes.headSize
+        let start = used + DeltaBuffer.headSize
         used += size
         return UnsafeMutableRawBufferPointer(rebasing: bytes[start..<used])
     }
@@ -90,21 +90,21 @@ final class RecentNodeBuffer {
         var offset = 0
         let all = UnsafeRawBufferPointer(bytes)
         while offset < used {
-            if all[offset] == RecentNodes.Home.tail.rawValue
-                && keys.contains(RecentNodes.key(all, offset))
+            if all[offset] == DeltaBuffer.Home.tail.rawValue
+                && keys.contains(DeltaBuffer.key(all, offset))
             {
                 remove(at: offset)
                 willChange()
             } else {
-                offset += RecentNodes.headSize + RecentNodes.size(all, offset)
+                offset += DeltaBuffer.headSize + DeltaBuffer.size(all, offset)
             }
         }
     }
 
     private func remove(at offset: Int) {
         let end =
-            offset + RecentNodes.headSize
-            + RecentNodes.size(UnsafeRawBufferPointer(bytes), offset)
+            offset + DeltaBuffer.headSize
+            + DeltaBuffer.size(UnsafeRawBufferPointer(bytes), offset)
         if end < used, let base = bytes.baseAddress {
             (base + offset).copyMemory(from: base + end, byteCount: used - end)
         }
@@ -124,7 +124,7 @@ final class RecentNodeBuffer {
     /// Stores what has changed; the last of a write.
     func store(in transaction: TransactionHandle) throws(StorageError) {
         guard isChanged else { return }
-        let name = RecentNodes.name
+        let name = DeltaBuffer.name
         try transaction.put(
             .names,
             UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount),

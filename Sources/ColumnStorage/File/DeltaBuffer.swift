@@ -9,7 +9,7 @@ import LMDBStorage
 ///     u8   its table
 ///     u64  its key
 ///     u16  its size, then its bytes; and so on for the next node
-struct RecentNodes {
+struct DeltaBuffer {
     /// The table that a node belongs to.
     enum Home: UInt8 {
         case history = 1
@@ -23,8 +23,8 @@ struct RecentNodes {
 
     let bytes: UnsafeRawBufferPointer
 
-    static var none: RecentNodes {
-        RecentNodes(unchecked: UnsafeRawBufferPointer(start: nil, count: 0))
+    static var none: DeltaBuffer {
+        DeltaBuffer(unchecked: UnsafeRawBufferPointer(start: nil, count: 0))
     }
 
     /// Of bytes that were checked before.
@@ -43,10 +43,10 @@ struct RecentNodes {
     }
 
     /// The nodes as of a transaction; none when there are none yet.
-    static func read(_ transaction: TransactionHandle) throws(StorageError) -> RecentNodes {
+    static func read(_ transaction: TransactionHandle) throws(StorageError) -> DeltaBuffer {
         let key = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
         guard let bytes = try transaction.get(.names, key) else { return .none }
-        guard let nodes = RecentNodes(bytes) else {
+        guard let nodes = DeltaBuffer(bytes) else {
             throw StorageError(.damaged, call: "reading recent nodes", file: transaction.file)
         }
         return nodes

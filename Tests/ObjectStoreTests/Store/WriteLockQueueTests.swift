@@ -5,7 +5,7 @@ import TestThreads
 import Testing
 
 /// Queued writes while another thread of the process writes.
-@Suite struct WriteTurnTests {
+@Suite struct WriteLockQueueTests {
     private static let classes = [
         ClassSchema("Entry", [Property("id", .int, isPrimary: true)])
     ]
@@ -27,7 +27,8 @@ import Testing
         /// Returns when the write is open.
         init(_ path: String, isCommit: Bool) {
             RunningThread { [self] in
-                let configuration = StoreConfiguration(.file(path), schema: WriteTurnTests.classes)
+                let configuration = StoreConfiguration(
+                    .file(path), schema: WriteLockQueueTests.classes)
                 do {
                     let store = try Store(configuration, scheduler: ManualScheduler())
                     try store.beginWrite()

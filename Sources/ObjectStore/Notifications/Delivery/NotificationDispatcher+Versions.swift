@@ -1,7 +1,7 @@
 import ColumnStorage
 
 // Observers and the versions they have seen.
-extension NotificationPump {
+extension NotificationDispatcher {
     /// Adds an observer that has seen a version, or none; then its first call is due.
     func add(_ observer: Observer, seen version: UInt64?) -> NotificationToken {
         enter(observer, seen: version)

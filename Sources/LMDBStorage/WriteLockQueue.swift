@@ -11,10 +11,10 @@ import CLMDB
 /// LMDB's lock keeps who asks for it, and belongs to the thread that got it. So while somebody is in the line, a thread
 /// of its own takes the lock for the first one, and ends the transaction when that one says so. The thread holds the
 /// file open until the line is empty, which may be after everybody else has closed it.
-final class WriteLine: @unchecked Sendable {
+final class WriteLockQueue: @unchecked Sendable {
     // Unchecked because: `monitor` guards everything below it, and the states of the turns.
     let monitor = Monitor()
-    private var turns: [WriteTurn] = []
+    private var turns: [WriteLockTicket] = []
     private var isServed = false
 
     /// Stands for the thread of a line while nobody has taken the turn.
@@ -23,8 +23,8 @@ final class WriteLine: @unchecked Sendable {
     /// Adds a turn; `notify` is called on another thread when it has come, or has lapsed.
     func join(
         _ lease: EnvironmentLease, patience: Int, notify: @escaping @Sendable () -> Void
-    ) -> WriteTurn {
-        let turn = WriteTurn(self, patience: patience, notify: notify)
+    ) -> WriteLockTicket {
+        let turn = WriteLockTicket(self, patience: patience, notify: notify)
         monitor.withLock {
             turns.append(turn)
             if !isServed { isServed = start(lease) }
@@ -39,7 +39,7 @@ final class WriteLine: @unchecked Sendable {
     }
 
     /// Removes a turn that still waits; with the monitor.
-    func leave(_ turn: WriteTurn) { turns.removeAll { $0 === turn } }
+    func leave(_ turn: WriteLockTicket) { turns.removeAll { $0 === turn } }
 
     private func start(_ lease: EnvironmentLease) -> Bool {
         let context = Unmanaged.passRetained(LineService(line: self, lease: lease)).toOpaque()
@@ -92,7 +92,7 @@ final class WriteLine: @unchecked Sendable {
     }
 
     /// Waits for the turn to be taken and ended, or to lapse, and ends its transaction.
-    private func attend(_ turn: WriteTurn, _ environment: Environment) {
+    private func attend(_ turn: WriteLockTicket, _ environment: Environment) {
         monitor.wait(atMost: turn.patience) {
             if case .ready = turn.state { true } else { false }
         }
@@ -119,10 +119,10 @@ final class WriteLine: @unchecked Sendable {
 
 /// What the thread of a line keeps alive.
 private final class LineService {
-    let line: WriteLine
+    let line: WriteLockQueue
     let lease: EnvironmentLease
 
-    init(line: WriteLine, lease: EnvironmentLease) {
+    init(line: WriteLockQueue, lease: EnvironmentLease) {
         self.line = line
         self.lease = lease
     }

@@ -4,7 +4,7 @@ import ColumnStorage
 ///
 /// The rows behind the limit are a reserve for rows that leave. When it is used up, the query is run
 /// again, which happens once in as many departures as the reserve has rows.
-struct BestRows: OrderedRows {
+struct TopKRows: OrderedRows {
     private let rules: RowRules
     private let limit: Int
     private let most: Int
@@ -42,7 +42,7 @@ struct BestRows: OrderedRows {
         limit > Int.max / 2 ? Int.max - limit : limit / 2 + 256
     }
 
-    mutating func advance(along step: VersionStep, modified: KeySet) -> PositionChanges {
+    mutating func advance(along step: VersionStep, modified: KeySet) -> CollectionChangeSet {
         let before = RowReader(step.old).order(rules.order)
         let after = RowReader(step.new).order(rules.order)
         let oldCount = ordered.keys.count
@@ -84,7 +84,7 @@ struct BestRows: OrderedRows {
         return result
     }
 
-    private mutating func runAgain(_ step: VersionStep, _ modified: KeySet) -> PositionChanges {
+    private mutating func runAgain(_ step: VersionStep, _ modified: KeySet) -> CollectionChangeSet {
         let before = (0..<count).map(ordered.keys.key)
         (ordered, isWhole) = Self.run(rules, most, in: step.new)
         let after = (0..<count).map(ordered.keys.key)

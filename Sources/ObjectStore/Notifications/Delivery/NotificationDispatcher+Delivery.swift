@@ -1,4 +1,4 @@
-extension NotificationPump {
+extension NotificationDispatcher {
     /// Calls every observer that has not seen the version that is present at the start.
     ///
     /// Observers that are added meanwhile wait for the next delivery.

@@ -33,7 +33,7 @@ struct LogCheckpoint: @unchecked Sendable {
 /// Works for a log behind the writers' backs: moves checkpoints on, and ends a log that is no longer written.
 ///
 /// One thread, which the first task starts.
-final class LogKeeper: @unchecked Sendable {
+final class Checkpointer: @unchecked Sendable {
     // Unchecked because: `monitor` guards everything below it.
     weak var log: RedoLog?
     private let monitor = Monitor()
@@ -132,10 +132,10 @@ final class LogKeeper: @unchecked Sendable {
         defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
         var started = pthread_t()
         let context = Unmanaged.passRetained(self).toOpaque()
-        if pthread_create(&started, nil, keeperMain, context) == 0 {
+        if pthread_create(&started, nil, checkpointerMain, context) == 0 {
             thread = started
         } else {
-            Unmanaged<LogKeeper>.fromOpaque(context).release()
+            Unmanaged<Checkpointer>.fromOpaque(context).release()
         }
     }
 
@@ -177,7 +177,7 @@ final class LogKeeper: @unchecked Sendable {
     }
 }
 
-private func keeperMain(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    if let context { Unmanaged<LogKeeper>.fromOpaque(context).takeRetainedValue().run() }
+private func checkpointerMain(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    if let context { Unmanaged<Checkpointer>.fromOpaque(context).takeRetainedValue().run() }
     return nil
 }

@@ -5,7 +5,7 @@ import Testing
 
 /// Change sets lead from the old sequence to the new one by a shortest script, whichever way they
 /// were found.
-@Suite struct PositionChangesTests {
+@Suite struct CollectionChangeSetTests {
     @Test(arguments: 1...300)
     func `touched positions and full comparison agree`(seed: UInt64) {
         var random = SplitMix(seed: seed)
@@ -107,7 +107,7 @@ private struct Scenario {
         return positions
     }
 
-    func apply(_ changes: PositionChanges) -> [ObjectKey] {
+    func apply(_ changes: CollectionChangeSet) -> [ObjectKey] {
         var keys = old
         for position in changes.deletions.reversed() { keys.remove(at: position) }
         for position in changes.insertions { keys.insert(new[position], at: position) }

@@ -1,5 +1,5 @@
 /// A run of list elements in memory, open to changes.
-struct HeapChunk {
+struct UnpackedChunk {
     /// Words, or zeros where nothing is; empty for byte elements.
     private(set) var words: [Int64] = []
     /// Bytes, or empty where nothing is; empty for words.
@@ -76,8 +76,8 @@ struct HeapChunk {
     }
 
     /// Cuts off everything from `index` on and returns it.
-    mutating func split(at index: Int) -> HeapChunk {
-        var rest = HeapChunk(words: holdsWords)
+    mutating func split(at index: Int) -> UnpackedChunk {
+        var rest = UnpackedChunk(words: holdsWords)
         if holdsWords {
             rest.words = Array(words[index...])
             words.removeSubrange(index...)
@@ -92,7 +92,7 @@ struct HeapChunk {
         return rest
     }
 
-    mutating func append(contentsOf other: HeapChunk) {
+    mutating func append(contentsOf other: UnpackedChunk) {
         if !nulls.isEmpty || !other.nulls.isEmpty {
             if nulls.isEmpty { nulls = [Bool](repeating: false, count: count) }
             nulls +=

@@ -10,7 +10,7 @@
 /// other. The null bitmap is always there, so that setting a null moves nothing.
 ///
 /// Fixed-size bytes and text need no constant form: it is spelled out when unpacked.
-struct HeapLeaf {
+struct UnpackedLeaf {
     /// Where the leaf begins; what directories hold.
     let address: UnsafeMutableRawPointer
 

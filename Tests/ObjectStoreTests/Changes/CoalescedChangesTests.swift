@@ -4,7 +4,7 @@ import Testing
 @testable import ObjectStore
 
 /// Loud and silent changes of one sequence, told as if the silent ones had come first.
-@Suite struct LoudChangesTests {
+@Suite struct CoalescedChangesTests {
     /// What is told leads from the old sequence with the silent changes to the present one.
     @Test(arguments: 1...60)
     func `random commits`(seed: UInt64) {
@@ -13,14 +13,14 @@ import Testing
         var next = Int64(count)
         var sequence = (0..<next).map { ObjectKey(rawValue: $0) }
         let old = sequence
-        var composed = LoudChanges()
+        var composed = CoalescedChanges()
         var origins: [ObjectKey: Bool] = [:]  // whether the element was inserted silently
         var gone: [ObjectKey] = []
         var modified: Set<ObjectKey> = []
         var lost: [ObjectKey] = []
         for _ in 0..<Int.random(in: 1...8, using: &random) {
             let isSilent = Bool.random(using: &random)
-            var changes = PositionChanges()
+            var changes = CollectionChangeSet()
             for (position, key) in sequence.enumerated()
             where Int.random(in: 0..<6, using: &random) == 0 {
                 changes.deletions.append(position)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ColumnStorage
 
-@Suite struct RecentNodesTests {
+@Suite struct DeltaBufferTests {
     private let folder = TemporaryFolder()
 
     private func file() throws -> ColumnFile {
@@ -12,9 +12,9 @@ import Testing
 
     /// One write: nodes with these keys and numbers of bytes, each filled with its key.
     private func write(
-        _ nodes: [(RecentNodes.Home, UInt64, Int)], to file: ColumnFile
+        _ nodes: [(DeltaBuffer.Home, UInt64, Int)], to file: ColumnFile
     ) throws {
-        let buffer = RecentNodeBuffer()
+        let buffer = DeltaBufferStorage()
         let write = try WriteTransaction(file.lease(), durability: .memory)
         for (home, key, count) in nodes {
             let place = try buffer.reserve(
@@ -29,14 +29,14 @@ import Testing
     private func waiting(_ file: ColumnFile) throws -> [UInt64] {
         let read = try ReadTransaction(file.lease())
         var keys: [UInt64] = []
-        try RecentNodes.read(read.handle).forEach { _, key, node in
+        try DeltaBuffer.read(read.handle).forEach { _, key, node in
             keys.append(key)
             #expect(node.allSatisfy { $0 == UInt8(key % 251) })
         }
         return keys
     }
 
-    private func stored(_ home: RecentNodes.Home, _ file: ColumnFile) throws -> [UInt64] {
+    private func stored(_ home: DeltaBuffer.Home, _ file: ColumnFile) throws -> [UInt64] {
         let read = try ReadTransaction(file.lease())
         let cursor = try read.handle.cursor(file.tables[home])
         var keys: [UInt64] = []
@@ -51,13 +51,13 @@ import Testing
 
     @Test func `bytes that make no sense are refused`() {
         let node: [UInt8] = [2] + [UInt8](repeating: 7, count: 8) + [3, 0] + [1, 2, 3]
-        #expect(node.withUnsafeBytes { RecentNodes($0) } != nil)
+        #expect(node.withUnsafeBytes { DeltaBuffer($0) } != nil)
         for count in 1..<node.count {
-            #expect(node[..<count].withUnsafeBytes { RecentNodes($0) } == nil, "\(count) bytes")
+            #expect(node[..<count].withUnsafeBytes { DeltaBuffer($0) } == nil, "\(count) bytes")
         }
         for home in [UInt8](0...255) where home != 1 && home != 2 {
             let other = [home] + node.dropFirst()
-            #expect(other.withUnsafeBytes { RecentNodes($0) } == nil, "table \(home)")
+            #expect(other.withUnsafeBytes { DeltaBuffer($0) } == nil, "table \(home)")
         }
     }
 
@@ -83,11 +83,11 @@ import Testing
             try write([(.tail, 1, 8), (.tail, 7, count), (.tail, 9, 8)], to: file)
             #expect(try waiting(file).sorted() == [1, 7, 9])
             let read = try ReadTransaction(file.lease())
-            #expect(try RecentNodes.read(read.handle).find(.tail, 7)?.count == count)
+            #expect(try DeltaBuffer.read(read.handle).find(.tail, 7)?.count == count)
         }
     }
 
-    @Test(arguments: [RecentNodes.limit / 2, RecentNodes.limit - 40, 5000])
+    @Test(arguments: [DeltaBuffer.limit / 2, DeltaBuffer.limit - 40, 5000])
     func `a large node goes home at once, after the older ones`(size: Int) throws {
         let file = try file()
         try write([(.history, 1, 20)], to: file)
@@ -101,20 +101,20 @@ import Testing
     @Test func `rows of one table are removed, others stay`() throws {
         let file = try file()
         try write([(.tail, 1, 4), (.tail, 2, 4), (.history, 2, 4), (.tail, 3, 4)], to: file)
-        let buffer = RecentNodeBuffer()
+        let buffer = DeltaBufferStorage()
         let transaction = try WriteTransaction(file.lease(), durability: .memory)
         try buffer.removeTail(2..<3, in: transaction.handle)
         try buffer.store(in: transaction.handle)
         try transaction.commit()
         #expect(try waiting(file) == [1, 2, 3])
         let read = try ReadTransaction(file.lease())
-        #expect(try RecentNodes.read(read.handle).find(.tail, 2) == nil)
+        #expect(try DeltaBuffer.read(read.handle).find(.tail, 2) == nil)
     }
 
     @Test func `a buffer follows what another one has committed, and forgets what was not`() throws
     {
         let file = try file()
-        let buffers = [RecentNodeBuffer(), RecentNodeBuffer()]
+        let buffers = [DeltaBufferStorage(), DeltaBufferStorage()]
         var generator = SeededGenerator(seed: 5)
         var expected: [UInt64] = []
         for round in UInt64(1)..<200 {

@@ -1,11 +1,11 @@
 import ColumnStorage
 
 /// The rows of a query whose class, list or links the schema does not have.
-struct NoRows: ObservedRows {
+struct EmptyRows: ObservedRows {
     var count: Int { 0 }
     var cost: String { "has nothing to follow" }
 
-    mutating func advance(along step: VersionStep, modified: KeySet) -> PositionChanges {
-        PositionChanges()
+    mutating func advance(along step: VersionStep, modified: KeySet) -> CollectionChangeSet {
+        CollectionChangeSet()
     }
 }

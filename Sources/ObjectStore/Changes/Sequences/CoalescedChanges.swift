@@ -16,7 +16,7 @@ enum ElementDetail {
 ///
 /// The sequence is kept as runs of elements that nothing is known of, and of single ones that were
 /// touched; a commit costs what all commits since the beginning have touched.
-struct LoudChanges {
+struct CoalescedChanges {
     private enum Origin { case old, silent, loud }
 
     private struct Piece {
@@ -38,7 +38,7 @@ struct LoudChanges {
 
     /// Adds what a commit did; `lost` and `gained` say more of deletions and insertions, if anything.
     mutating func add(
-        _ changes: PositionChanges, isSilent: Bool, lost: [ElementDetail] = [],
+        _ changes: CollectionChangeSet, isSilent: Bool, lost: [ElementDetail] = [],
         gained: [ElementDetail] = []
     ) {
         if changes.isEmpty { return }
@@ -54,8 +54,8 @@ struct LoudChanges {
     }
 
     /// The changes that are not silent, with what is known of the elements that are gone.
-    func told() -> (changes: PositionChanges, lost: [ElementDetail]) {
-        var result = PositionChanges()
+    func told() -> (changes: CollectionChangeSet, lost: [ElementDetail]) {
+        var result = CollectionChangeSet()
         var lost: [ElementDetail] = []
         var before = 0
         var now = 0
@@ -85,7 +85,7 @@ struct LoudChanges {
     }
 
     private mutating func delete(
-        _ changes: PositionChanges, _ isSilent: Bool, _ lost: [ElementDetail]
+        _ changes: CollectionChangeSet, _ isSilent: Bool, _ lost: [ElementDetail]
     ) {
         var number = 0
         pieces = Self.changing(pieces, at: changes.deletions) { piece in
@@ -107,7 +107,7 @@ struct LoudChanges {
     }
 
     private mutating func insert(
-        _ changes: PositionChanges, _ isSilent: Bool, _ gained: [ElementDetail]
+        _ changes: CollectionChangeSet, _ isSilent: Bool, _ gained: [ElementDetail]
     ) {
         guard !changes.insertions.isEmpty else { return }
         var result: [Piece] = []
@@ -147,7 +147,7 @@ struct LoudChanges {
         pieces = result
     }
 
-    private mutating func modify(_ changes: PositionChanges) {
+    private mutating func modify(_ changes: CollectionChangeSet) {
         var number = 0
         pieces = Self.changing(pieces, at: changes.modificationsNew) { piece in
             piece.isModified = true

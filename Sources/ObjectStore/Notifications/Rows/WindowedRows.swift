@@ -2,7 +2,7 @@ import ColumnStorage
 
 /// The rows of a query over rows that may stand several times, or in an order of their own: a list, set or map,
 /// backlinks through lists, or the rows before a limit; filtered, sorted or with each value once.
-struct SequencedRows: OrderedRows {
+struct WindowedRows: OrderedRows {
     private let rules: RowRules
     /// What starts from a sequence; nil behind a limit.
     private let query: Query?
@@ -66,7 +66,7 @@ struct SequencedRows: OrderedRows {
 
     func key(at position: Int) -> ObjectKey { sequence.object(arranged.row(at: position)) }
 
-    mutating func advance(along step: VersionStep, modified: KeySet) -> PositionChanges {
+    mutating func advance(along step: VersionStep, modified: KeySet) -> CollectionChangeSet {
         guard let change = follow(step) else { return beginAnew(step, modified) }
         let wanted = KeySet(unordered: sequence.numbers(of: modified))
         var changes = arranged.change(
@@ -110,12 +110,13 @@ struct SequencedRows: OrderedRows {
         return delta
     }
 
-    private mutating func beginAnew(_ step: VersionStep, _ modified: KeySet) -> PositionChanges {
+    private mutating func beginAnew(_ step: VersionStep, _ modified: KeySet) -> CollectionChangeSet
+    {
         let before = arranged.rows().map(sequence.object)
         if let preceding {
-            self = SequencedRows(rules, behind: preceding, in: step.new)
+            self = WindowedRows(rules, behind: preceding, in: step.new)
         } else if let query {
-            self = SequencedRows(rules, sequence.source, query, in: step.new)
+            self = WindowedRows(rules, sequence.source, query, in: step.new)
         }
         let after = arranged.rows().map(sequence.object)
         return SequenceDifference.changes(from: before, to: after, isTouched: modified.contains)

@@ -12,7 +12,7 @@ import ColumnStorage
 /// misses one.
 ///
 /// Versions that some observer has still to leave are kept readable, and no others.
-package final class NotificationPump {
+package final class NotificationDispatcher {
     /// After this many rounds of writes that observers made because of writes that observers made,
     /// a further write in an observer is refused.
     package static let maximumRounds = 100
@@ -70,7 +70,7 @@ package final class NotificationPump {
 }
 
 // What the store tells.
-extension NotificationPump {
+extension NotificationDispatcher {
     /// Throws `limit_exceeded` if observers have set each other off too often; to be asked before a
     /// write transaction begins.
     func checkRounds() throws {
@@ -87,7 +87,7 @@ extension NotificationPump {
 
     /// Throws `invalid_argument` if a token belongs to another store.
     func checkOwn(_ tokens: [NotificationToken]) throws {
-        for token in tokens where token.isValid && token.observer.pump !== self {
+        for token in tokens where token.isValid && token.observer.dispatcher !== self {
             throw StoreError(
                 .invalidArgument,
                 "without_notifying takes tokens of this store only; this one observes another")

@@ -4,7 +4,7 @@ import Testing
 @testable import ObjectStore
 
 /// Observed queries over lists and over backlinks through lists, which are followed element by element.
-@Suite struct SequencedRowsTests {
+@Suite struct WindowedRowsTests {
     private let world: ObservedWorld
     private let told = Told()
     private let holder: LiveObject

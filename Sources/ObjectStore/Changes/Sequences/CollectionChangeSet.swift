@@ -4,7 +4,7 @@ import ColumnStorage
 ///
 /// Applied to the old sequence in this order - deletions, insertions, modifications - it gives the
 /// new one. All lists ascend, and each list of keys runs beside its positions.
-struct PositionChanges: Equatable {
+struct CollectionChangeSet: Equatable {
     /// Old positions of the rows that left or moved.
     var deletions: [Int] = []
     /// Their keys.
@@ -49,7 +49,7 @@ struct TouchedPositions {
     ///
     /// `oldCount` is the length of the old sequence; `keyAtNew` finds an untouched row and is asked
     /// only where untouched rows count as moved.
-    func changes(oldCount: Int, keyAtNew: (Int) -> ObjectKey) -> PositionChanges {
+    func changes(oldCount: Int, keyAtNew: (Int) -> ObjectKey) -> CollectionChangeSet {
         if leaving.count + entering.count + staying.count == 1 { return changesOfOne() }
         var deletions = leaving.map { (position: $0.old, key: $0.key) }
         var insertions = entering.map { (position: $0.new, key: $0.key) }
@@ -89,7 +89,7 @@ struct TouchedPositions {
         deletions.sort { $0.position < $1.position }
         insertions.sort { $0.position < $1.position }
         let modified = kept.filter(\.isModified)
-        return PositionChanges(
+        return CollectionChangeSet(
             deletions: deletions.map(\.position), deletedKeys: deletions.map(\.key),
             insertions: insertions.map(\.position), insertedKeys: insertions.map(\.key),
             modifications: modified.map(\.old), modificationsNew: modified.map(\.new),
@@ -97,8 +97,8 @@ struct TouchedPositions {
     }
 
     /// The changes if one row was touched.
-    private func changesOfOne() -> PositionChanges {
-        var changes = PositionChanges()
+    private func changesOfOne() -> CollectionChangeSet {
+        var changes = CollectionChangeSet()
         // One that moved: the untouched rows that it has passed keep their places.
         let moved = staying.first { $0.old != $0.new }
         if let gone = leaving.first ?? moved.map({ ($0.key, $0.old) }) {

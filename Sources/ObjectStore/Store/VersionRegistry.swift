@@ -1,18 +1,19 @@
 import Synchronization
 
 /// Who of this process holds which version of one file.
-final class PinBoard: Sendable {
+final class VersionRegistry: Sendable {
     /// One holder; it is on the board while it lives.
     final class Pin: Sendable {
         let kind: VersionPin.Kind
         let holder: VersionHolder
-        private let board: PinBoard
+        private let board: VersionRegistry
         private let number: UInt64
         private let held: Atomic<UInt64>
         private let moved: Atomic<Int64>
 
         fileprivate init(
-            _ board: PinBoard, _ number: UInt64, _ kind: VersionPin.Kind, _ holder: VersionHolder,
+            _ board: VersionRegistry, _ number: UInt64, _ kind: VersionPin.Kind,
+            _ holder: VersionHolder,
             _ version: UInt64
         ) {
             self.board = board
