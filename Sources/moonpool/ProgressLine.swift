@@ -10,7 +10,8 @@ final class ProgressLine {
     }
 
     private let verb: String
-    private let isShown = ProcessServices.isTerminal(2)
+    private let isTerminal = ProcessServices.isTerminal(2)
+    private var lastReported = ContinuousClock.now
     private var beginning: Beginning?
     private var lastCount = 0
     private var lastDrawn = ContinuousClock.now
@@ -22,12 +23,18 @@ final class ProgressLine {
     ///
     /// A count below the last one begins something new, such as the next class.
     func update(_ count: Int, _ part: Double?) {
-        guard isShown else { return }
         let now = ContinuousClock.now
         defer { lastCount = count }
         guard let beginning, count >= lastCount else {
             self.beginning = Beginning(time: now, count: count, part: part ?? 0)
             return
+        }
+        guard isTerminal else {
+            // In a log, a line every ten seconds shows that the work continues.
+            guard now - lastReported > .seconds(10) else { return }
+            lastReported = now
+            return ProcessServices.writeError(
+                "moonpool: \(self.text(count, part, since: beginning, now - beginning.time))\n")
         }
         guard now - lastDrawn > .milliseconds(100) else { return }
         lastDrawn = now

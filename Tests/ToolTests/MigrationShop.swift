@@ -22,6 +22,7 @@ struct MigrationShop {
         -- Joins the names.
         return {
           schema = { Person = { id = "int primary", name = "string", age = "string" } },
+          drops = { "Person.first", "Person.last" },
           up = function(m)
             m:each("Person", function(old, new) new.name = old.first .. " " .. old.last end)
           end,

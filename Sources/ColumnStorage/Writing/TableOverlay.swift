@@ -155,6 +155,12 @@ final class TableOverlay {
         wasPresent(cluster, row) || marksOf(slot, cluster).contains(row)
     }
 
+    /// Whether the write has set the column of a row that is older than the write.
+    func hasSet(_ column: ColumnID, _ key: ObjectKey) -> Bool {
+        marksOf(column.rawValue + 1, Int(key.rawValue) / Cluster.rows)
+            .contains(Int(key.rawValue) % Cluster.rows)
+    }
+
     /// Whether the row is older than the write.
     func wasPresent(_ cluster: Int, _ row: Int) -> Bool {
         guard cluster * Cluster.rows + row < Int(headBefore.keyBound) else { return false }

@@ -55,6 +55,11 @@ extension WriteSession {
         !isSchemaChanged && overlays.values.allSatisfy { !$0.isTouched }
     }
 
+    /// Whether the write has set the column of a row that is older than the write.
+    package func hasSet(_ table: TableID, _ column: ColumnID, _ key: ObjectKey) -> Bool {
+        overlays[table]?.hasSet(column, key) == true
+    }
+
     /// Whether the write has changed the table.
     package func hasTouched(_ table: TableID) -> Bool { overlays[table]?.isTouched == true }
 

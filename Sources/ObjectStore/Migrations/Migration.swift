@@ -147,6 +147,15 @@ package final class Migration {
         return MigrationWalk(self, oldClass, newClass)
     }
 
+    /// Gives existing objects the values of new required properties whose defaults are functions.
+    ///
+    /// Each function is called once for each object. Call after the functions were set with
+    /// ``Store/setDefault(of:in:to:)``.
+    package func fillComputedDefaults() throws {
+        try check()
+        try schemaMigration.fillComputedDefaults(from: old)
+    }
+
     /// All objects of a class of the new schema.
     ///
     /// Throws `unknown_class`.
@@ -178,12 +187,13 @@ package final class Migration {
 extension Migration {
     /// Gives a property another name, with its values: the new schema declares the new one only.
     ///
-    /// May be called several times for one property. A required property may take over an optional
+    /// May be called several times for one property: two properties swap their names over a third one. A required property may take over an optional
     /// one: all of its values must be there at the end. `className` may be the old or the new name of
     /// the class.
     ///
-    /// Throws `invalid_schema` if the old class does not have the property, the new one still has it,
-    /// both have the new name, the types differ, or there is no such class.
+    /// Throws `invalid_schema` if the old class does not have the property, has one with the new name that was not
+    /// renamed yet, the types differ, or there is no such class; at the end of the migration if the new schema still
+    /// declares the old name.
     package func renameProperty(_ className: String, from name: String, to newName: String) throws {
         try check()
         let counterpart: ClassSchema?
@@ -214,14 +224,9 @@ extension Migration {
             )
         }
         let wanted = schemaMigration.wantedClass(renames.newClass(of: oldClass.name))
-        guard wanted?.property(named: name) == nil else {
-            throw StoreError(
-                .invalidSchema, "\(place): the new schema still declares '\(name)'")
-        }
         if let target = wanted?.property(named: newName) {
-            let isSame =
-                target.type == old.type && target.collection == old.collection
-                && target.target == old.target.map(renames.newClass(of:))
+            // The class that a link leads to may be renamed later.
+            let isSame = target.type == old.type && target.collection == old.collection
             guard isSame, old.collection == nil || target.isOptional || !old.isOptional else {
                 throw StoreError(
                     .invalidSchema,
@@ -265,6 +270,28 @@ extension Migration {
                 .invalidSchema, "\(place): it has objects already; rename before creating any")
         }
         try schemaMigration.update { $0.renames.renameClass(name, to: newName) }
+    }
+
+    /// Declares that a property and its values disappear, which the new schema does not have any more.
+    ///
+    /// False if the file has no such property. Throws `unknown_class`, and `invalid_schema` if the new schema still
+    /// declares the property.
+    @discardableResult  // because a property that is gone already is as good as one that goes now
+    package func deleteProperty(_ className: String, _ name: String) throws -> Bool {
+        try check()
+        let (oldClass, newClass) = try schemaMigration.counterparts(className)
+        guard let oldClass, let old = oldClass.property(named: name), !old.isBacklinks else {
+            return false
+        }
+        let newName = schemaMigration.circumstances.renames.newClass(of: oldClass.name)
+        guard schemaMigration.wantedClass(newName)?.property(named: name) == nil else {
+            throw StoreError(
+                .invalidSchema,
+                "'\(className).\(name)' cannot be deleted: the new schema still declares it")
+        }
+        schemaMigration.declareLoss(of: "\(newClass?.name ?? oldClass.name).\(name)")
+        schemaMigration.declareLoss(of: "\(oldClass.name).\(name)")
+        return true
     }
 
     /// Deletes all objects of a class; the class too, unless the new schema declares it.

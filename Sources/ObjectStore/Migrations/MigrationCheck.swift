@@ -95,10 +95,18 @@ struct MigrationCheck {
             value = .null
         }
         guard let value else { return }
+        var names: [String] = []
+        var count = 0
+        try store.view.forEachKey(of: classSchema) { object in
+            guard try store.view.value(key, of: object, in: classSchema) == value else { return }
+            count += 1
+            if names.count < 5 { names.append("object \(object.rawValue)") }
+        }
         throw StoreError(
             .duplicateKey,
-            "'\(classSchema.name).\(key.name)' cannot be the primary key: several objects have the "
-                + "value \(value.summary); give each its own in the migration")
+            "'\(classSchema.name).\(key.name)' cannot be the primary key: \(count) objects have the "
+                + "value \(value.summary) (\(names.joined(separator: ", "))"
+                + (count > names.count ? ", …" : "") + "); give each its own in the migration")
     }
 
     private func checkPresent(_ property: Property, _ classSchema: ClassSchema) throws {

@@ -14,8 +14,18 @@ package struct MigrationLog: Hashable, Sendable {
         package var checksum: String
         /// When it was applied.
         package var appliedAt: Timestamp
-        /// The copy of the file that was made before it, if one was.
+        /// The copy of the file that was made before the migration, if there is one.
         package var backup: String?
+        /// What the migration has added, as `Class.property` or the name of a class: its `down` may remove that again.
+        ///
+        /// Nil where that is unknown: the migration was recorded without being run, or by an earlier build.
+        package var added: [String]?
+        /// Identifies the source without the schema, which changes when branches are merged; empty if unknown.
+        package var codeChecksum = ""
+        /// The checksums of the files that the migration has loaded from its folder, by name.
+        package var helpers: [String: String] = [:]
+        /// The version of the data that the migration has committed; 0 if unknown.
+        package var version: UInt64 = 0
 
         /// Describes a migration that was applied.
         package init(
@@ -38,7 +48,7 @@ package struct MigrationLog: Hashable, Sendable {
     package init() {}
 
     private static let blob = "migrations"
-    private static let format: UInt64 = 1
+    private static let format: UInt64 = 2
 
     /// Reads the log of a version; empty if no migration was ever recorded.
     static func read(_ snapshot: Snapshot) throws -> MigrationLog {
@@ -53,7 +63,8 @@ package struct MigrationLog: Hashable, Sendable {
 
     private static func decode(_ bytes: [UInt8]) throws -> MigrationLog {
         var reader = ByteReader(bytes)
-        guard try reader.number() == format else {
+        let written = try reader.number()
+        guard written == format || written == 1 else {
             throw StoreError(
                 .fileFormatTooNew,
                 "the file's record of migrations was written by a newer Moonpool; update to read it"
@@ -66,10 +77,11 @@ package struct MigrationLog: Hashable, Sendable {
             let checksum = try reader.text()
             let appliedAt = Timestamp(microseconds: Int64(bitPattern: try reader.number()))
             let backup = try reader.text()
-            log.entries.append(
-                Entry(
-                    number: number, name: name, checksum: checksum, appliedAt: appliedAt,
-                    backup: backup.isEmpty ? nil : backup))
+            var entry = Entry(
+                number: number, name: name, checksum: checksum, appliedAt: appliedAt,
+                backup: backup.isEmpty ? nil : backup)
+            if written > 1 { try entry.decodeDetails(&reader) }
+            log.entries.append(entry)
         }
         if !reader.isAtEnd { log.backupOfDown = try reader.text() }
         return log
@@ -86,12 +98,42 @@ package struct MigrationLog: Hashable, Sendable {
             writer.text(entry.checksum)
             writer.number(UInt64(bitPattern: entry.appliedAt.microseconds))
             writer.text(entry.backup ?? "")
+            entry.encodeDetails(&writer)
         }
         if let backupOfDown { writer.text(backupOfDown) }
         let bytes = writer.bytes
         try StoreError.wrapping { () throws(StorageError) in
             try session.setMetadata(Self.blob, bytes)
         }
+    }
+}
+
+extension MigrationLog.Entry {
+    fileprivate mutating func decodeDetails(_ reader: inout ByteReader) throws {
+        if try reader.number() == 1 {
+            added = try (0..<(try reader.count())).map { _ in try reader.text() }
+        }
+        codeChecksum = try reader.text()
+        for _ in 0..<(try reader.count()) {
+            let name = try reader.text()
+            helpers[name] = try reader.text()
+        }
+        version = try reader.number()
+    }
+
+    fileprivate func encodeDetails(_ writer: inout ByteWriter) {
+        writer.number(added == nil ? 0 : 1)
+        if let added {
+            writer.number(UInt64(added.count))
+            for place in added { writer.text(place) }
+        }
+        writer.text(codeChecksum)
+        writer.number(UInt64(helpers.count))
+        for (name, checksum) in helpers.sorted(by: { $0.key < $1.key }) {
+            writer.text(name)
+            writer.text(checksum)
+        }
+        writer.number(version)
     }
 }
 

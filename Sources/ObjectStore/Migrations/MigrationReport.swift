@@ -16,12 +16,18 @@ package struct MigrationReport {
         package let deleted: Int
         /// How many were changed.
         package let changed: Int
+        /// How many values of properties that existed before differ now.
+        package let rewrittenValues: Int
         /// Some of the changed objects.
         package let samples: [Sample]
     }
 
     /// One object before and after.
     package struct Sample {
+        /// What identifies the object, such as `id = 17`.
+        package let key: String
+        /// The properties that differ, links as the names of their objects.
+        package let changes: [(property: String, old: String?, new: String?)]
         /// Names and values before, in schema order.
         package let before: [(name: String, value: Value)]
         /// Names and values after, in schema order.
@@ -89,13 +95,56 @@ package struct MigrationReport {
         var samples: [Sample] = []
         if let old, let new {
             samples = changed.prefix(sampleLimit).map { key in
-                Sample(before: values(before, old, key), after: values(after, new, key))
+                Sample(
+                    key: after.name(of: ObjectReference(table: table, key: key)),
+                    changes: differences(before, old, after, new, key),
+                    before: values(before, old, key), after: values(after, new, key))
             }
         }
         return ClassReport(
             name: name, before: old.map { before.table($0).count } ?? 0,
             after: new.map { after.table($0).count } ?? 0, created: change.inserted.count,
-            deleted: change.deleted.count, changed: changed.count, samples: samples)
+            deleted: change.deleted.count, changed: changed.count,
+            rewrittenValues: rewrites(change, old, new), samples: samples)
+    }
+
+    /// How many values a migration has changed in properties that existed before, under their own or another name.
+    private static func rewrites(
+        _ change: TableChanges, _ old: ClassSchema?, _ new: ClassSchema?
+    ) -> Int {
+        guard let old, let new else { return 0 }
+        return new.properties.filter { property in
+            !property.isBacklinks
+                && (old.property(in: property.column) != nil
+                    || old.property(named: property.name) != nil)
+        }.reduce(0) { $0 + (change.modified[$1.column]?.count ?? 0) }
+    }
+
+    /// The properties in which an object differs, by their new names.
+    private static func differences(
+        _ before: StoreView, _ old: ClassSchema, _ after: StoreView, _ new: ClassSchema,
+        _ key: ObjectKey
+    ) -> [(property: String, old: String?, new: String?)] {
+        func text(_ view: StoreView, _ property: Property?, _ classSchema: ClassSchema) -> String? {
+            guard let property, !property.isBacklinks,
+                let value = try? view.value(property, of: key, in: classSchema), value != .null
+            else { return nil }
+            if case .object(let reference) = value { return view.name(of: reference) }
+            return value.summary
+        }
+        var result: [(property: String, old: String?, new: String?)] = []
+        var seen: Set<String> = []
+        for property in new.properties where !property.isBacklinks {
+            let counterpart = old.property(in: property.column) ?? old.property(named: property.name)
+            if let counterpart { seen.insert(counterpart.name) }
+            let (was, now) = (text(before, counterpart, old), text(after, property, new))
+            if was != now { result.append((property.name, was, now)) }
+        }
+        for property in old.properties where !seen.contains(property.name) && !property.isBacklinks {
+            guard let was = text(before, property, old) else { continue }
+            result.append((property.name, was, nil))
+        }
+        return result
     }
 
     private static func values(

@@ -2,78 +2,48 @@ import ColumnStorage
 
 // What the lint finds by reading values.
 extension SchemaLint {
-    mutating func lookAtType(
-        _ difference: SchemaDifference, _ old: Property, _ new: Property, _ name: String
-    ) {
-        for loss in SchemaLoss.losses([difference], in: view) {
-            add(
-                .changedType, loss.place, loss.count, loss.objects,
-                "\(objects(loss.count)) would lose the value when '\(loss.place)' changes from "
-                    + "\(old.typeName) to \(new.typeName); convert it with m:each")
-        }
-        guard let stored = view.schema.find(name), old.isSingle, new.isSingle,
-            old.type != .object, new.type != .object
-        else { return }
+    /// Values that do not convert exactly to the new type.
+    mutating func lookAtType(_ old: Property, _ new: Property, _ name: String) {
+        guard let stored = view.schema.find(name) else { return }
         var odd = Some()
         var first: Value?
+        var count = 0
         view.forEachKey(of: stored) { key in
-            guard let value = try? view.value(old, of: key, in: stored), value != .null,
-                !Self.isExpressible(value, as: new, stored)
-            else { return }
+            guard let value = try? view.value(old, of: key, in: stored), value != .null else {
+                return
+            }
+            count += 1
+            guard ExactConversion.convert(value, to: new) == nil else { return }
             if first == nil { first = value }
             odd.add(key, stored)
         }
         guard let first else { return }
+        let isAll = odd.count == count && !(old.isSingle && new.isSingle)
         add(
-            .narrowedType, "\(name).\(new.name)", odd.count, odd.objects,
-            "\(objects(odd.count)) with a value of '\(name).\(old.name)' that no "
-                + "\(new.typeName) expresses, the first is \(first.summary); decide in m:each what "
-                + "becomes of them")
+            isAll ? .changedType : .narrowedType, "\(name).\(new.name)", odd.count, odd.objects,
+            "\(objects(odd.count)) with a value of '\(name).\(old.name)' that does not convert exactly from "
+                + "\(old.typeName) to \(new.typeName), such as \(first.summary); set '\(new.name)' with m:each")
     }
 
-    /// Whether a value can be converted without losing any of it.
-    private static func isExpressible(
-        _ value: Value, as property: Property, _ classSchema: ClassSchema
-    ) -> Bool {
-        if property.type == .string || property.type == .mixed { return true }
-        switch (value, property.type) {
-        case (.string(let text), .int): return Int64(text) != nil
-        case (.string(let text), .double), (.string(let text), .float):
-            return Double(text) != nil
-        case (.string(let text), .decimal): return DecimalValue(text) != nil
-        case (.string(let text), .bool): return text == "true" || text == "false"
-        case (.string(let text), .uuid): return UUIDValue(text) != nil
-        case (.string, .data): return true
-        case (.int(let number), .bool): return number == 0 || number == 1
-        case (.bool, .int): return true
-        case (.double(let number), .int): return Int64(exactly: number) != nil
-        case (.float(let number), .int): return Int64(exactly: number) != nil
-        case (.double(let number), .float): return Double(Float(number)) == number
-        default: return (try? ValueConversion.single(value, property, classSchema)) != nil
-        }
-    }
-
-    mutating func lookAtRequired(
-        _ difference: SchemaDifference, _ property: Property, _ name: String
-    ) {
-        for loss in SchemaLoss.losses([difference], in: view) {
-            add(
-                .lostValues, loss.place, loss.count, loss.objects,
-                "\(objects(loss.count)) would lose the value of '\(loss.place)' because it becomes "
-                    + "required; copy it with m:each")
-        }
+    /// Objects without a value of a property that becomes required.
+    mutating func lookAtRequired(_ property: Property, _ name: String) {
         guard let stored = view.schema.find(name),
-            let old = stored.property(storedAs: property.storedName), old.isSingle
+            let old = stored.property(storedAs: property.storedName)
         else { return }
         var without = Some()
         view.forEachKey(of: stored) { key in
-            if (try? view.value(old, of: key, in: stored)) == .null { without.add(key, stored) }
+            guard let value = try? view.value(old, of: key, in: stored) else { return }
+            if old.isSingle ? value == .null && property.defaultValue == nil
+                : ExactConversion.convert(value, to: property) == nil
+            {
+                without.add(key, stored)
+            }
         }
         guard without.count > 0 else { return }
         add(
             .missingValues, "\(name).\(property.name)", without.count, without.objects,
             "\(objects(without.count)) without a value of '\(name).\(property.name)', which becomes "
-                + "required; give them one with m:each")
+                + "required; set it with m:each, or give the property a default")
     }
 
     mutating func lookAtAdded(_ property: Property, _ name: String) {
@@ -100,18 +70,28 @@ extension SchemaLint {
         }
         // A change of type is a finding of its own.
         if isKept, old == nil, stored.property(storedAs: property.storedName) != nil { return }
-        var seen: Set<Value> = []
-        var shared = Some()
+        var owners: [Value: [ObjectKey]] = [:]
         view.forEachKey(of: stored) { key in
             let value =
                 old.flatMap { try? view.value($0, of: key, in: stored) } ?? property.type.zero
-            if !seen.insert(value).inserted { shared.add(key, stored) }
+            owners[value, default: []].append(key)
         }
-        guard shared.count > 0 else { return }
+        let clashes = owners.filter { $0.value.count > 1 }.sorted { $0.value[0] < $1.value[0] }
+        guard !clashes.isEmpty else { return }
+        let count = clashes.reduce(0) { $0 + $1.value.count }
+        let shown = clashes.prefix(3).map { clash in
+            let names = clash.value.prefix(Self.nameLimit).map {
+                view.name(of: ObjectReference(table: stored.table, key: $0))
+            }
+            return "\(property.name) = \(clash.key.summary): " + names.joined(separator: ", ")
+                + (clash.value.count > names.count ? ", …" : "")
+        }
+        let objects = clashes.flatMap(\.value).map { ObjectReference(table: stored.table, key: $0) }
         add(
-            .duplicateKeys, "\(name).\(property.name)", shared.count, shared.objects,
-            "\(objects(shared.count)) would have the same value of '\(name).\(property.name)' as "
-                + "another one, which is to be the primary key; give each its own with m:each")
+            .duplicateKeys, "\(name).\(property.name)", count, objects,
+            "\(self.objects(count)) share a value of '\(name).\(property.name)', which becomes the primary key ("
+                + shown.joined(separator: "; ") + (clashes.count > shown.count ? "; …" : "")
+                + "); give each object its own with m:each")
     }
 
     mutating func lookAtParents(_ name: String) {

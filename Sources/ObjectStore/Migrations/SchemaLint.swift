@@ -70,6 +70,17 @@ package struct SchemaLint {
         ).differences
     }
 
+    /// What a schema has that another one has not, as `Class.property` or the name of a class.
+    package static func additions(from before: [ClassSchema], to after: [ClassSchema]) -> [String] {
+        after.flatMap { classSchema -> [String] in
+            guard let old = before.first(where: { $0.name == classSchema.name }) else {
+                return [classSchema.name]
+            }
+            return classSchema.properties.filter { old.property(named: $0.name) == nil }
+                .map { "\(classSchema.name).\($0.name)" }
+        }
+    }
+
     /// Whether values or objects that a store holds would have no place in a whole schema, unless something is renamed.
     package static func loses(_ store: Store, for classes: [ClassSchema]) throws -> Bool {
         let differences = try differences(from: store.schema, to: classes)
@@ -91,11 +102,11 @@ package struct SchemaLint {
                 add(
                     .lostValues, loss.place, loss.count, loss.objects,
                     "\(objects(loss.count)) would lose the value of '\(loss.place)'; keep it with "
-                        + "m:rename_property, or copy it with m:each")
+                        + "m:rename_property, or declare the loss with drops = { \"\(loss.place)\" }")
             }
-        case .madeRequired(let name, let property): lookAtRequired(difference, property, name)
+        case .madeRequired(let name, let property): lookAtRequired(property, name)
         case .typeChanged(let name, let old, let new):
-            lookAtType(difference, old, new, name)
+            lookAtType(old, new, name)
             if new.isPrimary { lookAtKey(new, name, isKept: false) }
         case .propertyAdded(let name, let property): lookAtAdded(property, name)
         case .keyAdded(let name, let property): lookAtKey(property, name, isKept: true)

@@ -29,7 +29,7 @@ struct SchemaLoss {
                 return ofProperty(old, name, oldNames[name] ?? name, view, KeySet())
             case .typeChanged(let name, let old, let new):
                 return ofProperty(old, name, oldNames[name] ?? name, view, kept(name, new.name))
-            case .madeRequired(let name, let new):
+            case .madeRequired(let name, let new) where !new.isSingle:
                 let oldName = oldNames[name] ?? name
                 guard let old = view.schema.find(oldName)?.property(storedAs: new.storedName)
                 else { return nil }

@@ -12,6 +12,8 @@ final class SchemaMigration {
     private let wanted: [ClassSchema]
     private let version: UInt64
     private let isWhole: Bool
+    /// What may be lost, and what the migration has declared so far.
+    private(set) var losses: LossPolicy
     private(set) var circumstances = SchemaChange.Circumstances()
     private(set) var change: SchemaChange
     /// What tells an interrupted run of the same migration; nil where it cannot commit in between.
@@ -39,9 +41,11 @@ final class SchemaMigration {
     /// Throws `migration_needed`, and `not_in_write`.
     init(
         _ store: Store, to wanted: [ClassSchema], version: UInt64,
-        allowing: SchemaChange.Allowance, isWhole: Bool = false, resumeKey: String? = nil
+        allowing: SchemaChange.Allowance, isWhole: Bool = false, losses: LossPolicy = .allowed,
+        resumeKey: String? = nil
     ) throws {
         self.store = store
+        self.losses = losses
         self.wanted = wanted
         self.version = version
         self.isWhole = isWhole
@@ -84,20 +88,27 @@ final class SchemaMigration {
         change.schema.classes.filter { wantedClass($0.name) == nil }
     }
 
-    /// Changes the schema; values that the new one has no place for are dropped.
+    /// Changes the schema; values that the new one has no place for are dropped if ``losses`` allow it.
     func run() throws {
-        try finish()
+        guard carriesValues else { return try finish() }
+        try run { _ in }
     }
 
     /// The same with a function that fills and renames.
+    ///
+    /// Before the function runs, existing objects have the defaults of new properties, and the values of properties
+    /// with another type as far as they convert exactly.
     func run(_ body: (Migration) throws -> Void) throws {
         let old = try oldView()
         try define(keepingOldColumns: true)
-        cleanGeneration = store.view.generation
-        let migration = Migration(self, old: old, oldVersion: before.version, newVersion: version)
         try store.migrating {
+            if resumed == nil { try carried.carry(from: old) }
+            cleanGeneration = store.view.generation
+            let migration = Migration(
+                self, old: old, oldVersion: before.version, newVersion: version)
             defer { migration.end() }
             try body(migration)
+            for (table, keys) in foreignChanges { try carried.carry(keys, of: table, from: oldView()) }
             try migration.repeatLoops()
         }
         guard !store.isClosed, store.view.snapshot.write === session else {
@@ -105,6 +116,31 @@ final class SchemaMigration {
         }
         try finish()
     }
+
+    /// The values that existing objects get without code.
+    private lazy var carried = CarriedValues(self)
+
+    /// Whether existing objects get values without code.
+    private var carriesValues: Bool {
+        differences.contains { difference in
+            switch difference {
+            case .typeChanged, .madeRequired: true
+            case .propertyAdded(_, let property): CarriedValues.fills(property)
+            default: false
+            }
+        }
+    }
+
+    /// Gives existing objects what the store's default functions make; an interrupted run has done that.
+    func fillComputedDefaults(from old: StoreView) throws {
+        guard resumed == nil else { return }
+        let isClean = store.view.generation == cleanGeneration
+        try carried.fillComputedDefaults(from: old)
+        if isClean { cleanGeneration = store.view.generation }
+    }
+
+    /// Declares that values or objects are dropped on purpose: `Class.property`, or the name of a class.
+    func declareLoss(of place: String) { losses.declare(place) }
 
     /// The version before, for reading.
     func oldView() throws -> StoreView {
@@ -177,6 +213,8 @@ final class SchemaMigration {
     private func finish() throws {
         try checkRenames()
         if isWhole { try removeUnnamed() }
+        try UndeclaredLoss.check(losses, differences, before: oldView, in: store)
+        try carried.checkConverted(except: losses)
         if circumstances.interim != nil { try SchemaValidation.check(change.schema.classes) }
         try define(keepingOldColumns: false)
         let schema = change.schema
@@ -204,6 +242,12 @@ final class SchemaMigration {
                     throw StoreError(
                         .invalidSchema, "\(place), but the schema does not declare '\(className)'")
                 }
+                let isTaken = names.values.contains(old) && names[old] == nil
+                guard !isTaken || wanted.property(named: old) == nil else {
+                    throw StoreError(
+                        .invalidSchema,
+                        "\(place), and the new schema still declares '\(old)'; declare only one of them")
+                }
                 guard wanted.property(named: name) != nil else {
                     throw StoreError(
                         .invalidSchema,
@@ -225,13 +269,15 @@ final class SchemaMigration {
         let left = unnamedClasses
         guard !left.isEmpty else { return }
         for classSchema in left {
+            let isDeclared = losses.covers(className: classSchema.name)
+            if isDeclared { try store.migrating { try store.deleteAll(classSchema.name) } }
             let count = store.view.table(classSchema).count
-            guard count == 0 else {
+            guard isDeclared || (count == 0 && !losses.isStrict) else {
                 throw StoreError(
                     .invalidSchema,
                     "the schema does not name class '\(classSchema.name)', which has "
-                        + "\(count) object\(count == 1 ? "" : "s"); delete it with "
-                        + "m:delete_class(\"\(classSchema.name)\"), rename it, or name it")
+                        + "\(count) object\(count == 1 ? "" : "s"); declare the loss with drops = { "
+                        + "\"\(classSchema.name)\" }, rename the class with m:rename_class, or name it in the schema")
             }
             if let stored = before.find(table: classSchema.table) {
                 circumstances.removed.insert(stored.name)

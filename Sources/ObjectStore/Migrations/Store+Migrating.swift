@@ -8,15 +8,17 @@ extension Store {
     /// once nobody else can write and before anything has changed; if it says no, nothing is done and nil
     /// is answered. The version may go up or down.
     ///
-    /// `key` tells this migration from others, so that a resumable loop of an interrupted run can go on.
+    /// `dropping` names what may be lost, as `Class.property` or as the name of a class; other losses are refused, also
+    /// where nothing is stored. `key` tells this migration from others, so that a resumable loop of an interrupted run can go on.
     ///
     /// Throws `already_in_write`, `invalid_schema`, `duplicate_key`, `missing_value`, `invalid_object`
     /// for what is found at the end, what the functions throw, and what a write may throw; nothing has
     /// changed then.
     package func migrate(
-        to classes: [ClassSchema], version: UInt64, resumingAs key: String? = nil,
+        to classes: [ClassSchema], version: UInt64, dropping: Set<String> = [],
+        resumingAs key: String? = nil,
         if isDue: (MigrationLog) throws -> Bool,
-        recording update: (inout MigrationLog) -> Void,
+        recording update: (inout MigrationLog, [SchemaDifference]) -> Void,
         migration function: ((Migration) throws -> Void)? = nil
     ) throws -> MigrationReport? {
         try check()
@@ -32,10 +34,10 @@ extension Store {
             guard try isDue(log) else { return try cancelWrite() }
             let migration = try SchemaMigration(
                 self, to: classes, version: version, allowing: .newVersion, isWhole: true,
-                resumeKey: key)
+                losses: .declared(dropping, isStrict: true), resumeKey: key)
             let before = try migration.oldView()
             if let function { try migration.run(function) } else { try migration.run() }
-            update(&log)
+            update(&log, migration.differences)
             try log.write(writing("the record of migrations"))
             draft = MigrationReport.Draft(
                 before: before, differences: migration.differences,

@@ -5,18 +5,35 @@ import ColumnStorage
 package struct CompositeIndex: Hashable, Sendable {
     /// The names of the properties, the most significant first.
     package let properties: [String]
-    /// Its number in the class's table; meaningless in a schema that no file has taken yet.
+    /// Whether no two objects may have the same values in all of the properties.
+    ///
+    /// Objects in which one of them is nil are exempt, as in SQL. Checked at the end of each write transaction.
+    package let isUnique: Bool
+    /// The index's number in the class's table; meaningless in a schema that no file has taken yet.
     let id: Int
 
     /// Describes an index that is yet to be stored.
-    package init(_ properties: [String]) {
-        self.properties = properties
-        id = -1
+    package init(_ properties: [String]) { self.init(properties, isUnique: false) }
+
+    /// Describes an index that is yet to be stored, and whether it is unique.
+    package init(_ properties: [String], isUnique: Bool) {
+        self.init(properties, isUnique: isUnique, id: -1)
     }
 
-    init(_ properties: [String], id: Int) {
+    init(_ properties: [String], isUnique: Bool, id: Int) {
         self.properties = properties
+        self.isUnique = isUnique
         self.id = id
+    }
+
+    /// Whether both cover the same properties in the same order, with the same promise.
+    func hasSameMeaning(_ other: CompositeIndex) -> Bool {
+        properties == other.properties && isUnique == other.isUnique
+    }
+
+    /// The index as messages name it: `(a, b)`, `unique (a, b)`.
+    package var summary: String {
+        (isUnique ? "unique " : "") + "(\(properties.joined(separator: ", ")))"
     }
 
     /// More properties than this make no index.
@@ -75,12 +92,12 @@ extension ClassSchema {
         var taken = Set(stored.map(\.id))
         return indexes.map { wanted in
             if let known = stored.first(where: { $0.properties == wanted.properties }) {
-                return known
+                return CompositeIndex(known.properties, isUnique: wanted.isUnique, id: known.id)
             }
             var id = 0
             while taken.contains(id) { id += 1 }
             taken.insert(id)
-            return CompositeIndex(wanted.properties, id: id)
+            return CompositeIndex(wanted.properties, isUnique: wanted.isUnique, id: id)
         }
     }
 }

@@ -39,7 +39,7 @@ enum SchemaCatalog {
             writer.number(UInt64(classSchema.indexes.count))
             for index in classSchema.indexes {
                 writer.number(UInt64(index.id))
-                writer.number(UInt64(index.properties.count))
+                writer.number(UInt64(index.properties.count) | (index.isUnique ? uniqueMark : 0))
                 for name in index.properties { writer.text(name) }
             }
         }
@@ -85,10 +85,17 @@ enum SchemaCatalog {
         try (0..<(try reader.count())).map { _ in
             let id = try Int(exactly: reader.number()).orDamaged()
             guard id < ColumnID.limit else { throw DamagedBytes() }
+            let marked = try reader.number()
+            let count = try Int(exactly: marked & ~uniqueMark).orDamaged()
+            guard count <= CompositeIndex.mostProperties else { throw DamagedBytes() }
             return CompositeIndex(
-                try (0..<(try reader.count())).map { _ in try reader.text() }, id: id)
+                try (0..<count).map { _ in try reader.text() },
+                isUnique: marked & uniqueMark != 0, id: id)
         }
     }
+
+    /// Added to the number of properties of an index that is unique.
+    private static let uniqueMark: UInt64 = 64
 
     private enum Flag {
         static let optional: UInt64 = 1

@@ -12,11 +12,11 @@ package enum SchemaDifference: Hashable, Sendable {
     case propertyRemoved(class: String, Property)
     /// The property has another name in the file.
     case propertyRenamed(class: String, from: String, to: String)
-    /// The type differs, so that values cannot be kept.
+    /// The type differs: values are converted where that is exact.
     case typeChanged(class: String, from: Property, to: Property)
     /// Values are kept, and may be nil from now on.
     case madeOptional(class: String, Property)
-    /// Values are dropped, because some may be nil.
+    /// Values are kept, and an object without one is an error unless the property has a default.
     case madeRequired(class: String, Property)
     /// The property identifies the objects from now on.
     case keyAdded(class: String, Property)
@@ -30,13 +30,28 @@ package enum SchemaDifference: Hashable, Sendable {
     case indexAdded(class: String, property: String)
     /// The property loses its index.
     case indexRemoved(class: String, property: String)
+    /// The class gets an index over several properties.
+    case compositeIndexAdded(class: String, CompositeIndex)
+    /// The class loses an index over several properties.
+    case compositeIndexRemoved(class: String, CompositeIndex)
+    /// The words of the property's strings are indexed.
+    case fullTextAdded(class: String, property: String)
+    /// The words of the property's strings are no longer indexed.
+    case fullTextRemoved(class: String, property: String)
+    /// New objects get another value where none is given.
+    case defaultChanged(class: String, from: Value?, to: Property)
+    /// The properties come in another order.
+    case orderChanged(String)
 }
 
 extension SchemaDifference {
     /// Whether an open with the same schema version refuses it.
     package var needsNewVersion: Bool {
         switch self {
-        case .classAdded, .classRemoved, .indexAdded, .indexRemoved: false
+        case .classAdded, .classRemoved, .indexAdded, .indexRemoved, .compositeIndexAdded,
+            .compositeIndexRemoved, .fullTextAdded, .fullTextRemoved, .defaultChanged,
+            .orderChanged:
+            false
         default: true
         }
     }
@@ -44,7 +59,10 @@ extension SchemaDifference {
     /// Whether `define` does it without being forced.
     package var isAdditive: Bool {
         switch self {
-        case .classAdded, .propertyAdded, .madeOptional, .indexAdded, .indexRemoved: true
+        case .classAdded, .propertyAdded, .madeOptional, .indexAdded, .indexRemoved,
+            .compositeIndexAdded, .compositeIndexRemoved, .fullTextAdded, .fullTextRemoved,
+            .defaultChanged, .orderChanged:
+            true
         default: false
         }
     }
@@ -63,12 +81,11 @@ extension SchemaDifference: CustomStringConvertible {
         case .propertyRenamed(let name, let from, let to):
             "'\(name).\(from)' would be renamed to '\(to)'"
         case .typeChanged(let name, let old, let new):
-            "'\(name).\(new.name)' would change from \(old.typeName) to \(new.typeName) and lose "
-                + "its values"
+            "'\(name).\(new.name)' would change from \(old.typeName) to \(new.typeName)"
         case .madeOptional(let name, let property):
             "'\(name).\(property.name)' would become optional"
         case .madeRequired(let name, let property):
-            "'\(name).\(property.name)' would become required and lose its values"
+            "'\(name).\(property.name)' would become required"
         case .keyAdded(let name, let property):
             "'\(name).\(property.name)' would become the primary key"
         case .keyRemoved(let name, let property):
@@ -78,6 +95,18 @@ extension SchemaDifference: CustomStringConvertible {
         case .indexAdded(let name, let property): "'\(name).\(property)' would be indexed"
         case .indexRemoved(let name, let property):
             "'\(name).\(property)' would no longer be indexed"
+        case .compositeIndexAdded(let name, let index):
+            "'\(name)' would be indexed by \(index.summary)"
+        case .compositeIndexRemoved(let name, let index):
+            "'\(name)' would no longer be indexed by \(index.summary)"
+        case .fullTextAdded(let name, let property):
+            "'\(name).\(property)' would be indexed for full-text search"
+        case .fullTextRemoved(let name, let property):
+            "'\(name).\(property)' would no longer be indexed for full-text search"
+        case .defaultChanged(let name, let old, let property):
+            "the default of '\(name).\(property.name)' would change from "
+                + "\(old?.summary ?? "none") to \(property.defaultValue?.summary ?? "none")"
+        case .orderChanged(let name): "the properties of '\(name)' would be in another order"
         }
     }
 }

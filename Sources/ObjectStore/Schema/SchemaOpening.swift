@@ -66,6 +66,7 @@ struct SchemaOpening {
     private func migration(_ allowance: SchemaChange.Allowance) throws -> SchemaMigration {
         try SchemaMigration(
             store, to: wanted, version: version, allowing: allowance,
+            losses: .declared(store.configuration.drops, isStrict: false),
             resumeKey: "open at version \(version)")
     }
 
@@ -81,6 +82,7 @@ struct SchemaOpening {
                     "'\(store.name)' has schema version \(current.version), \(version) was asked for; "
                         + "a file's version cannot go down")
             }
+            try checkUnrecorded(current.version)
             return .migration
         }
         let allowance: SchemaChange.Allowance = isNew ? .newVersion : .sameVersion
@@ -91,6 +93,17 @@ struct SchemaOpening {
         } catch let error as StoreError where error.code == .migrationNeeded && deletes {
             return .reset
         }
+    }
+
+    /// A file that numbered migrations have brought to its version is left to them: what a program did by itself would
+    /// lose what the next of them does with the values, and no command could take the file any further.
+    private func checkUnrecorded(_ version: UInt64) throws {
+        guard let last = try MigrationLog.read(store.view.snapshot).entries.last else { return }
+        throw StoreError(
+            .migrationNeeded,
+            "the file has schema version \(version), from migration \(last.number) (\(last.name)), and version "
+                + "\(self.version) was requested; run moonpool migrate up \(store.name) --dir DIR first, or open "
+                + "the store with migrations = \"DIR\"")
     }
 
     /// Observers of a store would meet a schema that its program does not know.
@@ -111,6 +124,7 @@ struct SchemaOpening {
             }
         }
         store.adoptInWrite(Schema(classes: [], version: 0, nextTable: before.nextTable))
+        try MigrationLog().write(session)
         try migration(.newVersion).run()
     }
 }

@@ -60,6 +60,8 @@ struct SchemaPlanner {
                 wanted.isEmbedded ? .madeEmbedded(wanted.name) : .madeTopLevel(wanted.name))
         }
         noteKey(stored, result)
+        noteIndexes(stored, wanted)
+        noteOrder(stored, wanted)
         return result
     }
 
@@ -155,17 +157,27 @@ struct SchemaPlanner {
             return nil
         }
         if old.isOptional != new.isOptional {
-            // A renamed property keeps its values: whether one is nil is found out at the end.
-            if !new.isOptional, !isRenamed {
+            if new.isOptional {
+                differences.append(.madeOptional(class: name, new))
+            } else {
                 differences.append(.madeRequired(class: name, new))
-                return nil
+                // Elements that may be nil are stored in another way; single values keep their column, and the end of
+                // the migration checks that none is nil.
+                if new.collection != nil { return nil }
             }
-            if new.isOptional { differences.append(.madeOptional(class: name, new)) }
         }
         if !old.hasIndex, new.isIndexed {
             differences.append(.indexAdded(class: name, property: new.name))
         } else if old.isIndexed, !new.hasIndex {
             differences.append(.indexRemoved(class: name, property: new.name))
+        }
+        if !old.isFullText, new.isFullText {
+            differences.append(.fullTextAdded(class: name, property: new.name))
+        } else if old.isFullText, !new.isFullText {
+            differences.append(.fullTextRemoved(class: name, property: new.name))
+        }
+        if old.defaultValue != new.defaultValue {
+            differences.append(.defaultChanged(class: name, from: old.defaultValue, to: new))
         }
         return old.column
     }
@@ -176,6 +188,30 @@ struct SchemaPlanner {
                 counterpart(of: $0, in: stored)?.name == old.name
             }
             if !isKept { differences.append(.propertyRemoved(class: wanted.name, old)) }
+        }
+    }
+
+    /// Indexes over several properties, by the new names of their properties.
+    private mutating func noteIndexes(_ stored: ClassSchema, _ wanted: ClassSchema) {
+        let before = stored.indexes.map { index in
+            CompositeIndex(
+                index.properties.map { renames.newProperty(of: $0, in: stored.name) },
+                isUnique: index.isUnique)
+        }
+        for index in wanted.indexes where !before.contains(where: index.hasSameMeaning) {
+            differences.append(.compositeIndexAdded(class: wanted.name, index))
+        }
+        for index in before where !wanted.indexes.contains(where: index.hasSameMeaning) {
+            differences.append(.compositeIndexRemoved(class: wanted.name, index))
+        }
+    }
+
+    /// Whether the properties that both have come in another order.
+    private mutating func noteOrder(_ stored: ClassSchema, _ wanted: ClassSchema) {
+        let kept = wanted.properties.compactMap { counterpart(of: $0, in: stored)?.name }
+        let names = Set(kept)
+        if stored.properties.map(\.name).filter(names.contains) != kept {
+            differences.append(.orderChanged(wanted.name))
         }
     }
 

@@ -32,9 +32,14 @@ package struct StoreConfiguration: Sendable {
     package var schemaVersion: UInt64
     /// Migrates a file with a lower schema version, in one write transaction, when a store is opened.
     ///
-    /// Not called for a new file. Without it, values that the new schema has no place for are
-    /// dropped, and new properties are zero, empty or nil.
+    /// Not called for a new file. Without it, values convert where that is exact, and new properties have their
+    /// default, or are zero, empty or nil.
     package var migration: (@Sendable (Migration) throws -> Void)?
+    /// What the migration may lose: `Class.property`, or the name of a class.
+    ///
+    /// A property that holds values and disappears without being named here, or being deleted by the migration, is
+    /// `migration_needed`.
+    package var drops: Set<String> = []
     /// Whether a file that would need a migration loses everything instead, and starts anew with the
     /// wanted schema.
     ///

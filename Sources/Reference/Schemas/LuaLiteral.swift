@@ -40,7 +40,7 @@ package enum LuaLiteral {
     /// A value of a store.
     ///
     /// Links have none and are `nil`. Dates and the like call functions of `moonpool`.
-    static func value(_ value: Value) -> String {
+    package static func value(_ value: Value) -> String {
         switch value {
         case .null, .object: "nil"
         case .bool(let flag): flag ? "true" : "false"

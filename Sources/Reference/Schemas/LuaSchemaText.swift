@@ -36,7 +36,8 @@ struct LuaSchemaText {
         }
         if !classSchema.indexes.isEmpty {
             let indexes = classSchema.indexes.map { index in
-                "{ \(index.properties.map(LuaLiteral.string).joined(separator: ", ")) }"
+                "{ \(index.properties.map(LuaLiteral.string).joined(separator: ", "))"
+                    + (index.isUnique ? ", unique = true }" : " }")
             }
             lines.append("indexes = { \(indexes.joined(separator: ", ")) }")
         }

@@ -3,43 +3,92 @@ import ObjectStore
 
 /// The numbered migrations of a folder.
 package struct MigrationDirectory: Sendable {
-    /// The folder.
+    /// The path of the folder.
     package let path: String
     /// The migrations, ascending by number, without gaps.
     package let files: [MigrationFile]
+    /// The names of test files that belong to no migration.
+    package let strayTests: [String]
 
     /// Reads a folder.
     ///
-    /// Files whose names do not begin with a number and `_`, and tests (`…_test.lua`), are passed over.
-    /// Throws `invalid_argument` if it cannot be read, has no migrations, or their numbers do not follow
-    /// each other.
+    /// Skips files whose names do not begin with a number and `_`. Throws `invalid_argument` if the folder cannot be
+    /// read, has no migrations, or their numbers are not consecutive.
+    package init(_ path: String) throws {
+        let listing = try MigrationListing(path)
+        self.path = path
+        files = listing.files
+        strayTests = listing.strayTests
+        guard !files.isEmpty else {
+            throw StoreError(
+                .invalidArgument,
+                "the folder '\(path)' has no migrations; name them 0001_what_it_does.lua and so on")
+        }
+        for (file, next) in zip(files, files.dropFirst()) {
+            guard file.number != next.number else {
+                throw StoreError(
+                    .invalidArgument,
+                    "'\(path)': '\(file.fileName)' and '\(next.fileName)' have the same number; run moonpool "
+                        + "migrate merge --dir \(path) to renumber one of them")
+            }
+            guard file.number + 1 == next.number else {
+                throw StoreError(
+                    .invalidArgument,
+                    "'\(path)': '\(next.fileName)' follows '\(file.fileName)', and migration "
+                        + "\(file.number + 1) is missing; number them without gaps")
+            }
+        }
+    }
+
+    /// Describes files that are known to be in order.
+    init(path: String, files: [MigrationFile]) {
+        self.path = path
+        self.files = files
+        strayTests = []
+    }
+
+    /// The migration of a number.
+    package func file(_ number: Int) -> MigrationFile? { files.first { $0.number == number } }
+
+    /// The migration before another one; nil for the first.
+    package func file(before number: Int) -> MigrationFile? {
+        files.last { $0.number < number }
+    }
+
+    /// Identifies the migrations before a number: what a new file records as its `parent`.
+    package func identity(before number: Int) -> String {
+        let text = files.filter { $0.number < number }.map(\.checksum).joined(separator: " ")
+        return SourceChecksum.of(Array(text.utf8))
+    }
+}
+
+/// What a folder of migrations holds, whether or not the numbers are in order.
+package struct MigrationListing: Sendable {
+    /// The path of the folder.
+    package let path: String
+    /// The migrations, ascending by number and name.
+    package let files: [MigrationFile]
+    /// The names of test files that belong to no migration.
+    package let strayTests: [String]
+
+    /// Reads a folder; throws `invalid_argument` if that is not possible.
     package init(_ path: String) throws {
         guard let names = ProcessServices.names(in: path) else {
             throw StoreError(.invalidArgument, "the folder '\(path)' cannot be read")
         }
         self.path = path
         files = try names.sorted().compactMap { try Self.file($0, in: path) }
-            .sorted { $0.number < $1.number }
-        guard !files.isEmpty else {
-            throw StoreError(
-                .invalidArgument,
-                "the folder '\(path)' has no migrations; they are called 0001_what_it_does.lua and so on"
-            )
+            .sorted { ($0.number, $0.name) < ($1.number, $1.name) }
+        let known = Set(files.map(\.testPath))
+        strayTests = names.sorted().filter { name in
+            name.hasSuffix("_test.lua") && name.first.map { ("0"..."9").contains($0) } == true
+                && !known.contains(Self.path(name, in: path))
         }
-        for (file, next) in zip(files, files.dropFirst()) {
-            guard file.number != next.number else {
-                throw StoreError(
-                    .invalidArgument,
-                    "'\(path)': '\(file.fileName)' and '\(next.fileName)' have the same number; give one "
-                        + "of them the next free one")
-            }
-            guard file.number + 1 == next.number else {
-                throw StoreError(
-                    .invalidArgument,
-                    "'\(path)': '\(next.fileName)' follows '\(file.fileName)': migration "
-                        + "\(file.number + 1) is missing; number them without gaps")
-            }
-        }
+    }
+
+    /// The path of a file of a folder.
+    static func path(_ name: String, in folder: String) -> String {
+        folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
     }
 
     private static func file(_ name: String, in folder: String) throws -> MigrationFile? {
@@ -47,18 +96,14 @@ package struct MigrationDirectory: Sendable {
         let digits = name.prefix { ("0"..."9").contains($0) }
         let rest = name.dropFirst(digits.count)
         guard !digits.isEmpty, rest.hasPrefix("_") else { return nil }
-        let path = folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
+        let path = path(name, in: folder)
         guard let number = Int(digits), number > 0, number < 1 << 50 else {
             throw StoreError(
                 .invalidArgument,
-                "'\(path)': migrations are numbered from 1 on, with 15 digits at most")
+                "'\(path)': migrations are numbered from 1, with at most 15 digits")
         }
-        let source = try MigrationFile.source(of: path)
         return MigrationFile(
             number: number, name: String(rest.dropFirst().dropLast(4)), path: path,
-            checksum: SourceChecksum.of(source), source: source)
+            source: try MigrationFile.source(of: path))
     }
-
-    /// The migration of a number.
-    package func file(_ number: Int) -> MigrationFile? { files.first { $0.number == number } }
 }

@@ -2,23 +2,31 @@ import ObjectStore
 import StoreBindings
 
 extension MigrationRunner {
-    /// Records migrations as applied without running them: of a store that got their schema in another way.
+    /// Records migrations as applied without running them: of a store that got their schema in another way, for
+    /// example from a program that has migrated it.
     ///
-    /// Up to `target`, or up to the store's schema version where nobody says. The store's schema must be what the last of
-    /// them says; nothing but its version and the record changes.
+    /// Up to `target`, or otherwise up to the store's schema version. The store's schema must be that of the last of
+    /// them; nothing but its version and the record changes.
     ///
-    /// Throws `migration_needed` where the schema is another one, or store and folder do not belong together,
+    /// Throws `migration_needed` where the schema is another one, or the record and the folder disagree,
     /// `invalid_argument` where there is nothing to record, `version_too_low` for a store of a higher version.
     package func baseline(to target: Int? = nil) throws -> ReportValue {
         try withExisting { handle in
-            let state = try state(of: handle)
-            try state.requireSound()
-            let number = target ?? Int(clamping: state.schemaVersion)
-            let files = state.pending.filter { $0.number <= number }
-            guard let last = files.last, last.number == number else {
-                throw nothingToRecord(number, target, state)
+            let standing = try standing(of: handle)
+            let problems = standing.history.problems
+            guard problems.isEmpty else {
+                throw StoreError(
+                    .migrationNeeded,
+                    problems.map { $0.message(store: store, folder: directory.path) }
+                        .joined(separator: "\n"))
             }
-            let script = try last.load(module)
+            let number = target ?? Int(clamping: standing.schemaVersion)
+            let files = standing.history.pending.filter { $0.number <= number }
+            guard let last = files.last, last.number == number else {
+                throw nothingToRecord(number, target, standing)
+            }
+            let script = try scripts.script(last)
+            let known = standing.history.applied.last?.entry.number
             isWaiting?(true)
             let report = try handle.store.migrate(
                 to: script.schema, version: UInt64(number),
@@ -26,14 +34,16 @@ extension MigrationRunner {
                     isWaiting?(false)
                     try checkVersion(handle.store.schema.version, last)
                     try requireSchema(of: script, handle)
-                    return log.entries.last?.number == state.applied.last?.number
+                    return log.entries.last?.number == known
                 },
-                recording: { log in
+                recording: { log, _ in
                     log.backupOfDown = nil
-                    log.entries += files.map {
-                        MigrationLog.Entry(
-                            number: $0.number, name: $0.name, checksum: $0.checksum,
+                    log.entries += files.map { file in
+                        var entry = MigrationLog.Entry(
+                            number: file.number, name: file.name, checksum: file.checksum,
                             appliedAt: .now, backup: nil)
+                        entry.codeChecksum = SourceChecksum.ofCode(file.source)
+                        return entry
                     }
                 })
             guard report != nil else { throw migratedMeanwhile }
@@ -46,15 +56,16 @@ extension MigrationRunner {
     }
 
     private func nothingToRecord(
-        _ number: Int, _ target: Int?, _ state: MigrationState
+        _ number: Int, _ target: Int?, _ standing: MigrationStanding
     ) -> StoreError {
-        if let last = state.applied.last?.number, number <= last {
-            return StoreError(.invalidArgument, "'\(store)' is at migration \(last) already")
+        if standing.lastNumber > 0, number <= standing.lastNumber {
+            return StoreError(
+                .invalidArgument, "'\(store)' is at migration \(standing.lastNumber) already")
         }
         let reason =
             target == nil
             ? "'\(store)' has schema version \(number), and '\(directory.path)' has no migration of "
-                + "that number; say which one the store is at"
+                + "that number; name the one that the store is at with --to"
             : "there is no migration \(number) in '\(directory.path)'; the last one is "
                 + "\(directory.files.last?.number ?? 0)"
         return StoreError(.invalidArgument, reason)

@@ -2,20 +2,47 @@ import EventLoops
 import ObjectStore
 import StoreBindings
 
-// Copies of the store: before a migration, to try one out, and back.
+// Copies of the store: before a migration, and back.
 extension MigrationRunner {
-    /// Makes a copy of the store as it is now if that is wanted for what comes; its path.
+    /// Makes a copy of the store as it is now if the migrations that are due may lose something; returns its path.
     func makeBackup(
-        _ handle: StoreHandle, _ log: MigrationLog, _ schemas: [[ClassSchema]], _ choice: Backup
+        _ handle: StoreHandle, _ log: MigrationLog, _ due: [MigrationScript], _ choice: Backup
     ) throws -> String? {
-        guard choice != .never, !schemas.isEmpty, handle.store.path != nil else { return nil }
-        let isWanted =
-            try choice == .always
-            || schemas.contains { try SchemaLint.loses(handle.store, for: $0) }
-        guard isWanted else { return nil }
+        guard !due.isEmpty else { return nil }
+        return try makeBackup(handle, log, choice) {
+            try due.contains { try mayLose($0, handle.store) }
+        }
+    }
+
+    /// The same for a schema that the store is brought back to.
+    func makeBackup(
+        _ handle: StoreHandle, _ log: MigrationLog, to classes: [ClassSchema], _ choice: Backup
+    ) throws -> String? {
+        try makeBackup(handle, log, choice) { try SchemaLint.loses(handle.store, for: classes) }
+    }
+
+    private func makeBackup(
+        _ handle: StoreHandle, _ log: MigrationLog, _ choice: Backup, _ mayLose: () throws -> Bool
+    ) throws -> String? {
+        guard choice != .never, handle.store.path != nil, try choice == .always || mayLose() else {
+            return nil
+        }
         let path = Self.paths(backupBase(log)).free
         try handle.store.backup(to: path)
         return path
+    }
+
+    /// Whether a migration may lose something that the store holds.
+    ///
+    /// Losses are declared, so that a migration without a declaration, without code that deletes and without a changed
+    /// type needs no copy: renames lose nothing.
+    private func mayLose(_ script: MigrationScript, _ store: Store) throws -> Bool {
+        let code = String(decoding: SourceChecksum.significant(script.file.source), as: UTF8.self)
+        let differences = try SchemaLint.differences(from: store.schema, to: script.schema)
+        let isSuspect =
+            !script.drops.isEmpty || code.contains("delete")
+            || differences.contains { if case .typeChanged = $0 { true } else { false } }
+        return try isSuspect && SchemaLint.loses(store, for: script.schema)
     }
 
     private func backupBase(_ log: MigrationLog) -> String {
@@ -48,49 +75,51 @@ extension MigrationRunner {
         return (last, path)
     }
 
-    /// Applies what is pending to a copy, which is removed, and reports what would happen.
-    ///
-    /// Throws as ``up(to:backup:)``.
-    package func dryRun(to target: Int? = nil) throws -> ReportValue {
-        let path = "\(store).dry-run-\(UUIDValue.random())"
-        defer {
-            ProcessServices.remove(path)
-            ProcessServices.remove(path + "-lock")
-            ProcessServices.remove(path + "-log")
-        }
-        if ProcessServices.size(of: store) ?? 0 > 0 {
-            try withExisting(isReadOnly: true) { try $0.store.backup(to: path) }
-        }
-        let trial = MigrationRunner(module, store: path, directory: directory)
-        trial.isTrial = true
-        trial.progress = progress
-        let report = try trial.up(to: target, backup: .never)
-        return .members([
-            "store": .text(store), "dry_run": .bool(true), "applied": report["applied"],
-            "seconds": report["seconds"], "peak_memory": report["peak_memory"],
-        ])
+    /// Removes a store's file and the files beside it.
+    func removeStore(_ path: String) {
+        for name in [path, path + "-lock", path + "-log"] { ProcessServices.remove(name) }
     }
 
-    /// Puts the last backup in the store's place; nobody may have the store open.
+    /// Removes the oldest backups of the store.
+    func pruneBackups(keeping count: Int) {
+        let folder = store.lastIndex(of: "/").map { String(store[..<$0]) } ?? "."
+        let prefix = Self.fileName(store) + ".backup-"
+        let names = (ProcessServices.names(in: folder) ?? []).filter {
+            $0.hasPrefix(prefix) && !$0.hasSuffix("-lock") && !$0.hasSuffix("-log")
+        }
+        // By number and then by count, which is the order in which they were made.
+        func order(_ name: String) -> [Int] {
+            name.dropFirst(prefix.count).split(separator: "-").map { Int($0) ?? 0 }
+        }
+        let oldest = names.sorted { order($0).lexicographicallyPrecedes(order($1)) }
+        for name in oldest.dropLast(max(count, 0)) {
+            removeStore(Self.path(name, beside: store))
+        }
+    }
+
+    /// Puts the last backup in the store's place; no process may have the store open.
     ///
-    /// What was there is kept as another copy. Throws `invalid_argument` where there is no backup, or
-    /// somebody has the store open.
+    /// The store as it was until then is kept as another copy. Throws `invalid_argument` where there is no backup, or
+    /// the store is open.
     package func undo() throws -> ReportValue {
-        let log = try withExisting(isReadOnly: true) { try $0.store.migrationLog() }
+        let (log, version) = try withExisting(isReadOnly: true) {
+            (try $0.store.migrationLog(), $0.store.version)
+        }
         let entry = log.entries.last { $0.backup != nil }
         guard let name = log.backupOfDown ?? entry?.backup else {
             throw StoreError(
-                .invalidArgument, "no backup was made when '\(store)' was migrated; down may help")
+                .invalidArgument,
+                "no backup was made when '\(store)' was migrated; down takes the last migration back")
         }
         let backup = Self.path(name, beside: store)
         guard ProcessServices.size(of: backup) != nil else {
             throw StoreError(
-                .invalidArgument, "the backup '\(backup)' is not there any more")
+                .invalidArgument, "the backup '\(backup)' does not exist any more")
         }
         guard !module.isOpen(store) else {
             throw StoreError(.invalidArgument, "'\(store)' is open; close it first")
         }
-        // Objects that nobody holds any more, such as those of a migration, keep the file open until they are collected.
+        // Objects that are only waiting to be collected, such as those of a migration, keep the file open.
         _ = try module.state.run("collectgarbage() collectgarbage()")
         let kept = Self.paths("\(store).undone-\(log.entries.last?.number ?? 0)").free
         try StoreFiles.backup(store, to: kept)
@@ -100,9 +129,13 @@ extension MigrationRunner {
             ProcessServices.remove(kept)
             throw error
         }
+        // Migrations commit once each; all other versions since the backup are writes that the store has lost.
+        let since = entry.flatMap { entry in log.entries.last.map { ($0.version, entry.version) } }
+        let later = since.flatMap { last, _ in last > 0 && version > last ? Int(version - last) : 0 }
         return .members([
             "store": .text(store), "restored": .text(backup), "kept": .text(kept),
             "undone": log.backupOfDown == nil ? entry.map { .count($0.number) } ?? .null : .null,
+            "lost_commits": later.map(ReportValue.count) ?? .null,
         ])
     }
 }

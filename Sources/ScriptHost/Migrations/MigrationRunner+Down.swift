@@ -2,49 +2,91 @@ import ObjectStore
 import StoreBindings
 
 extension MigrationRunner {
-    /// Takes the last migration back by its `down` function.
-    ///
-    /// Throws `invalid_argument` where there is none, `migration_needed` where store and folder do not
-    /// belong together, and ``MigrationFailure`` for what it throws.
-    package func down(backup: Backup = .whenLosing) throws -> ReportValue {
-        let start = ContinuousClock.now
-        return try withExisting { handle in
-            let state = try state(of: handle)
-            try state.requireSound()
-            guard let last = state.applied.last, let file = directory.file(last.number) else {
-                throw StoreError(.invalidArgument, "no migration was applied to '\(store)'")
-            }
-            let script = try file.load(module)
-            guard let function = script.down else {
-                throw StoreError(
-                    .invalidArgument,
-                    "'\(file.path)' has no 'down' function; undo restores the last backup")
-            }
-            let previous = directory.file(last.number - 1)
-            let classes = try previous?.load(module).schema ?? []
-            let version = state.applied.dropLast().last?.number ?? 0
-            let attempt = Attempt(file)
-            isWaiting?(true)
-            let report = try attempt.run(on: handle.store) {
-                try handle.store.migrate(
-                    to: classes, version: UInt64(version),
-                    if: { log in
-                        isWaiting?(false)
-                        guard log.entries.last?.number == last.number else { return false }
-                        attempt.backup = try makeBackup(handle, log, [classes], backup)
-                        return true
-                    },
-                    recording: { log in
-                        _ = log.entries.popLast()
-                        log.backupOfDown = attempt.backup.map(Self.fileName)
-                    },
-                    migration: migrating(script, function, handle, attempt))
-            }
-            guard let report else { throw migratedMeanwhile }
-            return .members([
-                "store": .text(store), "down": attempt.report(report),
-                "seconds": .double(Self.seconds(since: start)),
+    /// What `down` has done.
+    package struct DownReport {
+        /// The store, as it was named.
+        package let store: String
+        /// The migrations that were taken back, the last one first.
+        package let undone: [AppliedMigration]
+        /// How long it took.
+        package let seconds: Double
+
+        /// The report for scripts and for `--json`.
+        package var value: ReportValue {
+            .members([
+                "store": .text(store), "down": undone.first?.value ?? .null,
+                "all": .array(undone.map(\.value)), "seconds": .double(seconds),
             ])
         }
+    }
+
+    /// Takes migrations back by their `down` functions: the last one, or all behind a number.
+    ///
+    /// Objects that were created or changed since keep that, as far as `down` allows. Throws `invalid_argument` where a
+    /// migration has no `down` (before anything is changed), `migration_needed` where store and folder do not belong
+    /// together, and ``MigrationFailure`` for what a function throws; those before it have been taken back then.
+    package func down(to target: Int? = nil, backup: Backup = .whenLosing) throws -> DownReport {
+        let start = ContinuousClock.now
+        var undone: [AppliedMigration] = []
+        try withExisting { handle in
+            let standing = try standing(of: handle)
+            try requireSound(standing)
+            let applied = standing.history.applied.compactMap(\.file)
+            guard let last = applied.last else {
+                throw StoreError(.invalidArgument, "no migration was applied to '\(store)'")
+            }
+            let target = target ?? directory.file(before: last.number)?.number ?? 0
+            guard target < last.number, target >= 0,
+                target == 0 || applied.contains(where: { $0.number == target })
+            else {
+                throw StoreError(
+                    .invalidArgument,
+                    "'\(store)' is at migration \(last.number); take it back to a lower one that was applied, or "
+                        + "to 0")
+            }
+            let due = try applied.filter { $0.number > target }
+                .sorted { $0.number > $1.number }.map { try scripts.script($0) }
+            for script in due where script.down == nil {
+                throw StoreError(
+                    .invalidArgument,
+                    "'\(script.file.path)' has no 'down' function; undo restores the last backup")
+            }
+            for script in due {
+                undone.append(
+                    try takeBack(script, handle, undone.isEmpty ? backup : .never))
+            }
+        }
+        return DownReport(store: store, undone: undone, seconds: Self.seconds(since: start))
+    }
+
+    private func takeBack(
+        _ script: MigrationScript, _ handle: StoreHandle, _ backup: Backup
+    ) throws -> AppliedMigration {
+        let file = script.file
+        let previous = directory.file(before: file.number)
+        let classes = try scripts.schema(after: previous)
+        let attempt = MigrationAttempt(file)
+        let added = try handle.store.migrationLog().entries.last?.added
+            ?? SchemaLint.additions(from: classes, to: script.schema)
+        isWaiting?(true)
+        let report = try attempt.run(on: handle.store) {
+            try handle.store.migrate(
+                to: classes, version: UInt64(previous?.number ?? 0),
+                dropping: script.downDrops.union(added),
+                if: { log in
+                    isWaiting?(false)
+                    guard log.entries.last?.number == file.number else { return false }
+                    attempt.backup = try makeBackup(handle, log, to: classes, backup)
+                    attempt.hasMadeBackup = attempt.backup != nil
+                    return true
+                },
+                recording: { log, _ in
+                    _ = log.entries.popLast()
+                    log.backupOfDown = attempt.backup.map(Self.fileName) ?? log.backupOfDown
+                },
+                migration: migrating(script, script.down, handle, attempt))
+        }
+        guard let report else { throw migratedMeanwhile }
+        return attempt.finished(report)
     }
 }

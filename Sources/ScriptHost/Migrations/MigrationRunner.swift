@@ -5,22 +5,22 @@ import StoreBindings
 
 // What `moonpool migrate` and the functions of `moonpool.migrate` do with a store and a folder of numbered migrations.
 //
-// A migration file is a Lua script that returns a whole schema and two functions. Each migration is one write
-// transaction, which also records it in the store's file: done whole or not at all. Two processes at once take turns: the
-// second finds what the first has done. Everything here belongs to the thread of one script.
+// A migration file is a Lua script that returns a schema and two functions. Each migration is one write transaction,
+// which also records it in the store's file: it is applied completely or not at all. Two processes at once take turns:
+// the second finds what the first has done. Everything here belongs to the thread of one script.
 
 /// Brings a store through the numbered migrations of a folder.
 package final class MigrationRunner {
     /// Whether a copy of the store is made first.
     package enum Backup: Sendable {
-        /// When something that the store holds has no place in the new schema.
+        /// When the migrations may lose something that the store holds.
         case whenLosing
         /// In any case.
         case always
         /// Never.
         case never
 
-        /// What was asked for; nil where nobody has said.
+        /// The choice of a flag; nil where it was not given.
         package init(_ choice: Bool?) {
             switch choice {
             case true?: self = .always
@@ -37,20 +37,26 @@ package final class MigrationRunner {
     let module: StoreModule
     let store: String
     let directory: MigrationDirectory
-    /// Told how far a migration is.
+    let scripts: MigrationScripts
+    /// Receives how far a migration is.
     package var progress: Progress?
-    /// Told of each migration that was applied, before the next one begins.
-    package var didApply: ((ReportValue) -> Void)?
-    /// Told when the write lock is about to be waited for, and when it was got.
+    /// Receives each migration that was applied, before the next one begins.
+    package var didApply: ((AppliedMigration) -> Void)?
+    /// Receives true when a wait for the write lock begins, and false when it ends.
     package var isWaiting: ((Bool) -> Void)?
-    /// Whether this is a trial on a copy: objects that fail are noted and passed over.
+    /// How long to wait for the write lock, in seconds; 0 does not wait.
+    package var lockTimeout: Double = 60
+    /// How many backups of the store to keep; nil for all.
+    package var keptBackups: Int?
+    /// Whether this is a rehearsal on a copy: objects that fail are noted and skipped.
     var isTrial = false
 
-    /// For a store's file.
+    /// A runner for a store's file.
     package init(_ module: StoreModule, store: String, directory: MigrationDirectory) {
         self.module = module
         self.store = store
         self.directory = directory
+        scripts = MigrationScripts(directory, module)
     }
 
     /// Runs the work with the store, which must exist.
@@ -60,54 +66,80 @@ package final class MigrationRunner {
         guard let size = ProcessServices.size(of: store) else {
             throw StoreError(.invalidArgument, "there is no store '\(store)'")
         }
-        // An empty file is a new store, which has to be made first.
-        return try module.withStore(
-            StoreConfiguration(.file(store), isReadOnly: isReadOnly && size > 0), body)
+        // An empty file is a new store, which has to be created first.
+        return try limitingWaits {
+            try module.withStore(
+                StoreConfiguration(.file(store), isReadOnly: isReadOnly && size > 0), body)
+        }
+    }
+
+    /// Runs the work; a wait for the write lock that takes longer than ``lockTimeout`` throws `limit_exceeded`.
+    func limitingWaits<Result>(_ body: () throws -> Result) throws -> Result {
+        let (timeout, store) = (lockTimeout, store)
+        var start: ContinuousClock.Instant?
+        var last = ContinuousClock.now
+        module.whileWaiting = {
+            let now = ContinuousClock.now
+            // Calls come some fifty times a second: a longer pause means that another wait has begun.
+            if start == nil || last.duration(to: now) > .seconds(1) { start = now }
+            last = now
+            guard let start, start.duration(to: now) >= .seconds(timeout) else { return }
+            throw StoreError(
+                .limitExceeded,
+                "another process is writing to '\(store)', and the lock was not free within "
+                    + "\(timeout == timeout.rounded() ? "\(Int(timeout))" : "\(timeout)") seconds; try again, or "
+                    + "wait longer with --lock-timeout")
+        }
+        defer { module.whileWaiting = nil }
+        return try body()
     }
 
     // MARK: Up
 
-    /// Applies what is pending, up to a number; a store that does not exist is made.
+    /// Applies what is pending, up to a number; a store that does not exist is created.
     ///
     /// Throws `migration_needed` where store and folder do not belong together, `invalid_argument` for a
-    /// number that is not there, and ``MigrationFailure`` for what a migration throws; those before it have
-    /// been applied then.
-    package func up(to target: Int? = nil, backup: Backup = .whenLosing) throws -> ReportValue {
+    /// number that is not there, `limit_exceeded` if the write lock is not free in time, and ``MigrationFailure`` for
+    /// what a migration throws; the migrations before it have been applied then.
+    package func up(to target: Int? = nil, backup: Backup = .whenLosing) throws -> UpReport {
         let start = ContinuousClock.now
-        var reports: [ReportValue] = []
+        var reports: [AppliedMigration] = []
         var configuration = StoreConfiguration(.file(store))
         if isTrial { configuration.durability = .memory }
-        try module.withStore(configuration) { handle in
-            let state = try state(of: handle)
-            try state.requireSound()
-            try check(target, state)
-            // All of them are read before the first is applied: a misspelt one spoils nothing.
-            let due = try state.pending.filter { $0.number <= target ?? .max }
-                .map { try $0.load(module) }
-            for script in due {
-                let first = reports.isEmpty ? due : []
-                let applied: ReportValue?
-                do {
-                    applied = try apply(script, to: handle, copying: (first, backup))
-                } catch var failure as MigrationFailure {
-                    failure.applied = reports
-                    throw failure
+        try limitingWaits {
+            try module.withStore(configuration) { handle in
+                let standing = try standing(of: handle)
+                try requireSound(standing)
+                try check(target, standing)
+                // All files are read before the first is applied: a broken one spoils nothing.
+                let due = try standing.history.pending.filter { $0.number <= target ?? .max }
+                    .map { try scripts.script($0) }
+                if due.isEmpty, standing.history.isRenumbered {
+                    try recordNumbers(handle, standing)
                 }
-                guard let report = applied else { continue }
-                reports.append(report)
-                didApply?(report)
-                if isTrial, report["failed"] != .int(0) { break }
+                for script in due {
+                    let first = reports.isEmpty ? due : []
+                    let applied: AppliedMigration?
+                    do {
+                        applied = try apply(script, to: handle, copying: (first, backup))
+                    } catch var failure as MigrationFailure {
+                        failure.applied = reports
+                        throw failure
+                    }
+                    guard let applied else { continue }
+                    reports.append(applied)
+                    didApply?(applied)
+                    if isTrial, applied.failureCount > 0 { break }
+                }
             }
         }
-        return .members([
-            "store": .text(store), "applied": .array(reports),
-            "backup": reports.first?["backup"] ?? .null,
-            "seconds": .double(Self.seconds(since: start)),
-            "peak_memory": .count(ProcessServices.peakMemory),
-        ])
+        if let keptBackups, !reports.isEmpty { pruneBackups(keeping: keptBackups) }
+        return UpReport(
+            store: store, applied: reports, isRehearsal: isTrial,
+            seconds: Self.seconds(since: start), peakMemory: ProcessServices.peakMemory)
     }
 
-    private func check(_ target: Int?, _ state: MigrationState) throws {
+    private func check(_ target: Int?, _ standing: MigrationStanding) throws {
         guard let target else { return }
         guard directory.file(target) != nil else {
             throw StoreError(
@@ -115,51 +147,117 @@ package final class MigrationRunner {
                 "there is no migration \(target) in '\(directory.path)'; the last one is "
                     + "\(directory.files.last?.number ?? 0)")
         }
-        if let last = state.applied.last?.number, target < last {
+        if target < standing.lastNumber {
             throw StoreError(
                 .invalidArgument,
-                "'\(store)' is at migration \(last) already; down takes one back, undo restores the "
-                    + "last backup")
+                "'\(store)' is at migration \(standing.lastNumber) already; down --to takes migrations back, "
+                    + "undo restores the last backup")
         }
     }
 
-    /// Applies one migration unless somebody else has meanwhile.
+    /// Applies one migration unless another process has done that meanwhile.
     ///
-    /// A copy is made of what is there before it if one of `copying` wants that.
+    /// A copy of the store is made first if one of `copying` wants that.
     private func apply(
         _ script: MigrationScript, to handle: StoreHandle,
         copying: (due: [MigrationScript], choice: Backup)
-    ) throws -> ReportValue? {
+    ) throws -> AppliedMigration? {
         let file = script.file
-        let attempt = Attempt(file)
+        let attempt = MigrationAttempt(file)
         isWaiting?(true)
-        let report = try attempt.run(on: handle.store) {
-            try handle.store.migrate(
-                to: script.schema, version: UInt64(file.number), resumingAs: file.resumeKey,
-                if: { log in
-                    isWaiting?(false)
-                    guard !log.entries.contains(where: { $0.number >= file.number }) else {
-                        return false
-                    }
-                    try checkVersion(handle.store.schema.version, file)
-                    // The copy from before the first batch is the one to go back to.
-                    attempt.backup =
-                        attempt.isInterrupted(handle.store)
-                        ? lastBackup(log)
-                        : try makeBackup(
-                            handle, log, copying.due.map(\.schema), copying.choice)
-                    return true
-                },
-                recording: { log in
-                    log.backupOfDown = nil
-                    log.entries.append(
-                        MigrationLog.Entry(
-                            number: file.number, name: file.name, checksum: file.checksum,
-                            appliedAt: .now, backup: attempt.backup.map(Self.fileName)))
-                },
-                migration: migrating(script, script.up, handle, attempt))
+        do {
+            let target = try target(of: script, handle)
+            let report = try attempt.run(on: handle.store) {
+                try handle.store.migrate(
+                    to: target.schema, version: UInt64(target.version), dropping: script.drops,
+                    resumingAs: file.resumeKey,
+                    if: { log in
+                        isWaiting?(false)
+                        let history = MigrationHistory(log, directory)
+                        guard !history.applied.contains(where: { $0.file?.number == file.number })
+                        else { return false }
+                        if history.last?.number ?? 0 < file.number {
+                            try checkVersion(handle.store.schema.version, file)
+                        }
+                        // The copy from before the first batch is the one to go back to.
+                        if attempt.isInterrupted(handle.store) {
+                            attempt.backup = lastBackup(log)
+                        } else {
+                            attempt.backup = try makeBackup(
+                                handle, log, copying.due, copying.choice)
+                            attempt.hasMadeBackup = attempt.backup != nil
+                        }
+                        return true
+                    },
+                    recording: { log, differences in
+                        log.backupOfDown = nil
+                        log.entries = MigrationHistory(log, directory).recorded
+                        log.entries.append(entry(file, attempt, differences, handle.store))
+                        log.entries.sort { $0.number < $1.number }
+                    },
+                    migration: migrating(script, script.up, handle, attempt))
+            }
+            return report.map { attempt.finished($0) }
+        } catch {
+            // A copy of a store that is as it was would only fill the disk.
+            if attempt.hasMadeBackup, let backup = attempt.backup,
+                !attempt.isInterrupted(handle.store)
+            {
+                removeStore(backup)
+            }
+            throw error
         }
-        return report.map { attempt.report($0) }
+    }
+
+    /// The schema that a migration leads to, and the version.
+    ///
+    /// A migration that comes before others which were applied already changes the schema that they have left.
+    private func target(
+        of script: MigrationScript, _ handle: StoreHandle
+    ) throws -> (schema: [ClassSchema], version: Int) {
+        let history = MigrationHistory(try handle.store.migrationLog(), directory)
+        guard let last = history.last, last.number > script.file.number else {
+            return (script.schema, script.file.number)
+        }
+        let base = try scripts.schema(after: directory.file(before: script.file.number))
+        let schema = try SchemaDelta(from: base, to: script.schema)
+            .applied(to: handle.store.schema.classes)
+        return (schema, last.number)
+    }
+
+    private func entry(
+        _ file: MigrationFile, _ attempt: MigrationAttempt, _ differences: [SchemaDifference],
+        _ store: Store
+    ) -> MigrationLog.Entry {
+        var entry = MigrationLog.Entry(
+            number: file.number, name: file.name, checksum: file.checksum,
+            appliedAt: .now, backup: attempt.backup.map(Self.fileName))
+        entry.codeChecksum = SourceChecksum.ofCode(file.source)
+        entry.helpers = scripts.helpers[file.number] ?? [:]
+        entry.version = store.version + 1
+        entry.added = differences.compactMap { difference in
+            switch difference {
+            case .classAdded(let name): name
+            case .propertyAdded(let name, let property): "\(name).\(property.name)"
+            default: nil
+            }
+        }
+        return entry
+    }
+
+    /// Records the numbers that applied migrations have now.
+    private func recordNumbers(_ handle: StoreHandle, _ standing: MigrationStanding) throws {
+        guard let last = standing.history.last else { return }
+        isWaiting?(true)
+        _ = try handle.store.migrate(
+            to: try scripts.schema(after: last), version: UInt64(last.number),
+            if: { _ in
+                isWaiting?(false)
+                return true
+            },
+            recording: { log, _ in
+                log.entries = MigrationHistory(log, directory).recorded
+            })
     }
 
     /// Throws `version_too_low` for a store that has a higher version than a migration.
@@ -168,12 +266,13 @@ package final class MigrationRunner {
         throw StoreError(
             .versionTooLow,
             "'\(store)' has schema version \(version) already, and '\(file.fileName)' leads to "
-                + "\(file.number); number the migrations from \(version + 1) on")
+                + "\(file.number); number the migrations from \(version + 1), or record those that the store "
+                + "has been through with moonpool migrate baseline")
     }
 
     func migrating(
         _ script: MigrationScript, _ function: LuaFunction?, _ handle: StoreHandle,
-        _ attempt: Attempt
+        _ attempt: MigrationAttempt
     ) -> (Migration) throws -> Void {
         { [self] migration in
             migration.progressHandler = { [progress] className, done, total in
@@ -182,9 +281,10 @@ package final class MigrationRunner {
             if isTrial {
                 migration.failureHandler = { attempt.failed($0, $1) }
             }
-            guard let function else { return }
             do {
-                try module.run(function, migration, handle, defaults: script.declared)
+                try scripts.run(script.file) {
+                    try module.run(function, migration, handle, defaults: script.declared)
+                }
             } catch {
                 attempt.object = migration.currentObject
                 throw error

@@ -1,27 +1,24 @@
 import ObjectStore
 import StoreBindings
 
-/// Where a store stands among the migrations of a folder.
+/// How a store compares with the migrations of a folder.
 package struct MigrationState: Sendable {
     /// The migrations that the store records.
     package let applied: [MigrationLog.Entry]
-    /// Those of the folder that come next.
+    /// The files of the folder that come next.
     package let pending: [MigrationFile]
-    /// How far the next migration has come that was interrupted and can be resumed.
+    /// How far the next migration has come if it was interrupted and can be resumed.
     package let resumable: (done: Int, total: Int)?
     /// In sentences: why the store and the folder do not belong together.
-    package let problems: [String]
+    package internal(set) var problems: [String]
+    /// In sentences: what is unusual and no problem, such as renumbered migrations.
+    package let notes: [String]
     /// The schema version of the store.
     package let schemaVersion: UInt64
 
-    /// 0 up to date, 1 pending, 2 drift: the exit code of `check`.
-    package var code: Int32 { !problems.isEmpty ? 2 : pending.isEmpty ? 0 : 1 }
-
-    /// Throws `migration_needed` where store and folder do not belong together.
-    func requireSound() throws {
-        guard problems.isEmpty else {
-            throw StoreError(.migrationNeeded, problems.joined(separator: "\n"))
-        }
+    /// The exit code of `check`: 0 up to date, 1 pending, 2 drift.
+    package var code: Int32 {
+        !problems.isEmpty ? 2 : pending.isEmpty && notes.isEmpty ? 0 : 1
     }
 
     /// The state for programs.
@@ -45,6 +42,7 @@ package struct MigrationState: Sendable {
                 .members(["done": .count($0.done), "total": .count($0.total)])
             } ?? .null,
             "problems": .texts(problems),
+            "notes": .texts(notes),
             "code": .int(Int64(code)),
         ])
     }
@@ -64,6 +62,7 @@ package struct MigrationState: Sendable {
                 : resumable.map { ", interrupted after \($0.done) of \($0.total) objects" } ?? ""
             lines.append("\(Self.number(file.number)) \(file.name)  pending\(state)")
         }
+        lines += notes.map { "note: \($0)" }
         lines += problems.map { "problem: \($0)" }
         return lines + [summary]
     }
@@ -82,69 +81,91 @@ package struct MigrationState: Sendable {
     }
 }
 
+/// A comparison of an open store with the folder, for the commands that act on it.
+struct MigrationStanding {
+    let history: MigrationHistory
+    /// What is wrong, in the record and in the schema.
+    let problems: [MigrationHistory.Problem]
+    /// How far the next migration has come if it was interrupted and can be resumed.
+    let resumable: (done: Int, total: Int)?
+    let schemaVersion: UInt64
+
+    /// The number of the last migration that was applied, as the folder numbers it; 0 for none.
+    var lastNumber: Int { history.last?.number ?? 0 }
+}
+
 extension MigrationRunner {
     /// Compares the store with the folder; changes nothing.
     ///
     /// Throws `invalid_argument` if there is no such store, and what opening it may throw.
     package func state() throws -> MigrationState {
-        try withExisting(isReadOnly: true) { try state(of: $0) }
+        try withExisting(isReadOnly: true) { state(try standing(of: $0)) }
     }
 
-    func state(of handle: StoreHandle) throws -> MigrationState {
-        let applied = try handle.store.migrationLog().entries
-        let last = applied.last?.number ?? 0
-        var problems: [String] = []
-        for entry in applied {
-            guard let file = directory.file(entry.number) else {
-                let isNewer = entry.number > directory.files.last?.number ?? 0
-                problems.append(
-                    "migration \(entry.number) (\(entry.name)) was applied, but is not in "
-                        + "'\(directory.path)'"
-                        + (isNewer ? ": the store is newer than the folder" : ""))
-                continue
-            }
-            if file.checksum != entry.checksum {
-                problems.append(
-                    "'\(file.path)' was edited, in more than comments, after it was applied; take "
-                        + "the edit back and write another migration")
-            }
+    func state(_ standing: MigrationStanding) -> MigrationState {
+        let renumbered = standing.history.applied.compactMap { applied -> String? in
+            guard let file = applied.file, file.squashedChecksum == nil,
+                file.number != applied.entry.number
+            else { return nil }
+            return "migration \(applied.entry.number) (\(applied.entry.name)) is '\(file.fileName)' now; up records "
+                + "that"
         }
-        let done = Set(applied.map(\.number))
-        let pending = directory.files.filter { !done.contains($0.number) }
-        for file in pending where file.number < last {
-            problems.append(
-                "'\(file.path)' was never applied, but migration \(last) was; give it the next free "
-                    + "number")
-        }
-        // A migration that goes on has added to the schema already.
-        let next = pending.first { $0.number > last }
+        return MigrationState(
+            applied: standing.history.applied.map(\.entry), pending: standing.history.pending,
+            resumable: standing.resumable,
+            problems: standing.problems.map { $0.message(store: store, folder: directory.path) },
+            notes: standing.problems.isEmpty ? renumbered : [],
+            schemaVersion: standing.schemaVersion)
+    }
+
+    /// Compares an open store with the folder.
+    func standing(of handle: StoreHandle) throws -> MigrationStanding {
+        let history = MigrationHistory(try handle.store.migrationLog(), directory)
+        var problems = history.problems
         let interrupted = try handle.store.interruptedMigration()
+        let next = history.pending.first
         let resumable = interrupted.flatMap {
             $0.key == next?.resumeKey ? ($0.done, $0.total) : nil
         }
-        if problems.isEmpty, interrupted == nil { problems += try drift(handle, last) }
-        return MigrationState(
-            applied: applied, pending: pending.filter { $0.number > last },
-            resumable: resumable, problems: problems,
+        if let interrupted, resumable == nil, interrupted.key.first?.isNumber == true {
+            // A pending migration that was edited starts again and discards what was done.
+            if next == nil {
+                problems.append(.abandoned(done: interrupted.done, total: interrupted.total))
+            }
+        } else if problems.isEmpty, interrupted == nil {
+            problems += try drift(handle, history)
+        }
+        return MigrationStanding(
+            history: history, problems: problems, resumable: resumable,
             schemaVersion: handle.store.schema.version)
     }
 
-    /// What differs between the store's schema and that of the migration applied last.
-    private func drift(_ handle: StoreHandle, _ last: Int) throws -> [String] {
-        guard let file = directory.file(last) else { return [] }
+    /// Throws `migration_needed` where store and folder do not belong together.
+    func requireSound(_ standing: MigrationStanding) throws {
+        guard !standing.problems.isEmpty else { return }
+        throw StoreError(
+            .migrationNeeded,
+            standing.problems.map { $0.message(store: store, folder: directory.path) }
+                .joined(separator: "\n"))
+    }
+
+    /// What differs between the store's schema and that of the last migration.
+    private func drift(
+        _ handle: StoreHandle, _ history: MigrationHistory
+    ) throws -> [MigrationHistory.Problem] {
+        // Between renumbered migrations and the pending ones before them, no file has the schema of the store.
+        guard let last = history.last, !history.pending.contains(where: { $0.number < last.number })
+        else { return [] }
         let schema = handle.store.schema
-        var problems: [String] = []
-        if schema.version != UInt64(last) {
-            problems.append(
-                "the store has schema version \(schema.version), '\(file.fileName)' left it at "
-                    + "\(last): something else has migrated it")
+        var problems: [MigrationHistory.Problem] = []
+        let recorded = history.applied.last?.entry.number ?? last.number
+        if schema.version != UInt64(last.number), schema.version != UInt64(recorded) {
+            problems.append(.otherVersion(schema.version, last))
         }
         let differences = try SchemaLint.differences(
-            from: schema, to: try file.load(module).schema)
-        if !differences.isEmpty {
-            problems.append(
-                "the schema was changed by hand; to be what '\(file.fileName)' says, "
-                    + differences.map(\.description).joined(separator: ", "))
+            from: schema, to: try scripts.schema(after: last))
+        if !differences.isEmpty, problems.isEmpty {
+            problems.append(.otherSchema(differences, last))
         }
         return problems
     }

@@ -12,8 +12,10 @@ import StoreBindings
 package struct MigrationTestRun {
     /// What became of a test.
     package struct Outcome: Sendable {
-        /// The migration.
-        package let file: MigrationFile
+        /// The migration; nil for a test file that belongs to none.
+        package let file: MigrationFile?
+        /// The path of the test file, or of the migration where it has none.
+        package let path: String
         /// The test's name, where its file has several.
         package let name: String?
         /// Whether there was a fixture; else the migration was run on an empty store.
@@ -21,10 +23,26 @@ package struct MigrationTestRun {
         /// Why it failed.
         package let message: String?
 
+        /// The migration and the name of the test.
+        package var title: String {
+            (file.map { "\(MigrationState.number($0.number)) \($0.name)" } ?? path)
+                + (name.map { ": \($0)" } ?? "")
+        }
+
+        /// The failure as a finding; nil for a test that passed.
+        package var finding: MigrationFinding? {
+            message.map { message in
+                MigrationFinding(
+                    .test, message, path: path, line: MigrationFinding.line(in: message, of: path),
+                    number: file?.number, object: name)
+            }
+        }
+
         /// The outcome for programs.
         var report: ReportValue {
             .members([
-                "number": .count(file.number), "migration": .text(file.name),
+                "number": file.map { .count($0.number) } ?? .null,
+                "migration": file.map { .text($0.name) } ?? .null, "file": .text(path),
                 "test": name.map(ReportValue.text) ?? .null, "fixture": .bool(hasFixture),
                 "ok": .bool(message == nil), "message": message.map(ReportValue.text) ?? .null,
             ])
@@ -33,18 +51,25 @@ package struct MigrationTestRun {
 
     private let module: StoreModule
     private let directory: MigrationDirectory
+    private let scripts: MigrationScripts
 
     /// For a folder.
     package init(_ module: StoreModule, directory: MigrationDirectory) {
         self.module = module
         self.directory = directory
+        scripts = MigrationScripts(directory, module)
     }
 
     /// Runs everything, in order.
     ///
     /// Throws only what ends the whole run, such as an interrupt.
     package func run() throws -> [Outcome] {
-        var outcomes: [Outcome] = []
+        var outcomes = directory.strayTests.map { name in
+            Outcome(
+                file: nil, path: MigrationListing.path(name, in: directory.path), name: nil,
+                hasFixture: true,
+                message: "'\(name)' is the test of no migration of '\(directory.path)'")
+        }
         for file in directory.files {
             let path = file.testPath
             guard ProcessServices.size(of: path) != nil else {
@@ -56,6 +81,12 @@ package struct MigrationTestRun {
                 cases = try self.cases(try MigrationFile.source(of: path), path)
             }
             if reading.message != nil { outcomes.append(reading) }
+            if reading.message == nil, cases.isEmpty {
+                outcomes.append(
+                    Outcome(
+                        file: file, path: path, name: nil, hasFixture: true,
+                        message: "'\(path)' has no test in it"))
+            }
             for fixture in cases {
                 let name = fixture["name"].text
                 outcomes.append(
@@ -77,9 +108,7 @@ package struct MigrationTestRun {
     package static func lines(_ outcomes: [Outcome]) -> [String] {
         let failures = outcomes.count { $0.message != nil }
         let lines = outcomes.flatMap { outcome in
-            let title =
-                "\(MigrationState.number(outcome.file.number)) \(outcome.file.name)"
-                + (outcome.name.map { ": \($0)" } ?? "")
+            let title = outcome.title
             if let message = outcome.message { return ["failed  \(title)", "        \(message)"] }
             return ["ok      \(title)" + (outcome.hasFixture ? "" : " (on an empty store)")]
         }
@@ -99,12 +128,15 @@ package struct MigrationTestRun {
             if MigrationFailure.code(of: error) == "interrupted" { throw error }
             message = MigrationFailure.message(of: error)
         }
-        return Outcome(file: file, name: name, hasFixture: hasFixture, message: message)
+        return Outcome(
+            file: file, path: hasFixture ? file.testPath : file.path, name: name,
+            hasFixture: hasFixture, message: message)
     }
 
     private func cases(_ source: [UInt8], _ path: String) throws -> [LuaTable] {
         let form = "{ before = function(store) … end, after = function(store) … end }"
-        let table = try MigrationFile.table(source, path, module, form)
+        let table = try MigrationScript.table(source, path, module, form)
+        if table.pairs.isEmpty { return [] }
         let cases = table.count > 0 ? table.array.compactMap(\.table) : [table]
         let known = ["name", "before", "after", "down"]
         for fixture in cases {
@@ -133,39 +165,56 @@ package struct MigrationTestRun {
         let configuration = StoreConfiguration(.memory("migration test \(UUIDValue.random())"))
         try module.withStore(configuration) { handle in
             for earlier in directory.files where earlier.number < file.number {
-                try apply(earlier, to: handle, down: false)
+                try apply(earlier, to: handle)
             }
             let store = module.value(of: handle)
-            if let before = fixture?["before"].function {
-                try handle.store.write { _ = try before.call([store]) }
+            try scripts.run(file) {
+                if let before = fixture?["before"].function {
+                    try handle.store.write { _ = try before.call([store]) }
+                }
+                try apply(file, to: handle)
+                if let after = fixture?["after"].function { try after.call([store]) }
             }
-            try apply(file, to: handle, down: false)
-            if let after = fixture?["after"].function { try after.call([store]) }
+            // A `down` is tested wherever there is one: it must run, and lead to the schema before.
+            guard try scripts.script(file).down != nil || fixture?["down"].function != nil else {
+                return
+            }
+            try takeBack(file, handle)
             if let down = fixture?["down"].function {
-                try apply(file, to: handle, down: true)
-                try down.call([store])
+                _ = try scripts.run(file) { try down.call([store]) }
             }
+            // After another `up` it is as if `down` had never run.
+            try apply(file, to: handle)
         }
     }
 
-    private func apply(_ file: MigrationFile, to handle: StoreHandle, down: Bool) throws {
-        let script = try file.load(module)
-        var classes = script.schema
-        var version = file.number
-        if down {
-            guard script.down != nil else {
-                throw StoreError(.invalidArgument, "'\(file.path)' has no 'down' function to test")
-            }
-            let previous = directory.file(file.number - 1)
-            classes = try previous?.load(module).schema ?? []
-            version = previous?.number ?? 0
-        }
-        let function = down ? script.down : script.up
+    private func apply(_ file: MigrationFile, to handle: StoreHandle) throws {
+        let script = try scripts.script(file)
         _ = try handle.store.migrate(
-            to: classes, version: UInt64(version), if: { _ in true }, recording: { _ in },
+            to: script.schema, version: UInt64(file.number), dropping: script.drops,
+            if: { _ in true }, recording: { _, _ in },
             migration: { migration in
-                guard let function else { return }
-                try module.run(function, migration, handle, defaults: script.declared)
+                try scripts.run(file) {
+                    try module.run(script.up, migration, handle, defaults: script.declared)
+                }
+            })
+    }
+
+    private func takeBack(_ file: MigrationFile, _ handle: StoreHandle) throws {
+        let script = try scripts.script(file)
+        guard script.down != nil else {
+            throw StoreError(.invalidArgument, "'\(file.path)' has no 'down' function to test")
+        }
+        let previous = directory.file(before: file.number)
+        let classes = try scripts.schema(after: previous)
+        let added = SchemaLint.additions(from: classes, to: script.schema)
+        _ = try handle.store.migrate(
+            to: classes, version: UInt64(previous?.number ?? 0),
+            dropping: script.downDrops.union(added), if: { _ in true }, recording: { _, _ in },
+            migration: { migration in
+                try scripts.run(file) {
+                    try module.run(script.down, migration, handle, defaults: script.declared)
+                }
             })
     }
 }

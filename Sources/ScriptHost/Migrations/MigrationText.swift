@@ -2,55 +2,49 @@ import StoreBindings
 
 /// Reports of migrations for people.
 package enum MigrationText {
-    /// A report of `up` or of a dry run, in lines.
-    package static func lines(_ report: ReportValue) -> [String] {
-        let applied = report["applied"].elements
-        guard !applied.isEmpty else { return ["nothing to do"] }
-        let verb = report["dry_run"] == .bool(true) ? "tried" : "applied"
-        return applied.flatMap { migration($0, verb: verb, isTrial: verb == "tried") }
+    /// A report of `up` or of a rehearsal, in lines.
+    package static func lines(_ report: UpReport) -> [String] {
+        guard !report.applied.isEmpty else { return ["nothing to do"] }
+        return report.applied.flatMap {
+            migration($0, verb: report.isRehearsal ? "rehearsed" : "applied", isTrial: report.isRehearsal)
+        }
     }
 
-    /// What one migration did, in lines.
-    ///
-    /// Of a trial with what differs and samples, which is what one is for.
+    /// What one migration did, in lines; of a rehearsal with the differences of the schema, and samples.
     package static func migration(
-        _ report: ReportValue, verb: String = "applied", isTrial: Bool = false
+        _ applied: AppliedMigration, verb: String = "applied", isTrial: Bool = false
     ) -> [String] {
         var lines = [
-            "\(number(report["number"])) \(plain(report["name"]))  \(verb) in "
-                + "\(plain(report["seconds"])) s"
+            "\(MigrationState.number(applied.file.number)) \(applied.file.name)  \(verb) in "
+                + "\(rounded(applied.seconds)) s"
         ]
-        for text in report["differences"].elements where isTrial {
-            lines.append("  \(plain(text))")
-        }
-        for item in report["classes"].elements {
+        if isTrial { lines += applied.report.differences.map { "  \($0)" } }
+        for item in applied.report.classes {
             lines.append(
-                "  \(plain(item["class"])): \(objects(item["before"])) before, "
-                    + "\(plain(item["after"])) after; \(plain(item["created"])) created, "
-                    + "\(plain(item["deleted"])) deleted, \(plain(item["changed"])) changed")
-            for sample in item["samples"].elements where isTrial {
-                lines.append("    - \(plain(sample["before"]))")
-                lines.append("    + \(plain(sample["after"]))")
+                "  \(item.name): \(count(item.before, "objects")) before, \(item.after) after; "
+                    + "\(item.created) created, \(item.deleted) deleted, \(item.changed) changed")
+            for sample in item.samples where isTrial {
+                for change in sample.changes {
+                    lines.append(
+                        "    \(sample.key): \(change.property) = \(short(change.old)) → \(short(change.new))")
+                }
             }
         }
-        for item in report["dropped"].elements {
+        for item in applied.report.dropped {
             lines.append(
-                "  dropped: \(count(item["count"], plain(item["what"]))) of \(plain(item["place"]))"
-            )
+                "  dropped: \(count(item.count, item.isClass ? "objects" : "values")) of \(item.place)")
         }
-        if report["failed"] != .int(0) {
-            lines.append("  failed: \(objects(report["failed"]))")
-            for item in report["failures"].elements {
-                lines.append("    \(plain(item["object"])): \(plain(item["message"]))")
-            }
+        if applied.failureCount > 0 {
+            lines.append("  failed: \(count(applied.failureCount, "objects"))")
+            lines += applied.failures.map { "    \($0.object): \($0.message)" }
         }
-        if case .text(let path) = report["backup"] { lines.append("  backup: \(path)") }
+        if let backup = applied.backup { lines.append("  backup: \(backup)") }
         return lines
     }
 
     /// A report of `down`, in lines.
-    package static func down(_ report: ReportValue) -> [String] {
-        migration(report["down"], verb: "taken back")
+    package static func down(_ report: MigrationRunner.DownReport) -> [String] {
+        report.undone.flatMap { migration($0, verb: "taken back") }
     }
 
     /// A report of `undo`, in lines.
@@ -58,11 +52,15 @@ package enum MigrationText {
         let undone = report["undone"]
         let moment =
             undone == .null ? "the last migration was taken back" : "migration \(plain(undone))"
-        return [
+        var lines = [
             "'\(plain(report["store"]))' is as it was before \(moment), from "
-                + plain(report["restored"]),
-            "what it was until now is kept in \(plain(report["kept"]))",
+                + plain(report["restored"])
         ]
+        if case .int(let number) = report["lost_commits"], number > 0 {
+            lines.append(
+                "\(count(Int(clamping: number), "commits")) made since the last migration are not in it; down keeps them")
+        }
+        return lines + ["the store as it was until now is kept in \(plain(report["kept"]))"]
     }
 
     /// A report of `baseline`, in lines.
@@ -72,7 +70,7 @@ package enum MigrationText {
         }
     }
 
-    /// What the lint has found, in lines.
+    /// The findings of the linter, in lines.
     package static func findings(_ findings: ReportValue) -> [String] {
         guard !findings.elements.isEmpty else { return ["nothing would be lost or broken"] }
         return findings.elements.flatMap { finding in
@@ -87,16 +85,22 @@ package enum MigrationText {
     }
 
     /// Time and memory that a run has taken.
-    package static func cost(_ report: ReportValue) -> String {
-        guard case .int(let memory) = report["peak_memory"] else { return "" }
-        return "\(plain(report["seconds"])) s, at most \(memory >> 20) MiB of memory"
+    package static func cost(_ report: UpReport) -> String {
+        "\(rounded(report.seconds)) s, at most \(report.peakMemory >> 20) MiB of memory"
     }
 
-    private static func objects(_ number: ReportValue) -> String { count(number, "objects") }
-
     /// `1 value`, `2 values`.
-    private static func count(_ number: ReportValue, _ what: String) -> String {
-        "\(plain(number)) \(number == .int(1) ? String(what.dropLast()) : what)"
+    private static func count(_ number: Int, _ what: String) -> String {
+        "\(number) \(number == 1 ? String(what.dropLast()) : what)"
+    }
+
+    private static func rounded(_ number: Double) -> String {
+        String((number * 1000).rounded() / 1000)
+    }
+
+    private static func short(_ text: String?) -> String {
+        guard let text else { return "nil" }
+        return text.count > 60 ? "\(text.prefix(57))…" : text
     }
 
     private static func number(_ value: ReportValue) -> String {
@@ -104,24 +108,12 @@ package enum MigrationText {
         return MigrationState.number(Int(clamping: number))
     }
 
-    /// A value as text: objects as names and values, strings in them quoted.
+    /// A value as text.
     static func plain(_ value: ReportValue) -> String {
         switch value {
         case .null: "nil"
         case .text(let text): text
-        case .double(let number): String((number * 1000).rounded() / 1000)
-        case .object(let members):
-            members.map { "\($0.name) = \(inner($0.value))" }.joined(separator: ", ")
-        case .array(let values): "{ \(values.map(inner).joined(separator: ", ")) }"
         default: value.json
-        }
-    }
-
-    private static func inner(_ value: ReportValue) -> String {
-        switch value {
-        case .text(let text): text.count > 60 ? "\"\(text.prefix(57))…\"" : "\"\(text)\""
-        case .double: value.json
-        default: plain(value)
         }
     }
 }

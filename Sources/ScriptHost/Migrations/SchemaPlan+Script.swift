@@ -4,51 +4,106 @@ import Reference
 extension SchemaPlan {
     /// The plan as a migration script that is ready to edit.
     ///
-    /// Renamings that nobody was asked about are done, so that nothing is lost, and marked.
-    package func script(for store: String) -> String {
-        let name = store.split(separator: "/").last.map(String.init) ?? store
-        return """
-            -- A migration of \(name), as moonpool migrate plan sees it. Read it, decide what it leaves open, and
-            -- save it under the next number, such as 0002_what_it_does.lua.
-            return {
-              -- The whole schema after the migration.
-              schema = \(SchemaDocument(wanted).lua(indent: 2)),
-
-              up = function(m)
-            \(body)  end,
-            }
-
-            """
+    /// As a delta it names only what changes; otherwise it has the whole schema. Renames that were not asked about are
+    /// done, so that nothing is lost, and marked.
+    package func script(for subject: String, isDelta: Bool = false, parent: String? = nil) -> String {
+        let name = subject.split(separator: "/").last.map(String.init) ?? subject
+        var lines = [
+            isDelta
+                ? "-- The next migration of \(name), written by moonpool migrate plan. Read it and decide what it leaves open."
+                : "-- A migration of \(name), written by moonpool migrate plan. Read it, decide what it leaves open, and\n"
+                    + "-- save it under the next number, such as 0002_what_it_does.lua.",
+            "return {",
+        ]
+        if let parent { lines.append("  parent = \(LuaLiteral.string(parent)),") }
+        if isDelta {
+            lines.append("  -- What changes in the schema; everything else stays.")
+            lines.append("  changes = \(changes),")
+        } else {
+            lines.append("  -- The whole schema after the migration.")
+            lines.append("  schema = \(SchemaDocument(wanted).lua(indent: 2)),")
+        }
+        let drops = drops(isDelta: isDelta)
+        if !drops.isEmpty {
+            lines.append("  -- What disappears on purpose; values of renamed properties are kept.")
+            lines.append("  drops = { \(drops.map { LuaLiteral.string($0) }.joined(separator: ", ")) },")
+        }
+        lines.append("")
+        lines.append("  up = function(m)")
+        lines += up.map { "    \($0)" }
+        lines.append("  end,")
+        let down = down
+        if !down.isEmpty {
+            lines.append("")
+            lines.append("  down = function(m)")
+            lines += down.map { "    \($0)" }
+            lines.append("  end,")
+        }
+        return (lines + ["}", ""]).joined(separator: "\n")
     }
 
-    private var body: String {
-        var lines: [String] = []
-        for (candidate, isMarked) in renames {
-            lines.append(
-                candidate.call
-                    + (isMarked
-                        ? "  -- RENAMED? Nobody was asked. Delete this line if '\(candidate.newName)' "
-                            + "is something new"
-                        : ""))
+    /// The classes of the new schema with what differs in them.
+    private var changes: String {
+        let classes = wanted.compactMap { new -> ClassSchema? in
+            guard let old = before.first(where: { $0.name == oldName(ofClass: new.name) }),
+                old.name == new.name
+            else { return new }
+            let properties = new.properties.filter { property in
+                guard let stored = old.property(named: property.name) else { return true }
+                return !SchemaDelta.isSame(stored, property)
+            }
+            let sameIndexes =
+                old.indexes.map(\.summary).sorted() == new.indexes.map(\.summary).sorted()
+            guard !properties.isEmpty || !sameIndexes || old.isEmbedded != new.isEmbedded else {
+                return nil
+            }
+            return ClassSchema(
+                new.name, properties, isEmbedded: new.isEmbedded,
+                indexes: sameIndexes ? [] : new.indexes)
         }
+        return SchemaDocument(classes).lua(indent: 2)
+    }
+
+    /// What the new schema does not have any more.
+    private func drops(isDelta: Bool) -> [String] {
+        var result: [String] = []
         for difference in differences {
             switch difference {
-            case .classRemoved(let name):
-                lines.append(
-                    "m:delete_class(\(LuaLiteral.string(name)))  -- with all of its objects")
-            case .propertyRemoved(let name, let property) where !isRenamed(name, property.name):
-                lines.append("-- The values of '\(name).\(property.name)' are dropped.")
+            case .classRemoved(let name): result.append(name)
+            case .propertyRemoved(let name, let property)
+            where isDelta || !isRenamed(name, property.name):
+                result.append("\(name).\(property.name)")
+            case .classRenamed(let from, _) where isDelta: result.append(from)
             default: break
             }
         }
-        for fill in fills { lines += fill.loop }
+        return result
+    }
+
+    private var up: [String] {
+        var lines = renames.map { candidate, isMarked in
+            candidate.call
+                + (isMarked
+                    ? "  -- RENAMED? A guess. Delete this line if '\(candidate.newName)' is something new"
+                    : "")
+        }
+        lines += fills(Fill.up)
         if lines.isEmpty {
             lines.append(
                 differences.isEmpty
                     ? "-- The schema does not change."
-                    : "-- The schema says all that is to be done.")
+                    : "-- Nothing to do beyond the schema: values are kept, and converted where that is exact.")
         }
-        return lines.map { "    \($0)\n" }.joined()
+        return lines
+    }
+
+    /// What takes `up` back; empty where nothing does, because values are lost.
+    private var down: [String] {
+        guard !differences.isEmpty else { return [] }
+        var lines = renames.reversed().map { $0.candidate.reverseCall }
+        lines += fills(Fill.down)
+        for place in drops(isDelta: false) { lines.append("-- The values of '\(place)' are gone.") }
+        return lines.isEmpty ? ["-- Nothing to do beyond the schema."] : lines
     }
 
     private func isRenamed(_ className: String, _ name: String) -> Bool {
@@ -61,6 +116,10 @@ extension SchemaPlan {
 
     /// What a loop over the objects of a class does.
     private struct Fill {
+        enum Direction { case up, down }
+        static let up = Direction.up
+        static let down = Direction.down
+
         let className: String
         var lines: [String] = []
         var counts = false
@@ -72,8 +131,8 @@ extension SchemaPlan {
         }
     }
 
-    /// A loop for each class with properties that need values.
-    private var fills: [Fill] {
+    /// A loop for each class with properties that need code.
+    private func fills(_ direction: Fill.Direction) -> [String] {
         var fills: [Fill] = []
         func change(_ name: String, _ body: (inout Fill) -> Void) {
             if !fills.contains(where: { $0.className == name }) {
@@ -84,43 +143,141 @@ extension SchemaPlan {
             body(&fills[index])
         }
         for difference in differences {
-            switch difference {
-            case .typeChanged(let name, let old, let new) where !new.isBacklinks:
-                change(name) {
-                    $0.lines.append(
-                        "new\(LuaLiteral.field(new.name)) = \(Self.conversion(old, new))"
-                            + "  -- from \(old.typeName) to \(new.typeName)")
+            switch (difference, direction) {
+            case (.typeChanged(let name, let old, let new), _) where !new.isBacklinks && !old.isBacklinks:
+                let (from, to) = direction == .up ? (old, new) : (new, old)
+                let className = direction == .up ? name : oldName(ofClass: name)
+                guard let lines = PropertyConversion(from, to).lines else { continue }
+                change(className) { $0.lines += lines }
+            case (.madeRequired(let name, let property), .up) where property.defaultValue == nil:
+                guard property.isSingle else { continue }
+                change(name) { fill in
+                    let field = LuaLiteral.field(property.name)
+                    fill.lines.append(
+                        "if new\(field) == nil then error(tostring(old) .. \": "
+                            + "\(name).\(property.name) is required\") end  -- or give it a value here")
                 }
-            case .madeRequired(let name, let property):
-                let field = LuaLiteral.field(property.name)
-                change(name) {
-                    $0.lines.append(
-                        property.type == .bool
-                            ? "new\(field) = old\(field) == true  -- required from now on"
-                            : "new\(field) = old\(field) or \(Self.zero(property))"
-                                + "  -- required from now on: what where there was none?")
-                }
-            case .propertyAdded(let name, let property)
+            case (.propertyAdded(let name, let property), .up)
             where property.isSingle && !property.isOptional && property.defaultValue == nil
-                && !isNewName(name, property.name):
+                && !isNewName(name, property.name) && !isNewClass(name):
                 let field = LuaLiteral.field(property.name)
                 change(name) {
-                    $0.counts = $0.counts || (property.isPrimary && Self.key(property) != nil)
-                    let value = property.isPrimary ? Self.key(property) : nil
+                    let value = property.isPrimary ? PropertyConversion.key(property) : nil
+                    $0.counts = $0.counts || value != nil
                     $0.lines.append(
-                        "new\(field) = \(value ?? Self.zero(property))"
+                        "new\(field) = \(value ?? PropertyConversion.zero(property))"
                             + (property.isPrimary
-                                ? "  -- the primary key: a value of its own for each"
-                                : "  -- new and required (\(property.typeName)): what is it?"))
+                                ? "  -- the primary key: a value of its own for each object"
+                                : "  -- new and required (\(property.typeName)): which value?"))
                 }
             default: break
             }
         }
-        return fills
+        return fills.flatMap(\.loop)
+    }
+
+    private func isNewClass(_ name: String) -> Bool {
+        differences.contains { if case .classAdded(name) = $0 { true } else { false } }
+    }
+}
+
+/// The Lua code that converts the value of a property to another type.
+struct PropertyConversion {
+    private let old: Property
+    private let new: Property
+
+    init(_ old: Property, _ new: Property) {
+        self.old = old
+        self.new = new
+    }
+
+    /// The lines of a loop; nil where the engine converts every value exactly by itself.
+    var lines: [String]? {
+        let (from, field) = ("old\(LuaLiteral.field(old.name))", "new\(LuaLiteral.field(new.name))")
+        let change = "from \(old.typeName) to \(new.typeName)"
+        guard old.isSingle, new.isSingle else { return collectionLines(from, field, change) }
+        guard let expression = expression(from) else {
+            if new.type == .mixed || old.type == .int && new.type == .decimal
+                || old.type == .float && new.type == .double
+            {
+                return nil
+            }
+            if new.type == .string, ![.object, .mixed, .data].contains(old.type) { return nil }
+            return [
+                "error(tostring(old) .. \": decide what becomes of '\(old.name)' (\(change))\")"
+            ]
+        }
+        let failure =
+            "or error(tostring(old) .. \": \(old.name) = \" .. tostring(\(from)) .. \" does not convert \(change)\")"
+        if old.isOptional || old.type == .mixed {
+            return [
+                "if \(from) ~= nil then \(field) = \(expression) \(failure) end"
+            ]
+        }
+        if new.type == .bool {
+            return [
+                "if \(from) ~= \(expression.falsehood) and \(from) ~= \(expression.truth) then "
+                    + "error(tostring(old) .. \": \(old.name) = \" .. tostring(\(from)) .. \" does not convert \(change)\") end",
+                "\(field) = \(from) == \(expression.truth)",
+            ]
+        }
+        return ["\(field) = \(expression) \(failure)"]
+    }
+
+    private struct Expression: CustomStringConvertible {
+        var description: String
+        var truth = ""
+        var falsehood = ""
+    }
+
+    /// What computes the new value from the old one, and is nil or raises where it cannot.
+    private func expression(_ value: String) -> Expression? {
+        switch (old.type, new.type) {
+        case (.string, .int), (.double, .int), (.float, .int), (.decimal, .int), (.mixed, .int):
+            return Expression(description: "math.tointeger(tonumber(\(value == "" ? "nil" : text(value))))")
+        case (.string, .double), (.string, .float), (.mixed, .double), (.mixed, .float),
+            (.decimal, .double), (.decimal, .float):
+            return Expression(description: "tonumber(\(text(value)))")
+        case (.double, .float), (.int, .double), (.int, .float): return Expression(description: value)
+        case (.string, .decimal), (.double, .decimal), (.float, .decimal), (.mixed, .decimal):
+            return Expression(description: "moonpool.decimal(\(text(value)))")
+        case (.string, .date), (.mixed, .date): return Expression(description: "moonpool.date(\(value))")
+        case (.string, .uuid), (.mixed, .uuid): return Expression(description: "moonpool.uuid(\(value))")
+        case (.string, .objectID), (.mixed, .objectID):
+            return Expression(description: "moonpool.object_id(\(value))")
+        case (.string, .data): return Expression(description: "moonpool.data(\(value))")
+        case (.string, .bool):
+            return Expression(
+                description: "\(value) == \"true\"", truth: "\"true\"", falsehood: "\"false\"")
+        case (.int, .bool):
+            return Expression(description: "\(value) == 1", truth: "1", falsehood: "0")
+        case (.data, .string), (.mixed, .string):
+            return Expression(description: "tostring(\(value))")
+        default: return nil
+        }
+    }
+
+    private func text(_ value: String) -> String {
+        [.decimal, .double, .float].contains(old.type) && new.type != .int || old.type == .decimal
+            ? "tostring(\(value))" : value
+    }
+
+    private func collectionLines(_ from: String, _ field: String, _ change: String) -> [String]? {
+        if new.collection == .list, old.isSingle, new.type == old.type, new.target == old.target {
+            return nil
+        }
+        if new.isSingle, old.collection == .list, new.type == old.type, new.target == old.target {
+            return [
+                "if #\(from) > 1 then error(tostring(old) .. \": '\(old.name)' has several values (\(change))\") end",
+                "\(field) = \(from)[1]",
+            ]
+        }
+        if old.isSet, new.isList, new.type == old.type { return nil }
+        return ["error(tostring(old) .. \": decide what becomes of '\(old.name)' (\(change))\")"]
     }
 
     /// What gives each object a key of its own by counting.
-    private static func key(_ property: Property) -> String? {
+    static func key(_ property: Property) -> String? {
         switch property.type {
         case .int: "count"
         case .string: "tostring(count)"
@@ -128,7 +285,8 @@ extension SchemaPlan {
         }
     }
 
-    private static func zero(_ property: Property) -> String {
+    /// A value of the type to start from.
+    static func zero(_ property: Property) -> String {
         switch property.type {
         case .bool: "false"
         case .int: "0"
@@ -141,28 +299,5 @@ extension SchemaPlan {
         case .decimal: "moonpool.decimal(\"0\")"
         default: "nil"
         }
-    }
-
-    private static func conversion(_ old: Property, _ new: Property) -> String {
-        let value = "old\(LuaLiteral.field(old.name))"
-        if old.isSingle, new.isSingle {
-            switch new.type {
-            case .string:
-                return old.isOptional && new.isOptional
-                    ? "\(value) ~= nil and tostring(\(value)) or nil" : "tostring(\(value))"
-            case .int:
-                return "math.tointeger(tonumber(\(value)))" + (new.isOptional ? "" : " or 0")
-            case .double, .float: return "tonumber(\(value))" + (new.isOptional ? "" : " or 0.0")
-            case .mixed: return value
-            default: break
-            }
-        }
-        if new.collection == .list, old.isSingle, new.type == old.type, new.target == old.target {
-            return "{ \(value) }"
-        }
-        if new.isSingle, old.collection == .list, new.type == old.type, new.target == old.target {
-            return "\(value)[1]"
-        }
-        return new.isSingle ? zero(new) : "{}"
     }
 }

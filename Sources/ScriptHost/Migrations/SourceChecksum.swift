@@ -83,3 +83,100 @@ enum SourceChecksum {
         return source.count
     }
 }
+
+extension SourceChecksum {
+    /// The texts that a key of the table in a source has as its value: of `key = "a"` or `key = { "a", "b" }`.
+    ///
+    /// Reads the source without running it. Long brackets and escapes in the texts are not understood.
+    static func strings(of key: String, in source: [UInt8]) -> [String] {
+        let text = String(decoding: significant(source), as: UTF8.self)
+        var search = text.startIndex
+        while let found = text.range(of: key + "=", from: search) {
+            search = found.upperBound
+            if found.lowerBound > text.startIndex {
+                let before = text[text.index(before: found.lowerBound)]
+                guard before == "{" || before == "," || before == ";" else { continue }
+            }
+            var rest = text[found.upperBound...]
+            let isList = rest.first == "{"
+            if isList { rest = rest.dropFirst() }
+            var result: [String] = []
+            while let quote = rest.first, quote == "\"" || quote == "'" {
+                rest = rest.dropFirst()
+                guard let end = rest.firstIndex(of: quote) else { break }
+                result.append(String(rest[..<end]))
+                rest = rest[rest.index(after: end)...]
+                guard isList, rest.first == "," else { break }
+                rest = rest.dropFirst()
+            }
+            return result
+        }
+        return []
+    }
+}
+
+extension String {
+    /// Where a text next occurs, at or after an index.
+    fileprivate func range(of text: String, from start: Index? = nil) -> Range<Index>? {
+        var start = start ?? startIndex
+        while start < endIndex {
+            if self[start...].hasPrefix(text) {
+                return start..<index(start, offsetBy: text.count)
+            }
+            start = index(after: start)
+        }
+        return nil
+    }
+}
+
+extension SourceChecksum {
+    /// Whether the table in a source has a key: `key = …`.
+    static func mentions(_ key: String, in source: [UInt8]) -> Bool {
+        String(decoding: significant(source), as: UTF8.self).range(of: key + "=") != nil
+    }
+
+    /// The checksum of a source without its schema and without what `migrate merge` writes.
+    ///
+    /// Two files with the same one do the same, whatever schema they were written against.
+    static func ofCode(_ source: [UInt8]) -> String {
+        var text = significant(source)
+        for key in ["schema", "parent", "merged_from"] { text = removing(key, from: text) }
+        return of(text)
+    }
+
+    /// The source without `key = { … },` or `key = "…",` of the outermost table.
+    private static func removing(_ key: String, from text: [UInt8]) -> [UInt8] {
+        let mark = Array((key + "=").utf8)
+        var index = 0
+        while index + mark.count < text.count {
+            let isStart =
+                index == 0 || text[index - 1] == UInt8(ascii: "{")
+                || text[index - 1] == UInt8(ascii: ",") || text[index - 1] == UInt8(ascii: ";")
+            guard isStart, Array(text[index..<index + mark.count]) == mark else {
+                index += 1
+                continue
+            }
+            var end = index + mark.count
+            var depth = 0
+            repeat {
+                let byte = text[end]
+                if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") {
+                    end += 1
+                    while end < text.count, text[end] != byte {
+                        end += text[end] == UInt8(ascii: "\\") ? 2 : 1
+                    }
+                } else if byte == UInt8(ascii: "{") {
+                    depth += 1
+                } else if byte == UInt8(ascii: "}") {
+                    depth -= 1
+                }
+                end += 1
+            } while end < text.count && depth > 0
+            if end < text.count, text[end] == UInt8(ascii: ",") || text[end] == UInt8(ascii: ";") {
+                end += 1
+            }
+            return Array(text[..<index]) + Array(text[min(end, text.count)...])
+        }
+        return text
+    }
+}

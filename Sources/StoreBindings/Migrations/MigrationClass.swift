@@ -17,11 +17,15 @@ package final class MigrationHandle {
 
     /// Runs a script's migration function.
     static func run(
-        _ function: LuaFunction, _ migration: Migration, _ handle: StoreHandle,
+        _ function: LuaFunction?, _ migration: Migration, _ handle: StoreHandle,
         defaults schema: LuaTable? = nil
     ) throws {
         handle.updateClasses()
-        if let schema { try handle.functionDefaults.take(schema, for: handle) }
+        if let schema {
+            try handle.functionDefaults.take(schema, for: handle)
+            try migration.fillComputedDefaults()
+        }
+        guard let function else { return }
         let made = MigrationHandle(migration, handle)
         try function.call([handle.state.userdata(made, type)])
     }
@@ -115,6 +119,11 @@ package final class MigrationHandle {
             LuaMethod("rename_class") { migration, call in
                 try migration.migration.renameClass(call.text(2), to: call.text(3))
                 return .none
+            },
+            LuaMethod("delete_property") { migration, call in
+                call.answer(
+                    .boolean(
+                        try migration.migration.deleteProperty(call.text(2), call.text(3))))
             },
             LuaMethod("delete_class") { migration, call in
                 call.answer(.boolean(try migration.migration.deleteClass(call.text(2))))

@@ -12,7 +12,7 @@ extension StoreModule {
 
     /// Calls a script's migration function; functions that are defaults in `schema` hold for what it creates.
     package func run(
-        _ function: LuaFunction, _ migration: Migration, _ handle: StoreHandle,
+        _ function: LuaFunction?, _ migration: Migration, _ handle: StoreHandle,
         defaults schema: LuaTable? = nil
     ) throws {
         try MigrationHandle.run(function, migration, handle, defaults: schema)

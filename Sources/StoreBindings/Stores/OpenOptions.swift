@@ -6,7 +6,7 @@ struct OpenOptions {
     private static let known = [
         "path", "in_memory", "schema", "schema_version", "read_only", "durability", "history",
         "max_size", "migration", "delete_if_migration_needed", "max_live_versions",
-        "should_compact",
+        "should_compact", "drops", "migrations",
     ]
 
     /// The configuration that a path or a table of options describes, and the migration function.
@@ -29,7 +29,7 @@ struct OpenOptions {
                 throw call.argumentError(1, "option 'schema' must be a table")
             }
             configuration.schema = try SchemaArguments(call.state, module.dates).classes(schema)
-        } else if let name = ["schema_version", "migration"].first(where: { !options[$0].isNil }) {
+        } else if let name = ["schema_version", "migration", "drops"].first(where: { !options[$0].isNil }) {
             throw call.argumentError(
                 1, "option '\(name)' needs 'schema': without one the file keeps the schema it has")
         }
@@ -53,7 +53,42 @@ struct OpenOptions {
         guard options["migration"].isNil || options["migration"].function != nil else {
             throw call.argumentError(1, "option 'migration' must be a function")
         }
+        configuration.drops = try drops(options["drops"], call)
+        try applyMigrations(options, configuration, call, module)
         return (configuration, options["migration"].function)
+    }
+
+    private static func drops(_ value: LuaValue, _ call: borrowing LuaCall) throws -> Set<String> {
+        if value.isNil { return [] }
+        guard let list = value.table, list.array.allSatisfy({ $0.text != nil }),
+            list.pairs.count == list.count
+        else {
+            throw call.argumentError(
+                1, "option 'drops' must be an array of names such as { \"Person.phone\", \"Toy\" }")
+        }
+        return Set(list.array.compactMap(\.text))
+    }
+
+    /// Brings the file through the folder that `migrations` names, before it is opened.
+    private static func applyMigrations(
+        _ options: LuaTable, _ configuration: StoreConfiguration, _ call: borrowing LuaCall,
+        _ module: StoreModule
+    ) throws {
+        if options["migrations"].isNil { return }
+        guard let folder = options["migrations"].text else {
+            throw call.argumentError(1, "option 'migrations' must be the path of a folder")
+        }
+        guard options["migration"].isNil else {
+            throw call.argumentError(1, "give either 'migrations' or 'migration', not both")
+        }
+        guard case .file(let path) = configuration.location, !configuration.isReadOnly else {
+            throw call.argumentError(
+                1, "option 'migrations' needs a store in a file that is opened for writing")
+        }
+        guard let migrator = module.migrator else {
+            throw call.argumentError(1, "option 'migrations' is not available in a confined script")
+        }
+        try migrator(path, folder, options["schema_version"].isNil ? nil : configuration.schemaVersion)
     }
 
     /// The function that decides whether a file is compacted before it is opened.

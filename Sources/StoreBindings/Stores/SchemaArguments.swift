@@ -42,7 +42,7 @@ struct SchemaArguments {
         return false
     }
 
-    /// `indexes = { {"owner", "age"} }` beside the properties; nil for what a property of that name is.
+    /// `indexes = { { "owner", "age", unique = true } }` beside the properties; nil for a property of that name.
     private static func indexes(
         _ value: LuaValue, _ className: String
     ) throws -> [CompositeIndex]? {
@@ -54,10 +54,19 @@ struct SchemaArguments {
                 names.count == element.table?.count
             else {
                 throw invalid(
-                    "'\(className)': 'indexes' is an array of arrays of property names, as in "
-                        + "{ {\"owner\", \"age\"} }")
+                    "'\(className)': expected 'indexes' to be an array of arrays of property names, such as "
+                        + "{ { \"owner\", \"age\" } }")
             }
-            return CompositeIndex(names)
+            var isUnique = false
+            for (key, value) in element.table?.pairs ?? [] where key.integer == nil {
+                guard key.text == "unique", let flag = value.boolean else {
+                    throw invalid(
+                        "'\(className)': an index over several properties has no option "
+                            + "'\(key.text ?? key.typeName)' other than unique = true or false")
+                }
+                isUnique = flag
+            }
+            return CompositeIndex(names, isUnique: isUnique)
         }
     }
 
@@ -240,7 +249,9 @@ struct SchemaText {
             result["indexes"] = .table(
                 handle.state.makeTable(
                     classSchema.indexes.map { index in
-                        .table(handle.state.makeTable(index.properties.map(LuaValue.text)))
+                        let names = handle.state.makeTable(index.properties.map(LuaValue.text))
+                        if index.isUnique { names["unique"] = .boolean(true) }
+                        return .table(names)
                     }))
         }
         for property in classSchema.properties {

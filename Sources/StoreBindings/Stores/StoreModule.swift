@@ -103,6 +103,10 @@ package final class StoreModule {
     ///
     /// It has to make the call, and to pass on what it throws.
     package var aroundCalls: ((_ token: TokenHandle, _ call: () throws -> Void) throws -> Void)?
+    /// Called some fifty times a second while a write waits for another writer; an error ends the wait.
+    package var whileWaiting: (() throws -> Void)?
+    /// Applies the migrations of a folder to a store before it is opened with `migrations = "DIR"`, up to a schema version.
+    package var migrator: ((_ store: String, _ folder: String, _ version: UInt64?) throws -> Void)?
     /// Whether what a main chunk still reaches when it returns is observed from then on.
     ///
     /// For scripts: the chunk's locals would be garbage afterwards. True while the chunk runs.
@@ -202,7 +206,10 @@ package final class StoreModule {
                     try MigrationHandle.run(function, migration, handle, defaults: schema)
                 }
             }, shouldCompact: shouldCompact,
-            whileWaiting: { [weak state] in try state?.checkStopping() })
+            whileWaiting: { [weak self] in
+                try self?.state.checkStopping()
+                try self?.whileWaiting?()
+            })
         let handle = migrated ?? StoreHandle(self, store)
         store.notifications.errorHandler = { [weak self] error, token in
             self?.report(error, self?.handle(of: token))

@@ -1,24 +1,28 @@
 import ArgumentParser
+import EventLoops
+import ObjectStore
 import ScriptHost
 
 /// `moonpool migrate`: changes of schema and data as numbered scripts.
 struct MigrateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",
-        abstract: "Change a store's schema and data by numbered scripts.",
+        abstract: "Change a store's schema and data with numbered scripts.",
         discussion: """
             Migrations are files of a folder, 0001_what_it_does.lua and so on, each of which returns { schema = { … }, \
-            up = function(m) … end, down = function(m) … end } with the whole schema after it. Each is done whole or not at \
-            all, in one transaction, and recorded in the store.
+            up = function(m) … end, down = function(m) … end } with the whole schema after it, or changes = { … } with what \
+            it changes. Each is applied completely or not at all, in one transaction, and recorded in the store.
             """,
         subcommands: [
-            MigratePlanCommand.self, MigrateLintCommand.self, MigrateUpCommand.self,
-            MigrateStatusCommand.self, MigrateCheckCommand.self, MigrateDownCommand.self,
-            MigrateUndoCommand.self, MigrateBaselineCommand.self, MigrateTestCommand.self,
+            MigrateInitCommand.self, MigratePlanCommand.self, MigrateLintCommand.self,
+            MigrateTestCommand.self, MigrateUpCommand.self, MigrateStatusCommand.self,
+            MigrateCheckCommand.self, MigrateDownCommand.self, MigrateUndoCommand.self,
+            MigrateBaselineCommand.self, MigrateMergeCommand.self, MigrateRepairCommand.self,
+            MigrateSquashCommand.self,
         ])
 }
 
-/// The store and the folder that most of the commands are about.
+/// The store and the folder that most of the commands need.
 struct MigrationPlace: ParsableArguments {
     @Argument(help: "The store.", completion: .file(extensions: ["moonpool"]))
     var store: String
@@ -30,12 +34,67 @@ struct MigrationPlace: ParsableArguments {
     var json = false
 }
 
+/// How long a command waits for other writers.
+struct LockTimeout: ParsableArguments {
+    @Option(
+        name: .customLong("lock-timeout"),
+        help: ArgumentHelp(
+            "Wait at most this long for another process that is writing; 0 does not wait.",
+            valueName: "seconds"))
+    var seconds: Double = 60
+
+    func validate() throws {
+        guard seconds >= 0 else {
+            throw ValidationError("--lock-timeout: expected a number of seconds, 0 or more")
+        }
+    }
+}
+
 extension MigrationPlace {
-    /// What brings the store through the folder's migrations; `notice` says when it has to wait.
-    func runner(_ context: ScriptContext, _ notice: WaitNotice? = nil) throws -> MigrationRunner {
+    /// The runner for the store and the folder; `notice` reports waits.
+    func runner(
+        _ context: ScriptContext, _ notice: WaitNotice? = nil, timeout: LockTimeout? = nil
+    ) throws -> MigrationRunner {
+        try Self.runner(context, store, folder, notice, timeout)
+    }
+
+    /// The runner for another store.
+    static func runner(
+        _ context: ScriptContext, _ store: String, _ folder: String, _ notice: WaitNotice?,
+        _ timeout: LockTimeout?
+    ) throws -> MigrationRunner {
         let runner = MigrationRunner(
             context.storeModule, store: store, directory: try MigrationDirectory(folder))
         runner.isWaiting = notice?.note
+        if let timeout { runner.lockTimeout = timeout.seconds }
         return runner
     }
 }
+
+/// What a gate refuses: `--fail-on drops,rewrites`.
+struct MigrationGate: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Exit with 3 if a pending migration drops values or rewrites them: drops, rewrites, or both with a comma.",
+            valueName: "kinds"))
+    var failOn: String?
+
+    /// The kinds of findings; empty without the option.
+    var kinds: Set<MigrationFinding.Kind> {
+        Set((failOn ?? "").split(separator: ",").compactMap { MigrationFinding.Kind(rawValue: String($0)) })
+    }
+
+    func validate() throws {
+        for name in (failOn ?? "").split(separator: ",") where name != "drops" && name != "rewrites" {
+            throw ValidationError("--fail-on: expected drops, rewrites, or drops,rewrites; got '\(name)'")
+        }
+    }
+}
+
+/// How findings are written.
+struct FindingOptions: ParsableArguments {
+    @Option(help: "How to write what was found: text, json, github or junit.")
+    var format: FindingFormat?
+}
+
+extension FindingFormat: ExpressibleByArgument {}

@@ -1,70 +1,96 @@
 import ArgumentParser
-import DataFormats
 import EventLoops
 import ObjectStore
 import ScriptHost
 import StoreBindings
 
-/// The store and the schema script that `plan` and `lint` compare.
-struct SchemaPlace: ParsableArguments {
-    @Argument(help: "The store.", completion: .file(extensions: ["moonpool"]))
-    var store: String
-
-    @Argument(
-        help: "A script that returns the schema that is wanted.",
-        completion: .file(extensions: ["lua"]))
-    var schema: String
-
-    @Flag(help: "Report as JSON, errors too.")
-    var json = false
-}
-
-/// `moonpool migrate plan STORE schema.lua`.
+/// `moonpool migrate plan [STORE] schema.lua`.
 struct MigratePlanCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "plan",
         abstract: "Write the difference to a schema as a migration script that is ready to edit.",
         discussion: """
-            What may have been renamed is asked about at a terminal; elsewhere it counts as renamed, so that nothing is \
-            lost, and the script marks it.
+            plan STORE schema.lua compares a store and writes the script to standard output or to --output. plan --dir DIR \
+            schema.lua compares the last migration of a folder, without a store, and writes the next numbered file, with \
+            only the changed classes. Probable renames are asked about at a terminal; elsewhere they count as renames, so \
+            that nothing is lost, and the script marks them.
             """)
 
-    @OptionGroup var place: SchemaPlace
+    @Argument(help: "The store (not with --dir) and a script that returns the wanted schema.")
+    var arguments: [String] = []
+
+    @Option(name: .customLong("dir"), help: "The folder of the migrations.", completion: .directory)
+    var folder: String?
+
+    @Option(help: "With --dir: what the migration does, as a part of the file's name.")
+    var name: String?
 
     @Option(help: "The script's file, which must not exist; otherwise standard output.")
     var output: String?
 
-    func run() throws {
-        let (place, output) = (place, output)
-        let asks = !place.json && ProcessServices.isTerminal(0) && ProcessServices.isTerminal(2)
-        MigrationSession.run(json: place.json) { context in
-            if let output, ProcessServices.size(of: output) != nil {
-                throw StoreError(.invalidArgument, "'\(output)' exists already")
-            }
-            let module = context.storeModule
-            let script = try MigrationModule.plan(
-                module, store: place.store,
-                schema: MigrationModule.schema(module, inFile: place.schema)
-            ) { candidate in
-                asks ? try Self.ask(candidate.question, context) : .unasked
-            }
-            if let output {
-                let file = try FileWriter(output)
-                try file.write(script)
-                try file.finish()
-            }
-            return .init(
-                report: .members([
-                    "script": .text(script), "file": output.map(ReportValue.text) ?? .null,
-                ]),
-                lines: [
-                    output.map { "\(place.store), \(place.schema) → \($0)" }
-                        ?? String(script.dropLast())
-                ])
+    @Flag(help: "Report as JSON, errors too.")
+    var json = false
+
+    func validate() throws {
+        if folder == nil, arguments.count != 2 {
+            throw ValidationError("expected a store and a schema script: plan STORE schema.lua")
+        }
+        if folder != nil, arguments.count != 1 {
+            throw ValidationError("expected a schema script: plan --dir DIR schema.lua")
+        }
+        if folder == nil, name != nil { throw ValidationError("--name needs --dir") }
+        if let name, name.isEmpty || name.contains(where: { !$0.isASCII || !($0.isLetter || $0.isNumber || $0 == "_") }) {
+            throw ValidationError("--name: expected letters, digits and _, got '\(name)'")
         }
     }
 
-    /// Asks until the answer can be understood; whoever ends the input is not asked again.
+    func run() throws {
+        let command = self
+        let asks = !json && ProcessServices.isTerminal(0) && ProcessServices.isTerminal(2)
+        MigrationSession.run(json: json) { context in
+            let planning = MigrationPlanning(context.storeModule)
+            func answer(_ candidate: SchemaPlan.Candidate) throws -> SchemaPlan.Answer {
+                asks ? try Self.ask(candidate.question, context) : .unasked
+            }
+            if let folder = command.folder {
+                let schema = try planning.schema(inFile: command.arguments[0])
+                let next = try planning.plan(
+                    directory: folder, schema: schema, name: command.name, answer: answer)
+                guard !next.isEmpty else {
+                    return .init(
+                        report: .members(["script": .null, "file": .null]),
+                        lines: ["the folder leads to this schema already"])
+                }
+                return try command.write(
+                    next.text, to: command.output ?? "\(folder)/\(next.fileName)")
+            }
+            let script = try planning.plan(
+                store: command.arguments[0], schema: planning.schema(inFile: command.arguments[1]),
+                answer: answer)
+            return try command.write(script, to: command.output)
+        }
+    }
+
+    private func write(_ script: String, to output: String?) throws -> MigrationSession.Result {
+        if let output {
+            guard ProcessServices.size(of: output) == nil else {
+                throw StoreError(.invalidArgument, "'\(output)' exists already")
+            }
+            if let reason = ProcessServices.write(script, to: output) {
+                throw StoreError(.invalidArgument, "'\(output)' cannot be written: \(reason)")
+            }
+        }
+        return .init(
+            report: .members([
+                "script": .text(script), "file": output.map(ReportValue.text) ?? .null,
+            ]),
+            lines: [
+                output.map { "\(arguments.joined(separator: ", ")) → \($0)" }
+                    ?? String(script.dropLast())
+            ])
+    }
+
+    /// Asks until the answer can be understood; after the end of the input no question is asked.
     private static func ask(
         _ question: String, _ context: ScriptContext
     ) throws -> SchemaPlan.Answer {
@@ -79,64 +105,6 @@ struct MigratePlanCommand: ParsableCommand {
             case "n", "no": return .no
             default: continue
             }
-        }
-    }
-}
-
-/// `moonpool migrate lint STORE schema.lua`.
-struct MigrateLintCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "lint",
-        abstract: "Tell what a change to a schema would lose or break, on which objects.",
-        discussion: """
-            Looks at the data: values and objects that would be lost, values that a new type cannot express, required \
-            properties without values, keys that objects would share. The exit code is 0 if nothing was found, 1 if \
-            anything was, 2 for an error.
-            """)
-
-    @OptionGroup var place: SchemaPlace
-
-    func run() throws {
-        let place = place
-        MigrationSession.run(json: place.json, failure: 2) { context in
-            let module = context.storeModule
-            let findings = try MigrationModule.lint(
-                module, store: place.store,
-                schema: MigrationModule.schema(module, inFile: place.schema))
-            return .init(
-                report: .members(["findings": findings]), lines: MigrationText.findings(findings),
-                exitCode: findings.elements.isEmpty ? 0 : 1)
-        }
-    }
-}
-
-/// `moonpool migrate test DIR`.
-struct MigrateTestCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "test",
-        abstract: "Test the migrations of a folder with the fixtures beside them.",
-        discussion: """
-            0002_name_test.lua returns { before = function(store) … end, after = function(store) … end }, or an array of \
-            such tables: before fills a store in memory that has been through the earlier migrations, after asserts on what \
-            up has made of it, and down on what down has made of that. The exit code is 1 if a test fails.
-            """)
-
-    @Argument(help: "The folder of the migrations.", completion: .directory)
-    var folder: String
-
-    @Flag(help: "Report as JSON, errors too.")
-    var json = false
-
-    func run() throws {
-        let folder = folder
-        MigrationSession.run(json: json) { context in
-            let run = MigrationTestRun(
-                context.storeModule, directory: try MigrationDirectory(folder))
-            let outcomes = try run.run()
-            return .init(
-                report: MigrationTestRun.report(outcomes),
-                lines: MigrationTestRun.lines(outcomes),
-                exitCode: outcomes.allSatisfy { $0.message == nil } ? 0 : 1)
         }
     }
 }

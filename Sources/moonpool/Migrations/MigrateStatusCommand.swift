@@ -1,19 +1,26 @@
 import ArgumentParser
+import EventLoops
+import ObjectStore
 import ScriptHost
+import StoreBindings
 
 /// `moonpool migrate status STORE --dir DIR`.
 struct MigrateStatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Tell which migrations were applied, and which are pending.")
+        abstract: "Show which migrations were applied and which are pending.")
 
     @OptionGroup var place: MigrationPlace
 
     func run() throws {
         let place = place
+        let stores = StorePattern(place.store).paths
         MigrationSession.run(json: place.json) { context in
-            let state = try place.runner(context).state()
-            return .init(report: state.report, lines: state.lines)
+            try MigrationSession.each(stores) { store in
+                let runner = try MigrationPlace.runner(context, store, place.folder, nil, nil)
+                let state = try runner.state()
+                return .init(report: state.report, lines: state.lines)
+            }
         }
     }
 }
@@ -22,22 +29,41 @@ struct MigrateStatusCommand: ParsableCommand {
 struct MigrateCheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Tell by the exit code whether a store is up to date.",
+        abstract: "Check by the exit code whether a store is up to date and its pending migrations work.",
         discussion: """
-            0 when it is, 1 when migrations are pending, 2 when something is wrong: the schema was changed by hand, a \
-            migration was edited, in more than comments and white space, after it was applied, the store is newer than the \
-            folder, or there is no store.
+            Compiles every pending file and rehearses it on a copy of the store. The exit code is 0 if the store is up to \
+            date, 1 if migrations are pending, 2 if something is wrong: a pending file does not compile or fails, the schema \
+            was changed by hand, a migration was edited (in more than comments and white space) after it was applied, the \
+            store is newer than the folder, or there is no store. With --fail-on it is 3 if a pending migration drops or \
+            rewrites values.
             """)
 
     @OptionGroup var place: MigrationPlace
+    @OptionGroup var gate: MigrationGate
+    @OptionGroup var output: FindingOptions
 
     func run() throws {
-        let place = place
+        let (place, gate, format) = (place, gate.kinds, output.format)
+        let stores = StorePattern(place.store).paths
         MigrationSession.run(json: place.json, failure: 2) { context in
-            let state = try place.runner(context).state()
-            return .init(
-                report: state.report, lines: state.problems.isEmpty ? [state.summary] : state.lines,
-                exitCode: state.code)
+            try MigrationSession.each(stores) { store in
+                let runner = try MigrationPlace.runner(context, store, place.folder, nil, nil)
+                var (state, findings, rehearsal) = try runner.check()
+                let gated = rehearsal.map { MigrationFinding.gated($0, gate) } ?? []
+                findings += gated
+                let code = state.problems.isEmpty && !gated.isEmpty ? 3 : state.code
+                if let format {
+                    return .init(
+                        report: state.report,
+                        lines: [
+                            format.text(
+                                findings, suite: "migrate check \(store)", passed: [state.summary])
+                        ], exitCode: code, isFormatted: true)
+                }
+                var lines = state.problems.isEmpty ? [state.summary] : state.lines
+                lines += gated.map { "\($0.path ?? ""): \($0.message)" }
+                return .init(report: state.report, lines: lines, exitCode: code)
+            }
         }
     }
 }

@@ -8,53 +8,158 @@ import StoreBindings
 struct MigrateUpCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "up",
-        abstract: "Apply the migrations that are pending.",
+        abstract: "Apply the pending migrations.",
         discussion: """
-            A store that does not exist is made. A copy of the store is made first where values or objects have no place in \
-            a new schema; --backup makes one in any case, --no-backup never. --dry-run applies everything to a copy and \
-            says what would happen: differences of the schema, objects touched, values dropped, objects that fail, samples \
-            before and after, time and memory. Ctrl-C rolls the migration at hand back.
+            Creates a store that does not exist. Copies the store first if a migration may lose values or objects; --backup \
+            copies in any case, --no-backup never. --dry-run applies everything to a copy, or to a sample of the objects with \
+            --sample, and reports what would happen: schema differences, objects touched, values dropped and rewritten, \
+            objects that fail, samples, time and memory; --report writes that to a file. Ctrl-C and SIGTERM roll the current \
+            migration back. With a pattern of stores, such as 'tenants/*.moonpool', each store is migrated in a process of \
+            its own; running the command again continues where it stopped.
             """)
 
     @OptionGroup var place: MigrationPlace
+    @OptionGroup var timeout: LockTimeout
+    @OptionGroup var gate: MigrationGate
 
     @Option(help: "The number of the last migration to apply.")
     var to: Int?
 
-    @Flag(help: "Try it on a copy and report what would happen.")
+    @Flag(help: "Rehearse on a copy and report what would happen.")
     var dryRun = false
+
+    @Option(help: "With --dry-run: copy this many objects of each class, and what they link to.")
+    var sample: Int?
+
+    @Option(help: "With --dry-run: write the report to a file ending in .txt, .json, .md or .html.")
+    var report: String?
+
+    @Option(help: "With --dry-run: write the report to standard output as txt, json, md or html.")
+    var format: RehearsalReport?
 
     @Flag(inversion: .prefixedNo, help: "Copy the store before anything changes.")
     var backup: Bool?
 
+    @Option(help: "Keep the newest N backups of the store and remove the others.")
+    var keep: Int?
+
+    @Option(help: "With a pattern of stores: migrate N stores at a time.")
+    var jobs = 1
+
+    @Option(help: "With a pattern of stores: begin with N stores, and continue only if all of them succeed.")
+    var canary = 0
+
+    @Option(help: "With a pattern of stores: start no other store after N failures.")
+    var stopAfterFailures: Int?
+
+    func validate() throws {
+        for (name, value) in [
+            ("--sample", sample), ("--keep", keep), ("--canary", canary),
+        ] where value.map({ $0 < 0 }) == true {
+            throw ValidationError("\(name): expected a number, 0 or more")
+        }
+        guard jobs > 0 else { throw ValidationError("--jobs: expected a number, 1 or more") }
+        guard dryRun || (sample == nil && report == nil && format == nil) else {
+            throw ValidationError("--sample, --report and --format need --dry-run")
+        }
+    }
+
     func run() throws {
-        let (place, to, dryRun, backup) = (place, to, dryRun, backup)
+        let command = self
+        let pattern = StorePattern(place.store)
         let notice = WaitNotice(place.store)
         MigrationSession.run(json: place.json, notice: notice) { context in
-            let runner = try place.runner(context, notice)
-            let progress = runner.showProgress()
-            defer { progress.end() }
-            if dryRun {
-                let report = try runner.dryRun(to: to)
-                progress.end()
-                let failed = report["applied"].elements.contains { $0["failed"] != .int(0) }
-                var lines = MigrationText.lines(report)
-                lines.append(
-                    "dry run on a copy: '\(place.store)' is as it was; "
-                        + MigrationText.cost(report))
-                return .init(report: report, lines: lines, exitCode: failed ? 1 : 0)
-            }
-            var count = 0
-            if !place.json {
-                runner.didApply = { report in
-                    count += 1
-                    progress.end()
-                    ProcessServices.writeOutput(
-                        MigrationText.migration(report).joined(separator: "\n") + "\n")
+            if pattern.isPattern, !command.dryRun {
+                guard !pattern.paths.isEmpty else {
+                    throw StoreError(.invalidArgument, "no store matches '\(command.place.store)'")
                 }
+                return try command.fleet(pattern.paths).run(context)
             }
-            let report = try runner.up(to: to, backup: .init(backup))
-            return .init(report: report, lines: count == 0 ? MigrationText.lines(report) : [])
+            return try MigrationSession.each(pattern.paths) { store in
+                try command.migrate(store, context, notice)
+            }
+        }
+    }
+
+    private func migrate(
+        _ store: String, _ context: ScriptContext, _ notice: WaitNotice
+    ) throws -> MigrationSession.Result {
+        let runner = try MigrationPlace.runner(context, store, place.folder, notice, timeout)
+        let progress = runner.showProgress()
+        defer { progress.end() }
+        if dryRun { return try rehearse(runner, progress) }
+        if !gate.kinds.isEmpty {
+            let rehearsal = try runner.rehearse(to: to)
+            let findings = MigrationFinding.gated(rehearsal, gate.kinds)
+            guard findings.isEmpty else {
+                progress.end()
+                return .init(
+                    report: .members(["findings": .array(findings.map(\.value))]),
+                    lines: [FindingFormat.text.text(findings, suite: store, passed: [])]
+                        + ["nothing was applied"], exitCode: 3)
+            }
+        }
+        var count = 0
+        if !place.json {
+            runner.didApply = { applied in
+                count += 1
+                progress.end()
+                ProcessServices.writeOutput(
+                    MigrationText.migration(applied).joined(separator: "\n") + "\n")
+            }
+        }
+        runner.keptBackups = keep
+        let report = try runner.up(to: to, backup: .init(backup))
+        return .init(report: report.value, lines: count == 0 ? MigrationText.lines(report) : [])
+    }
+
+    private func rehearse(
+        _ runner: MigrationRunner, _ progress: ProgressLine
+    ) throws -> MigrationSession.Result {
+        let rehearsal = try runner.rehearse(to: to, sample: sample)
+        progress.end()
+        let findings = MigrationFinding.gated(rehearsal, gate.kinds)
+        let code: Int32 = rehearsal.hasFailures ? 1 : findings.isEmpty ? 0 : 3
+        if let report {
+            let text = try RehearsalReport(path: report).text(rehearsal)
+            if let reason = ProcessServices.write(text, to: report) {
+                throw StoreError(.invalidArgument, "'\(report)' cannot be written: \(reason)")
+            }
+        }
+        if let format {
+            let text = format.text(rehearsal)
+            return .init(
+                report: .null, lines: [text.hasSuffix("\n") ? String(text.dropLast()) : text],
+                exitCode: code, isFormatted: true)
+        }
+        var lines = MigrationText.lines(rehearsal)
+        lines.append(
+            "dry run on a copy: '\(rehearsal.store)' is unchanged; " + MigrationText.cost(rehearsal))
+        lines += findings.map(\.message)
+        return .init(report: rehearsal.value, lines: lines, exitCode: code)
+    }
+
+    private func fleet(_ stores: [String]) -> MigrationFleet {
+        var arguments = ["--dir", place.folder, "--lock-timeout", "\(timeout.seconds)"]
+        if let to { arguments += ["--to", "\(to)"] }
+        if let backup { arguments.append(backup ? "--backup" : "--no-backup") }
+        if let keep { arguments += ["--keep", "\(keep)"] }
+        if let failOn = gate.failOn { arguments += ["--fail-on", failOn] }
+        return MigrationFleet(
+            stores, arguments: arguments,
+            .init(
+                jobs: jobs, canaries: canary, mostFailures: stopAfterFailures,
+                showsProgress: !place.json))
+    }
+}
+
+extension RehearsalReport: ExpressibleByArgument {
+    /// The format of a name, as the ending of a file or in full.
+    public init?(argument: String) {
+        switch argument {
+        case "text": self = .text
+        case "markdown": self = .markdown
+        default: self.init(rawValue: argument)
         }
     }
 }
@@ -63,23 +168,31 @@ struct MigrateUpCommand: ParsableCommand {
 struct MigrateDownCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "down",
-        abstract: "Take the last migration back by its down function.")
+        abstract: "Take the last migration back with its down function, or all behind a number.",
+        discussion: """
+            Writes since the migration are kept as far as down allows. Refuses before anything changes if a migration has no \
+            down function.
+            """)
 
     @OptionGroup var place: MigrationPlace
+    @OptionGroup var timeout: LockTimeout
+
+    @Option(help: "The number of the migration to go back to; 0 takes all of them back.")
+    var to: Int?
 
     @Flag(inversion: .prefixedNo, help: "Copy the store before anything changes.")
     var backup: Bool?
 
     func run() throws {
-        let (place, backup) = (place, backup)
+        let (place, to, backup, timeout) = (place, to, backup, timeout)
         let notice = WaitNotice(place.store)
         MigrationSession.run(json: place.json, notice: notice) { context in
-            let runner = try place.runner(context, notice)
+            let runner = try place.runner(context, notice, timeout: timeout)
             let progress = runner.showProgress()
             defer { progress.end() }
-            let report = try runner.down(backup: .init(backup))
+            let report = try runner.down(to: to, backup: .init(backup))
             progress.end()
-            return .init(report: report, lines: MigrationText.down(report))
+            return .init(report: report.value, lines: MigrationText.down(report))
         }
     }
 }
@@ -88,10 +201,10 @@ struct MigrateDownCommand: ParsableCommand {
 struct MigrateUndoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "undo",
-        abstract: "Put the backup that was made before the last migrations in the store's place.",
+        abstract: "Restore the backup that was made before the last migrations.",
         discussion: """
-            No process may have the store open. What was written since the backup is not in it; the store as it is now is \
-            kept as another file.
+            No process may have the store open. Writes since the backup are not in it, and the report says how many commits \
+            that are; the store as it is now is kept as another file. Running it again goes back another step.
             """)
 
     @OptionGroup var place: MigrationPlace
@@ -106,7 +219,7 @@ struct MigrateUndoCommand: ParsableCommand {
 }
 
 extension MigrationRunner {
-    /// Shows on a terminal how far each loop over objects is.
+    /// Shows how far each loop over objects is.
     fileprivate func showProgress() -> ProgressLine {
         let line = ProgressLine("migrated")
         progress = { _, _, done, total in line.update(done, Double(done) / Double(max(total, 1))) }

@@ -8,15 +8,18 @@ import Synchronization
 
 /// Runs the work of a migration command on the thread of a script, where its Lua code belongs.
 ///
-/// Ctrl-C stops that code, and with it the transaction.
+/// Ctrl-C and SIGTERM stop that code, and with it the transaction. What migrations print goes to standard error, so that
+/// standard output is the report and nothing else.
 enum MigrationSession {
-    /// What a command has to say in the end.
+    /// What a command reports in the end.
     struct Result {
         /// For programs.
         var report: ReportValue
-        /// For people; nothing where it was said already.
+        /// For people; nothing where it was written already.
         var lines: [String] = []
         var exitCode: Int32 = 0
+        /// Whether the lines are in a format that was asked for, and go before the report.
+        var isFormatted = false
     }
 
     /// Runs it and ends the process with the exit code; an error is shown, and counts as `failure`.
@@ -25,14 +28,18 @@ enum MigrationSession {
         _ work: @escaping @Sendable (ScriptContext) throws -> Result
     ) -> Never {
         var configuration = ScriptConfiguration(name: "migrate")
-        configuration.prepare = { InspectFunction.install(in: $0) }
+        configuration.prepare = { context in
+            InspectFunction.install(in: context)
+            // Because it only assigns globals, which cannot fail but for memory, and then the script ends anyway.
+            _ = try? context.state.run(redirection)
+        }
         let jobs: [ScriptRunner.Job] = [
             (
                 configuration,
                 { @Sendable context in
                     do {
                         let result = try context.entry { () throws in try work(context) }
-                        if json {
+                        if json && !result.isFormatted {
                             ProcessServices.writeOutput(result.report.json + "\n")
                         } else if !result.lines.isEmpty {
                             ProcessServices.writeOutput(
@@ -46,7 +53,7 @@ enum MigrationSession {
             )
         ]
         ProcessServices.exit(
-            ScriptRunner.run(jobs) { loop in
+            ScriptRunner.run(jobs, rollingBackOnTermination: true) { loop in
                 guard let notice else { return nil }
                 return loop.timer(
                     after: .milliseconds(500), every: .milliseconds(500), keepsAlive: false
@@ -54,33 +61,90 @@ enum MigrationSession {
             })
     }
 
-    /// What a program reads that has called a command with words that it does not know.
-    static func report(usage message: String) -> String { report("invalid_argument", message, []) }
+    /// Does the work with each store; a pattern that matches none is an error.
+    static func each(
+        _ stores: [String], _ work: (String) throws -> Result
+    ) throws -> Result {
+        guard let first = stores.first else {
+            throw StoreError(.invalidArgument, "no store matches the pattern")
+        }
+        guard stores.count > 1 else { return try work(first) }
+        var lines: [String] = []
+        var reports: [ReportValue] = []
+        var code: Int32 = 0
+        for store in stores {
+            let result: Result
+            do {
+                result = try work(store)
+            } catch {
+                let (errorCode, message) = MigrationFailure.describe(error)
+                if errorCode == "interrupted" { throw error }
+                result = Result(
+                    report: .members([
+                        "error": .members(["code": .text(errorCode), "message": .text(message)])
+                    ]), lines: ["error: \(message)"], exitCode: 2)
+            }
+            lines.append("\(store):")
+            lines += result.lines.map { "  \($0)" }
+            reports.append(.members(["store": .text(store), "report": result.report]))
+            code = max(code, result.exitCode)
+        }
+        return Result(
+            report: .members(["stores": .array(reports)]), lines: lines, exitCode: code)
+    }
 
-    private static func report(
-        _ code: String, _ message: String, _ applied: [ReportValue]
-    ) -> String {
+    /// The JSON for a command line that is not understood.
+    static func report(usage message: String) -> String {
         ReportValue.members([
-            "error": .members(["code": .text(code), "message": .text(message)]),
-            "applied": .array(applied),
+            "error": .members(["code": .text("invalid_argument"), "message": .text(message)]),
+            "applied": .array([]),
+        ]).json + "\n"
+    }
+
+    private static func report(_ error: any Error) -> String {
+        let (code, message) = MigrationFailure.describe(error)
+        let failure = error as? MigrationFailure
+        return ReportValue.members([
+            "error": .members([
+                "code": .text(code), "message": .text(message),
+                "file": failure.map { .text($0.file.path) } ?? .null,
+                "line": failure?.line.map(ReportValue.count) ?? .null,
+                "number": failure.map { .count($0.file.number) } ?? .null,
+                "object": failure?.object.map(ReportValue.text) ?? .null,
+            ]),
+            "applied": .array((failure?.applied ?? []).map(\.value)),
         ]).json + "\n"
     }
 
     private static func show(_ error: any Error, json: Bool, _ failure: Int32) -> Int32 {
         let (code, message) = MigrationFailure.describe(error)
         if json {
-            let applied = (error as? MigrationFailure)?.applied ?? []
-            ProcessServices.writeOutput(report(code, message, applied))
+            ProcessServices.writeOutput(report(error))
         } else {
             ProcessServices.writeError("moonpool: \(message)\n")
         }
-        return code == "interrupted" ? 130 : failure
+        guard code == "interrupted" else { return failure }
+        return ScriptRunner.isTerminated ? 143 : 130
     }
+
+    /// `print` and `io.write` go to standard error.
+    private static let redirection = """
+        local stderr, tostring, select = io.stderr, tostring, select
+        print = function(...)
+          local n = select("#", ...)
+          for i = 1, n do
+            if i > 1 then stderr:write("\\t") end
+            stderr:write(tostring((select(i, ...))))
+          end
+          stderr:write("\\n")
+        end
+        io.output(stderr)
+        """
 }
 
-/// Says, once, that another process has to be waited for.
+/// Reports, once, that another process has to be waited for.
 final class WaitNotice: Sendable {
-    private enum State { case idle, waiting, due, said }
+    private enum State { case idle, waiting, due, shown }
     private let state = Mutex(State.idle)
     private let store: String
 
@@ -89,14 +153,14 @@ final class WaitNotice: Sendable {
 
     /// Called by the thread that waits, before and after.
     func note(isWaiting: Bool) {
-        state.withLock { state in if state != .said { state = isWaiting ? .waiting : .idle } }
+        state.withLock { state in if state != .shown { state = isWaiting ? .waiting : .idle } }
     }
 
-    /// Called now and then by another thread: what has waited from one look to the next takes its time.
+    /// Called at intervals by another thread: a wait that lasts from one call to the next is reported.
     func look() {
         let isDue = state.withLock { state in
             defer {
-                if state == .waiting { state = .due } else if state == .due { state = .said }
+                if state == .waiting { state = .due } else if state == .due { state = .shown }
             }
             return state == .due
         }

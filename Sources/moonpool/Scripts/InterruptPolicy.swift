@@ -8,6 +8,7 @@ import ScriptHost
 final class InterruptPolicy {
     private let loop: EventLoop
     private var watch: SignalWatch?
+    private var termination: SignalWatch?
     private var last: Duration?
     private var notice: LoopTimer?
     private var isStuck = false
@@ -21,12 +22,21 @@ final class InterruptPolicy {
         watch = try SignalWatch(Self.signal, on: loop) { [weak self] in self?.interrupt() }
     }
 
+    /// Lets SIGTERM do what Ctrl-C does, and calls the handler first.
+    func includeTermination(_ handler: @escaping () -> Void) throws(LoopError) {
+        termination = try SignalWatch(15, on: loop) { [weak self] in
+            handler()
+            self?.interrupt()
+        }
+    }
+
     /// Adds a script that Ctrl-C is for.
     func add(_ script: Script) { scripts.append(script) }
 
     /// Gives Ctrl-C its usual effect back.
     func end() {
         watch?.cancel()
+        termination?.cancel()
         notice?.cancel()
     }
 

@@ -1,6 +1,7 @@
 import EventLoops
 import REPL
 import ScriptHost
+import Synchronization
 
 /// Runs scripts on their threads while the main thread waits for their ends and for Ctrl-C.
 enum ScriptRunner {
@@ -12,15 +13,18 @@ enum ScriptRunner {
     ///
     /// What `watch` returns lives as long as the main thread's loop, such as a timer that must not keep it alive.
     ///
-    /// With `host` saying so, others of the same user may look into the scripts.
+    /// `rollingBackOnTermination` lets SIGTERM interrupt the scripts as Ctrl-C does. With `host` saying so, others of the same user may look into the scripts.
     static func run(
-        host: HostOptions = HostOptions(), _ jobs: [Job],
+        host: HostOptions = HostOptions(), _ jobs: [Job], rollingBackOnTermination: Bool = false,
         watch: (EventLoop) -> AnyObject? = { _ in nil }
     ) -> Int32 {
         do throws(LoopError) {
             let loop = try EventLoop()
             loop.attach()
             let interrupts = try InterruptPolicy(on: loop)
+            if rollingBackOnTermination {
+                try interrupts.includeTermination { terminated.withLock { $0 = true } }
+            }
             let server = host.isAttachable ? try AttachServer(at: host.attachSocket) : nil
             var scripts: [Script] = []
             for job in jobs {
@@ -42,6 +46,11 @@ enum ScriptRunner {
             return 1
         }
     }
+
+    private static let terminated = Mutex(false)
+
+    /// Whether the process was asked to end by SIGTERM.
+    static var isTerminated: Bool { terminated.withLock { $0 } }
 
     /// What a script is called: its file's name without folders and ending.
     static func name(of line: LuaCommandLine) -> String {

@@ -60,10 +60,12 @@ import Testing
         store.close()
         let retyped = ClassSchema(
             "Item", [Property("id", .string, isPrimary: true), Property("tag", .string)])
-        _ = storeError(.duplicateKey) { _ = try world.open([retyped], version: 2) }
-        store = try world.open([retyped], version: 2) { migration in
+        store = try world.open([retyped], version: 2)
+        #expect(try store.object("Item", primaryKey: .string("1"))?.value("tag") == .string("b"))
+        store.close()
+        store = try world.open([retyped], version: 3) { migration in
             try migration.each("Item") { old, new in
-                guard case .int(let id) = try old.value("id") else { return }
+                guard case .string(let id) = try old.value("id") else { return }
                 try new.set("id", .string("#\(id)"))
             }
         }
@@ -72,7 +74,7 @@ import Testing
         store.close()
         let empty = ClassSchema(
             "Item", [Property("id", .uuid, isPrimary: true), Property("tag", .string)])
-        store = try world.open([empty], version: 3)
+        store = try world.open([empty], version: 4)
         #expect(try store.schema.require("Item").primaryKey?.type == .uuid)
     }
 

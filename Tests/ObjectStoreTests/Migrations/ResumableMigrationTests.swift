@@ -34,9 +34,9 @@ import Testing
         var seen: [Int64] = []
         do {
             _ = try store.migrate(
-                to: [Self.after], version: 2, resumingAs: key, if: { _ in true },
-                recording: {
-                    $0.entries.append(
+                to: [Self.after], version: 2, dropping: ["Person.old"], resumingAs: key, if: { _ in true },
+                recording: { log, _ in
+                    log.entries.append(
                         .init(number: 2, name: "x", checksum: key, appliedAt: .now))
                 },
                 migration: { migration in
@@ -155,7 +155,7 @@ import Testing
             do {
                 _ = try store.migrate(
                     to: classes, version: 2, resumingAs: key, if: { _ in true },
-                    recording: { _ in },
+                    recording: { _, _ in },
                     migration: body)
                 return ""
             } catch {

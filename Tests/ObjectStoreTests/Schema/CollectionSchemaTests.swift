@@ -107,10 +107,10 @@ import Testing
         let folder = TemporaryFolder()
         func open(_ type: String, version: UInt64 = 0) throws -> Store {
             let classes = [ClassSchema("Owner", [try parse(type)])]
-            return try Store(
-                StoreConfiguration(
-                    .file(folder.file("a.moonpool")), schema: classes, schemaVersion: version),
-                scheduler: ManualScheduler())
+            var configuration = StoreConfiguration(
+                .file(folder.file("a.moonpool")), schema: classes, schemaVersion: version)
+            configuration.drops = ["Owner.p"]
+            return try Store(configuration, scheduler: ManualScheduler())
         }
         var store = try open("int[]")
         try store.write { try store.create("Owner", .list([.list([.int(2), .int(2)])])) }

@@ -5,8 +5,9 @@ import Testing
     private let folder = TemporaryFolder()
 
     private func open(_ classes: [ClassSchema]?, version: UInt64 = 0) throws -> Store {
-        let configuration = StoreConfiguration(
+        var configuration = StoreConfiguration(
             .file(folder.file("zoo.moonpool")), schema: classes, schemaVersion: version)
+        configuration.drops = ["Dog.old"]
         return try Store(configuration, scheduler: ManualScheduler())
     }
 
@@ -80,12 +81,14 @@ import Testing
                 Property("id", .int, isPrimary: true), Property("name", .string, isOptional: true),
                 Property("age", .int), Property("tail", .double),
                 Property("tag", .string, isOptional: true),
+                Property("state", .string, defaultValue: .string("new")),
             ])
         store = try open([after], version: 1)
         let rex = try #require(try store.object("Dog", primaryKey: .int(1)))
         #expect(store.view.table(rex.classSchema).count == 3)
         #expect(try rex.value("name") == .string("n"))
-        #expect(try rex.value("age") == .int(0))
+        #expect(try rex.value("age") == .int(7))
+        #expect(try rex.value("state") == .string("new"))
         #expect(try rex.value("tail") == .double(0))
         #expect(try rex.value("tag") == .null)
         _ = storeError(.unknownProperty) { _ = try rex.value("old") }

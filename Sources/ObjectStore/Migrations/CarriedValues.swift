@@ -1,0 +1,163 @@
+import ColumnStorage
+
+/// The values that a change of the schema gives to existing objects without any code.
+///
+/// A new required property with a default gets the default. A property that becomes required and has a default
+/// gets it where there was no value. A property with another type gets its old value where that converts exactly;
+/// values that do not are remembered, and the migration has to set them.
+final class CarriedValues {
+    private unowned let migration: SchemaMigration
+    /// The objects whose value does not convert, by class and property of the new schema.
+    private var open: [(conversion: Conversion, keys: KeySet, example: Value)] = []
+
+    private struct Conversion {
+        let oldClass: ClassSchema
+        let newClass: ClassSchema
+        let old: Property
+        let new: Property
+    }
+
+    init(_ migration: SchemaMigration) { self.migration = migration }
+
+    /// Whether existing objects get a value of a property that is new.
+    static func fills(_ property: Property) -> Bool {
+        property.isSingle && !property.isOptional && property.defaultValue != nil
+    }
+
+    /// Gives values to all existing objects.
+    func carry(from old: StoreView) throws {
+        open = []
+        for classSchema in migration.schemas.new.classes {
+            guard let stored = old.schema.find(table: classSchema.table),
+                old.table(stored).count > 0
+            else { continue }
+            try carry(stored, classSchema, old, only: nil)
+        }
+    }
+
+    /// Gives existing objects the values of new required properties whose defaults are functions.
+    func fillComputedDefaults(from old: StoreView) throws {
+        for case .propertyAdded(let name, let added) in migration.differences
+        where added.isSingle && !added.isOptional {
+            guard let classSchema = migration.schemas.new.find(name),
+                let property = classSchema.property(named: added.name),
+                let stored = old.schema.find(table: classSchema.table),
+                let function = migration.store.functionDefaults[classSchema.table, property.column]
+            else { continue }
+            let writer = try ObjectWriter(migration.store, changing: "'\(name)'")
+            try old.forEachKey(of: stored) { key in
+                try writer.set(property, of: key, in: classSchema, to: function())
+            }
+        }
+    }
+
+    /// Gives values to those objects of a table that others have created or changed meanwhile.
+    func carry(_ keys: KeySet, of table: TableID, from old: StoreView) throws {
+        guard let classSchema = migration.schemas.new.find(table: table),
+            let stored = old.schema.find(table: table)
+        else { return }
+        try carry(stored, classSchema, old, only: keys)
+    }
+
+    private func carry(
+        _ stored: ClassSchema, _ classSchema: ClassSchema, _ old: StoreView, only keys: KeySet?
+    ) throws {
+        let writer = try ObjectWriter(migration.store, changing: "'\(classSchema.name)'")
+        let rows = old.table(stored)
+        func forEach(_ body: (ObjectKey) throws -> Void) throws {
+            if let keys {
+                for key in keys where rows.isPresent(key) { try body(key) }
+            } else {
+                try old.forEachKey(of: stored, body)
+            }
+        }
+        for difference in migration.differences {
+            switch difference {
+            case .propertyAdded(classSchema.name, let property) where Self.fills(property):
+                guard let property = classSchema.property(named: property.name),
+                    let value = property.defaultValue
+                else { continue }
+                try forEach { try writer.set(property, of: $0, in: classSchema, to: value) }
+            case .madeRequired(classSchema.name, let property)
+            where property.isSingle && property.defaultValue != nil:
+                guard let property = classSchema.property(named: property.name),
+                    let value = property.defaultValue
+                else { continue }
+                try forEach { key in
+                    guard rows.isNull(property.column, key) else { return }
+                    try writer.set(property, of: key, in: classSchema, to: value)
+                }
+            case .madeRequired(classSchema.name, let property) where !property.isSingle:
+                guard let old = stored.property(storedAs: property.storedName) else { continue }
+                try convert(old, property, stored, classSchema, writer, forEach)
+            case .typeChanged(classSchema.name, let old, let new)
+            where !old.isBacklinks && !new.isBacklinks:
+                try convert(old, new, stored, classSchema, writer, forEach)
+            default: continue
+            }
+        }
+
+        func convert(
+            _ from: Property, _ to: Property, _ stored: ClassSchema, _ classSchema: ClassSchema,
+            _ writer: ObjectWriter, _ forEach: ((ObjectKey) throws -> Void) throws -> Void
+        ) throws {
+            // Because the difference names the property as it was wanted, without its column.
+            guard let to = classSchema.property(named: to.name) else { return }
+            var failed = KeySet()
+            var example = Value.null
+            try forEach { key in
+                let value = try old.value(from, of: key, in: stored)
+                guard let converted = ExactConversion.convert(value, to: to) else {
+                    if failed.isEmpty { example = value }
+                    return failed.insert(key)
+                }
+                try writer.set(to, of: key, in: classSchema, to: converted)
+            }
+            guard !failed.isEmpty else { return }
+            open.append(
+                (
+                    Conversion(oldClass: stored, newClass: classSchema, old: from, new: to), failed,
+                    example
+                ))
+        }
+    }
+
+    /// Throws `type_mismatch` for values that did not convert exactly and that the migration has neither set nor
+    /// declared as lost.
+    func checkConverted(except losses: LossPolicy) throws {
+        guard losses.isChecked, !migration.hasCommitted else { return }
+        let session = migration.session
+        for (conversion, keys, example) in open {
+            let (classSchema, property) = (conversion.newClass, conversion.new)
+            guard let present = migration.schemas.new.find(table: classSchema.table),
+                let kept = present.property(named: property.name), kept.column == property.column,
+                !losses.covers(property: property.name, of: present.name),
+                !losses.covers(property: conversion.old.name, of: conversion.oldClass.name)
+            else { continue }
+            let rows = migration.store.view.table(present)
+            let left = keys.lazy.filter { key in
+                rows.isPresent(key) && !session.hasSet(present.table, kept.column, key)
+            }
+            var count = 0
+            var names: [String] = []
+            for key in left {
+                count += 1
+                guard names.count < 3 else { continue }
+                names.append(
+                    migration.store.view.name(of: ObjectReference(table: present.table, key: key)))
+            }
+            guard count > 0 else { continue }
+            let place = "'\(present.name).\(property.name)'"
+            let objects = names.joined(separator: ", ") + (count > names.count ? ", …" : "")
+            throw StoreError(
+                example == .null ? .missingValue : .typeMismatch,
+                example == .null
+                    ? "\(place) is required now, and \(count == 1 ? "1 object has" : "\(count) objects have") no "
+                        + "value (\(objects)); set it in the migration, or give the property a default"
+                    : "\(place) would change from \(conversion.old.typeName) to \(property.typeName), and "
+                        + "\(count == 1 ? "1 value does" : "\(count) values do") not convert exactly, such as "
+                        + "\(example.summary) (\(objects)); set the property in the migration with m:each, or declare "
+                        + "the loss with drops = { \"\(present.name).\(property.name)\" }")
+        }
+    }
+}

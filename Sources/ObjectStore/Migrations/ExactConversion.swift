@@ -1,0 +1,161 @@
+/// Conversion of values to another type without losing anything.
+///
+/// A conversion is exact if converting back gives the same value; text converts to a number, a date or a boolean only
+/// if writing that back gives the same text. The migration engine converts values this way by itself, and the linter
+/// reports the values that do not convert.
+enum ExactConversion {
+    /// The value as a property holds it; nil where the conversion would not be exact.
+    static func convert(_ value: Value, to property: Property) -> Value? {
+        switch (property.collection, value) {
+        case (nil, .list(let elements)) where property.type != .mixed:
+            // A list becomes a single value only if nothing is left over.
+            guard elements.count <= 1 else { return nil }
+            return single(elements.first ?? .null, property)
+        case (nil, _): return single(value, property)
+        case (.map?, .dictionary(let entries)):
+            var result: [String: Value] = [:]
+            for (key, element) in entries {
+                guard let converted = single(element, property) else { return nil }
+                result[key] = converted
+            }
+            return .dictionary(result)
+        case (.map?, _): return nil
+        case (let collection?, .list(let elements)):
+            let converted = elements.compactMap { single($0, property) }
+            guard converted.count == elements.count,
+                collection == .list || Set(converted).count == converted.count
+            else { return nil }
+            return .list(converted)
+        case (_?, .null): return .list([])
+        case (_?, .dictionary): return nil
+        case (_?, _): return single(value, property).map { .list([$0]) }
+        }
+    }
+
+    private static func single(_ value: Value, _ property: Property) -> Value? {
+        if value == .null {
+            if property.isOptional { return .null }
+            return property.defaultValue
+        }
+        switch property.type {
+        case .mixed: return value
+        case .bool: return bool(value)
+        case .int: return int(value).map(Value.int)
+        case .float:
+            return double(value).flatMap { number in
+                Double(Float(number)) == number || number.isNaN ? .float(Float(number)) : nil
+            }
+        case .double: return double(value).map(Value.double)
+        case .string: return text(value).map(Value.string)
+        case .data: return data(value)
+        case .decimal: return decimal(value).map(Value.decimal)
+        case .date: return same(value, .date) ?? parsed(value) { Timestamp($0).map(Value.date) }
+        case .uuid: return same(value, .uuid) ?? parsed(value) { UUIDValue($0).map(Value.uuid) }
+        case .objectID:
+            return same(value, .objectID) ?? parsed(value) { ObjectIDValue($0).map(Value.objectID) }
+        default: return nil
+        }
+    }
+
+    private static func same(_ value: Value, _ type: PropertyType) -> Value? {
+        switch (value, type) {
+        case (.date, .date), (.uuid, .uuid), (.objectID, .objectID): value
+        default: nil
+        }
+    }
+
+    /// What a text says, if writing that gives the same text again.
+    private static func parsed(_ value: Value, _ parse: (String) -> Value?) -> Value? {
+        guard case .string(let written) = value, let result = parse(written), text(result) == written
+        else { return nil }
+        return result
+    }
+
+    private static func bool(_ value: Value) -> Value? {
+        switch value {
+        case .bool: value
+        case .int(0): .bool(false)
+        case .int(1): .bool(true)
+        case .string("true"): .bool(true)
+        case .string("false"): .bool(false)
+        default: nil
+        }
+    }
+
+    private static func int(_ value: Value) -> Int64? {
+        switch value {
+        case .int(let number): return number
+        case .bool(let flag): return flag ? 1 : 0
+        case .float(let number): return isNegativeZero(Double(number)) ? nil : Int64(exactly: number)
+        case .double(let number): return isNegativeZero(number) ? nil : Int64(exactly: number)
+        case .decimal(let number):
+            guard let whole = number.exactInt, DecimalValue(whole).description == number.description
+            else { return nil }
+            return whole
+        case .string(let written):
+            guard let number = Int64(written), String(number) == written else { return nil }
+            return number
+        default: return nil
+        }
+    }
+
+    private static func isNegativeZero(_ number: Double) -> Bool {
+        number == 0 && number.sign == .minus
+    }
+
+    private static func double(_ value: Value) -> Double? {
+        switch value {
+        case .double(let number): return number
+        case .float(let number): return Double(number)
+        case .int(let number): return Int64(exactly: Double(number)) == number ? Double(number) : nil
+        case .decimal(let number):
+            return DecimalValue(number.double).description == number.description
+                ? number.double : nil
+        case .string(let written):
+            guard let number = Double(written), text(.double(number)) == written else { return nil }
+            return number
+        default: return nil
+        }
+    }
+
+    private static func decimal(_ value: Value) -> DecimalValue? {
+        switch value {
+        case .decimal(let number): return number
+        case .int(let number): return DecimalValue(number)
+        case .float(let number): return decimal(.double(Double(number)))
+        case .double(let number):
+            let converted = DecimalValue(number)
+            return converted.double == number ? converted : nil
+        case .string(let written):
+            guard let number = DecimalValue(written), number.description == written else {
+                return nil
+            }
+            return number
+        default: return nil
+        }
+    }
+
+    private static func data(_ value: Value) -> Value? {
+        switch value {
+        case .data: value
+        case .string(let text): .data(Array(text.utf8))
+        default: nil
+        }
+    }
+
+    private static func text(_ value: Value) -> String? {
+        switch value {
+        case .string(let text): text
+        case .bool(let flag): flag ? "true" : "false"
+        case .int(let number): String(number)
+        case .float(let number): "\(number)"
+        case .double(let number): "\(number)"
+        case .data(let bytes): String(validating: bytes, as: UTF8.self)
+        case .date(let moment): moment.description
+        case .uuid(let identifier): identifier.description
+        case .objectID(let identifier): identifier.description
+        case .decimal(let number): number.description
+        default: nil
+        }
+    }
+}

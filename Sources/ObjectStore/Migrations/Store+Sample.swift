@@ -1,0 +1,52 @@
+import ColumnStorage
+
+extension Store {
+    /// Copies a part of the store to another file: so many objects of each class, spread evenly over it, with everything
+    /// that they link to, and with the schema, its version and the record of migrations.
+    ///
+    /// Takes time proportional to the size of the sample. Throws what creating a store and writing to it may throw.
+    package func copySample(of count: Int, to path: String) throws {
+        try check()
+        let schema = view.schema
+        var configuration = StoreConfiguration(.file(path))
+        configuration.durability = .memory
+        let copy = try Store(configuration, scheduler: scheduler)
+        defer { copy.close() }
+        let log = try migrationLog()
+        _ = try copy.migrate(
+            to: schema.classes.map(\.unplaced), version: schema.version, if: { _ in true },
+            recording: { recorded, _ in recorded = log })
+        let frozen = try frozenView()
+        defer { frozen.close() }
+        try copy.write {
+            for classSchema in schema.classes where !classSchema.isEmbedded {
+                let total = view.table(classSchema).count
+                let step = max(1, total / max(count, 1))
+                var index = 0
+                var copied = 0
+                try view.forEachKey(of: classSchema) { key in
+                    defer { index += 1 }
+                    guard index % step == 0, copied < count else { return }
+                    copied += 1
+                    let object = LiveObject(.frozen(frozen), classSchema, key)
+                    let mode: UpdateMode = classSchema.primaryKey == nil ? .error : .all
+                    try copy.create(classSchema.name, copying: object, mode: mode)
+                }
+            }
+        }
+    }
+}
+
+extension ClassSchema {
+    /// The class as a schema declares it, without its table and columns.
+    package var unplaced: ClassSchema {
+        ClassSchema(
+            name,
+            properties.map { property in
+                var property = property
+                property.column = .unassigned
+                return property
+            }, isEmbedded: isEmbedded,
+            indexes: indexes.map { CompositeIndex($0.properties, isUnique: $0.isUnique) })
+    }
+}

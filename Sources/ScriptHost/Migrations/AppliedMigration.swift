@@ -1,0 +1,165 @@
+import ObjectStore
+import StoreBindings
+
+/// What a migration has done to a store, or to a copy of it.
+package struct AppliedMigration {
+    /// An object that the function given to `m:each` could not migrate.
+    package struct Failure: Sendable {
+        /// The object, such as `Person id = 17`.
+        package let object: String
+        /// The error.
+        package let message: String
+    }
+
+    /// The migration.
+    package let file: MigrationFile
+    /// What the engine reports.
+    package let report: MigrationReport
+    /// How many objects failed: only a rehearsal goes on after one.
+    package let failureCount: Int
+    /// The first of them.
+    package let failures: [Failure]
+    /// The copy of the store that was made before.
+    package let backup: String?
+    /// How long it took.
+    package let seconds: Double
+
+    /// How many values and objects were dropped.
+    package var droppedCount: Int { report.dropped.reduce(0) { $0 + $1.count } }
+
+    /// How many values of properties that existed before differ now.
+    package var rewrittenCount: Int { report.classes.reduce(0) { $0 + $1.rewrittenValues } }
+
+    /// The outcome for scripts and for `--json`.
+    package var value: ReportValue {
+        .members([
+            "number": .count(file.number), "name": .text(file.name),
+            "differences": .texts(report.differences.map(\.description)),
+            "classes": .array(report.classes.map(Self.value)),
+            "dropped": .array(
+                report.dropped.map {
+                    .members([
+                        "place": .text($0.place), "what": .text($0.isClass ? "objects" : "values"),
+                        "count": .count($0.count),
+                    ])
+                }),
+            "failed": .count(failureCount),
+            "failures": .array(
+                failures.map {
+                    .members(["object": .text($0.object), "message": .text($0.message)])
+                }),
+            "backup": backup.map(ReportValue.text) ?? .null,
+            "seconds": .double(seconds),
+        ])
+    }
+
+    private static func value(_ report: MigrationReport.ClassReport) -> ReportValue {
+        .members([
+            "class": .text(report.name), "before": .count(report.before),
+            "after": .count(report.after), "created": .count(report.created),
+            "deleted": .count(report.deleted), "changed": .count(report.changed),
+            "samples": .array(
+                report.samples.map {
+                    .members(["before": values($0.before), "after": values($0.after)])
+                }),
+        ])
+    }
+
+    private static func values(_ values: [(name: String, value: Value)]) -> ReportValue {
+        .object(values.map { ReportValue.Member($0.name, value($0.value)) })
+    }
+
+    private static func value(_ value: Value) -> ReportValue {
+        switch value {
+        case .null: .null
+        case .bool(let flag): .bool(flag)
+        case .int(let number): .int(number)
+        case .double(let number): .double(number)
+        case .string(let text): .text(text)
+        case .list(let values): .array(values.prefix(20).map(Self.value))
+        default: .text(value.summary)
+        }
+    }
+}
+
+/// What `up` has done, or a rehearsal of it.
+package struct UpReport {
+    /// The store, as it was named.
+    package let store: String
+    /// The migrations, in order.
+    package let applied: [AppliedMigration]
+    /// Whether all of it was done to a copy.
+    package let isRehearsal: Bool
+    /// How long it took.
+    package let seconds: Double
+    /// The most memory that the process has used so far, in bytes.
+    package let peakMemory: Int
+
+    /// Whether an object failed, which only a rehearsal survives.
+    package var hasFailures: Bool { applied.contains { $0.failureCount > 0 } }
+
+    /// The report for scripts and for `--json`.
+    package var value: ReportValue {
+        let list = ReportValue.array(applied.map(\.value))
+        if isRehearsal {
+            return .members([
+                "store": .text(store), "dry_run": .bool(true), "applied": list,
+                "seconds": .double(seconds), "peak_memory": .count(peakMemory),
+            ])
+        }
+        return .members([
+            "store": .text(store), "applied": list,
+            "backup": applied.first?.backup.map(ReportValue.text) ?? .null,
+            "seconds": .double(seconds), "peak_memory": .count(peakMemory),
+        ])
+    }
+}
+
+/// One try to run a migration, and what there is to say about it.
+final class MigrationAttempt {
+    /// The copy of the store that was made before.
+    var backup: String?
+    /// Whether this attempt has made the copy, and not an interrupted one before it.
+    var hasMadeBackup = false
+    /// The object that was being migrated when it failed.
+    var object: String?
+    private let file: MigrationFile
+    private let start = ContinuousClock.now
+    private var failures: [AppliedMigration.Failure] = []
+    private var failureCount = 0
+    private static let failureLimit = 20
+
+    init(_ file: MigrationFile) { self.file = file }
+
+    /// Throws ``MigrationFailure`` for what the work throws.
+    func run<Result>(on store: Store, _ work: () throws -> Result) throws -> Result {
+        do {
+            return try work()
+        } catch {
+            throw MigrationFailure(
+                cause: error, file: file, object: object, isResumable: isInterrupted(store))
+        }
+    }
+
+    /// Whether an earlier run of the migration has committed batches.
+    func isInterrupted(_ store: Store) -> Bool {
+        // A store that cannot be read cannot be resumed either.
+        guard let found = try? store.interruptedMigration() else { return false }
+        return found.key == file.resumeKey
+    }
+
+    /// Notes an object that could not be migrated.
+    func failed(_ message: String, _ object: String) {
+        failureCount += 1
+        if failures.count < Self.failureLimit {
+            failures.append(.init(object: object, message: message))
+        }
+    }
+
+    /// What was done.
+    func finished(_ report: MigrationReport) -> AppliedMigration {
+        AppliedMigration(
+            file: file, report: report, failureCount: failureCount, failures: failures,
+            backup: backup, seconds: MigrationRunner.seconds(since: start))
+    }
+}

@@ -1,0 +1,210 @@
+import ObjectStore
+import StoreBindings
+
+/// One thing that `check`, `lint` or `test` has found, for people and for CI systems.
+package struct MigrationFinding: Sendable {
+    /// What kind of finding it is.
+    package enum Kind: String, Sendable {
+        /// Store and folder do not belong together.
+        case drift
+        /// A file does not compile, or its migration fails.
+        case failure
+        /// A test fails, or belongs to no migration.
+        case test
+        /// The migration drops values or objects.
+        case drops
+        /// The migration changes values of properties that existed before.
+        case rewrites
+        /// A change of the schema would lose or break something in the data.
+        case data
+    }
+
+    /// What kind of finding it is.
+    package let kind: Kind
+    /// The code of the error or the rule, such as `type_mismatch`.
+    package let code: String
+    /// What was found, and what to do about it.
+    package let message: String
+    /// The file that it is in.
+    package let path: String?
+    /// The line in the file, from 1.
+    package let line: Int?
+    /// The number of the migration.
+    package let number: Int?
+    /// The object that it is about, such as `Person id = 17`.
+    package let object: String?
+
+    init(
+        _ kind: Kind, code: String? = nil, _ message: String, path: String? = nil,
+        line: Int? = nil, number: Int? = nil, object: String? = nil
+    ) {
+        self.kind = kind
+        self.code = code ?? kind.rawValue
+        self.message = message
+        self.path = path
+        self.line = line
+        self.number = number
+        self.object = object
+    }
+
+    /// What has ended a rehearsal of some files.
+    init(_ error: any Error, in files: [MigrationFile]) {
+        let (code, message) = MigrationFailure.describe(error)
+        let failure = error as? MigrationFailure
+        let file = failure?.file ?? files.first { message.contains($0.path) }
+        self.init(
+            .failure, code: code, message, path: file?.path,
+            line: failure?.line ?? file.flatMap { Self.line(in: message, of: $0.path) },
+            number: file?.number, object: failure?.object)
+    }
+
+    /// What the linter has found in the data.
+    package init(data finding: SchemaLint.Finding, schemaPath: String?) {
+        self.init(
+            .data, code: finding.rule.rawValue, finding.message, path: schemaPath,
+            object: finding.place)
+    }
+
+    /// The line that a message of Lua names for a file: `path:12: …`.
+    static func line(in message: String, of path: String) -> Int? {
+        guard let range = message.firstRange(of: path + ":") else { return nil }
+        return Int(message[range.upperBound...].prefix { $0.isNumber })
+    }
+
+    /// What a gate finds in migrations that were applied or rehearsed.
+    package static func gated(_ report: UpReport, _ gate: Set<Kind>) -> [MigrationFinding] {
+        report.applied.flatMap { migration -> [MigrationFinding] in
+            var findings: [MigrationFinding] = []
+            if gate.contains(.drops) {
+                for dropped in migration.report.dropped {
+                    findings.append(
+                        MigrationFinding(
+                            .drops,
+                            "\(dropped.count) \(dropped.isClass ? "objects" : "values") of \(dropped.place) would be "
+                                + "dropped", path: migration.file.path, number: migration.file.number,
+                            object: dropped.place))
+                }
+            }
+            if gate.contains(.rewrites) {
+                for item in migration.report.classes where item.rewrittenValues > 0 {
+                    findings.append(
+                        MigrationFinding(
+                            .rewrites,
+                            "\(item.rewrittenValues) values of \(item.name) would be rewritten",
+                            path: migration.file.path, number: migration.file.number,
+                            object: item.name))
+                }
+            }
+            return findings
+        }
+    }
+
+    /// The finding for programs.
+    package var value: ReportValue {
+        .members([
+            "kind": .text(kind.rawValue), "code": .text(code), "message": .text(message),
+            "file": path.map(ReportValue.text) ?? .null,
+            "line": line.map(ReportValue.count) ?? .null,
+            "number": number.map(ReportValue.count) ?? .null,
+            "object": object.map(ReportValue.text) ?? .null,
+        ])
+    }
+}
+
+/// How `check`, `lint` and `test` write their findings.
+package enum FindingFormat: String, CaseIterable, Sendable {
+    /// Lines for people.
+    case text
+    /// One JSON object: `{"version":1,"findings":[…]}`.
+    case json
+    /// Annotations of GitHub Actions.
+    case github
+    /// A JUnit report, which most CI systems show.
+    case junit
+
+    /// The findings in this format; `suite` names what was checked, `passed` what was found in order.
+    package func text(_ findings: [MigrationFinding], suite: String, passed: [String]) -> String {
+        switch self {
+        case .text:
+            if findings.isEmpty { return "no findings" }
+            return findings.map { finding in
+                let place = [finding.path, finding.line.map(String.init)].compactMap { $0 }
+                    .joined(separator: ":")
+                let object = finding.object.map { " (\($0))" } ?? ""
+                return (place.isEmpty || finding.message.contains(place) ? "" : "\(place): ")
+                    + "\(finding.code): \(finding.message)\(object)"
+            }.joined(separator: "\n")
+        case .json:
+            return ReportValue.members([
+                "version": .count(1), "suite": .text(suite),
+                "findings": .array(findings.map(\.value)), "passed": .texts(passed),
+            ]).json
+        case .github:
+            return findings.map { finding in
+                var fields = ["title=\(Self.escaped(finding.code, isProperty: true))"]
+                if let path = finding.path {
+                    fields.append("file=\(Self.escaped(path, isProperty: true))")
+                }
+                if let line = finding.line { fields.append("line=\(line)") }
+                let level = [.drops, .rewrites].contains(finding.kind) ? "warning" : "error"
+                let object = finding.object.map { " (\($0))" } ?? ""
+                return "::\(level) \(fields.joined(separator: ","))::"
+                    + Self.escaped(finding.message + object, isProperty: false)
+            }.joined(separator: "\n")
+        case .junit: return Self.junit(findings, suite, passed)
+        }
+    }
+
+    /// Text in a workflow command of GitHub Actions.
+    private static func escaped(_ text: String, isProperty: Bool) -> String {
+        var result = text.replacing("%", with: "%25").replacing("\r", with: "%0D")
+            .replacing("\n", with: "%0A")
+        if isProperty { result = result.replacing(":", with: "%3A").replacing(",", with: "%2C") }
+        return result
+    }
+
+    private static func junit(
+        _ findings: [MigrationFinding], _ suite: String, _ passed: [String]
+    ) -> String {
+        var lines = [
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>",
+            "<testsuites>",
+            "<testsuite name=\"\(MarkupText.escaped(suite))\" tests=\"\(findings.count + passed.count)\" "
+                + "failures=\"\(findings.count)\">",
+        ]
+        for name in passed { lines.append("<testcase name=\"\(MarkupText.escaped(name))\"/>") }
+        for finding in findings {
+            let name = [finding.path, finding.object].compactMap { $0 }.joined(separator: " ")
+            lines.append(
+                "<testcase name=\"\(MarkupText.escaped(name.isEmpty ? finding.code : name))\""
+                    + (finding.path.map { " file=\"\(MarkupText.escaped($0))\"" } ?? "")
+                    + (finding.line.map { " line=\"\($0)\"" } ?? "") + ">")
+            lines.append(
+                "<failure type=\"\(MarkupText.escaped(finding.code))\" "
+                    + "message=\"\(MarkupText.escaped(finding.message))\"/>")
+            lines.append("</testcase>")
+        }
+        return (lines + ["</testsuite>", "</testsuites>"]).joined(separator: "\n")
+    }
+}
+
+/// Text inside XML and HTML.
+enum MarkupText {
+    /// The text with the characters replaced that markup uses itself.
+    static func escaped(_ text: String) -> String {
+        var result = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": result += "&amp;"
+            case "<": result += "&lt;"
+            case ">": result += "&gt;"
+            case "\"": result += "&quot;"
+            case "\t", "\n", "\r": result.unicodeScalars.append(scalar)
+            // Control characters have no place in XML at all.
+            case "\u{0}"..."\u{1F}": result += "\u{FFFD}"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,192 @@
+import EventLoops
+import ObjectStore
+
+/// The record of a store beside the files of a folder: which file each recorded migration is now, and what is pending.
+///
+/// A migration that was renumbered is recognized by its content, by the checksums that `migrate merge` has written
+/// into it, or by its name and code. A file that replaces several (`migrate squash`) stands for all of them.
+struct MigrationHistory {
+    /// Something that keeps a store and a folder apart.
+    enum Problem {
+        /// A recorded migration has no file any more.
+        case withdrawn(MigrationLog.Entry, isNewer: Bool)
+        /// A file was edited after the migration was applied.
+        case edited(MigrationLog.Entry, MigrationFile)
+        /// A file that a migration loads was edited after it was applied.
+        case editedHelper(MigrationLog.Entry, MigrationFile, helper: String)
+        /// A file was added before one that was applied.
+        case skipped(MigrationFile, last: Int)
+        /// The store has fewer migrations than a file replaces.
+        case squashed(MigrationFile, last: Int)
+        /// An interrupted migration whose file is gone or was edited.
+        case abandoned(done: Int, total: Int)
+        /// The schema version is not that of the last migration.
+        case otherVersion(UInt64, MigrationFile)
+        /// The schema is not that of the last migration.
+        case otherSchema([SchemaDifference], MigrationFile)
+    }
+
+    /// A recorded migration and the file that it is now.
+    struct Applied {
+        let entry: MigrationLog.Entry
+        let file: MigrationFile?
+    }
+
+    /// The recorded migrations, in the order of the record.
+    let applied: [Applied]
+    /// The files that come next, ascending by number; with renumbered migrations also such that come before applied ones.
+    let pending: [MigrationFile]
+    /// What was found without looking at the schema.
+    private(set) var problems: [Problem] = []
+
+    init(_ log: MigrationLog, _ directory: MigrationDirectory) {
+        let entries = log.entries
+        var taken: Set<Int> = []
+        var applied: [Applied] = []
+        let squash = directory.files.first { $0.squashedChecksum != nil }
+        let squashedEntry = squash.flatMap { squash in
+            entries.lastIndex { $0.checksum == squash.squashedChecksum }
+        }
+        for (index, entry) in entries.enumerated() {
+            let file: MigrationFile?
+            if let squash, let squashedEntry, index <= squashedEntry {
+                file = squash
+            } else {
+                file = Self.file(of: entry, in: directory, besides: taken)
+            }
+            if let file { taken.insert(file.number) }
+            applied.append(Applied(entry: entry, file: file))
+        }
+        self.applied = applied
+        let last = applied.compactMap { $0.file?.number }.max() ?? 0
+        pending = directory.files.filter { !taken.contains($0.number) }
+        for (entry, file) in applied.map({ ($0.entry, $0.file) }) {
+            guard let file else {
+                problems.append(
+                    .withdrawn(entry, isNewer: entry.number > directory.files.last?.number ?? 0))
+                continue
+            }
+            if !Self.isSame(entry, file) { problems.append(.edited(entry, file)) }
+            for (name, checksum) in entry.helpers.sorted(by: { $0.key < $1.key }) {
+                let path = MigrationListing.path(name, in: directory.path)
+                guard let source = try? MigrationFile.source(of: path),
+                    SourceChecksum.of(source) == checksum
+                else {
+                    problems.append(.editedHelper(entry, file, helper: name))
+                    continue
+                }
+            }
+        }
+        if let squash, squashedEntry == nil, let entry = entries.last, entry.number < squash.number {
+            problems = [.squashed(squash, last: entry.number)]
+        } else if !isRenumbered {
+            for file in pending where file.number < last {
+                problems.append(.skipped(file, last: last))
+            }
+        }
+    }
+
+    /// Whether a recorded migration has another number in the folder.
+    var isRenumbered: Bool {
+        applied.contains { applied in
+            guard let file = applied.file, file.squashedChecksum == nil else { return false }
+            return file.number != applied.entry.number
+        }
+    }
+
+    /// The file of the folder that the schema of the store should be that of: the last one that was applied.
+    var last: MigrationFile? {
+        applied.compactMap(\.file).max { $0.number < $1.number }
+    }
+
+    /// The record with the numbers and names that the files have now.
+    var recorded: [MigrationLog.Entry] {
+        applied.map { applied in
+            guard let file = applied.file, file.squashedChecksum == nil else { return applied.entry }
+            var entry = applied.entry
+            entry.number = file.number
+            entry.name = file.name
+            entry.checksum = file.checksum
+            return entry
+        }.sorted { $0.number < $1.number }
+    }
+
+    private static func file(
+        of entry: MigrationLog.Entry, in directory: MigrationDirectory, besides taken: Set<Int>
+    ) -> MigrationFile? {
+        let files = directory.files.filter { !taken.contains($0.number) }
+        let sameNumber = files.first { $0.number == entry.number }
+        if let sameNumber, isSame(entry, sameNumber) { return sameNumber }
+        if let same = files.first(where: { isSame(entry, $0) }) { return same }
+        if let sameNumber, sameNumber.name == entry.name { return sameNumber }
+        let sameName = files.first { $0.name == entry.name }
+        if let sameName, isSameCode(entry, sameName) { return sameName }
+        // A file under the old number that has nothing in common with the migration is another one.
+        if let sameName, sameNumber != nil { return sameName }
+        return sameName == nil ? sameNumber : sameName
+    }
+
+    /// Whether a file is a migration that was recorded, under whatever number.
+    private static func isSame(_ entry: MigrationLog.Entry, _ file: MigrationFile) -> Bool {
+        file.checksum == entry.checksum || file.formerChecksums.contains(entry.checksum)
+            || file.squashedChecksum == entry.checksum
+            || (file.number != entry.number && file.name == entry.name && isSameCode(entry, file))
+    }
+
+    private static func isSameCode(_ entry: MigrationLog.Entry, _ file: MigrationFile) -> Bool {
+        !entry.codeChecksum.isEmpty && entry.codeChecksum == SourceChecksum.ofCode(file.source)
+    }
+}
+
+extension MigrationHistory.Problem {
+    /// What is wrong, and what to do about it.
+    func message(store: String, folder: String) -> String {
+        switch self {
+        case .withdrawn(let entry, let isNewer):
+            return "migration \(entry.number) (\(entry.name)) was applied, and is not in '\(folder)'"
+                + (isNewer ? ": the store is newer than the folder" : "")
+                + "; restore the file, or run moonpool migrate repair"
+        case .edited(let entry, let file):
+            let renamed = entry.number == file.number ? "" : " as number \(entry.number)"
+            return "'\(file.path)' was edited, in more than comments, after it was applied\(renamed); revert the "
+                + "edit and write another migration, or accept it with moonpool migrate repair"
+        case .editedHelper(_, let file, let helper):
+            return "'\(helper)', which '\(file.fileName)' loads, was edited or removed after the migration was "
+                + "applied; revert that, or accept it with moonpool migrate repair"
+        case .skipped(let file, let last):
+            return "'\(file.path)' was never applied, and migration \(last) was; move it behind the others with "
+                + "moonpool migrate merge \(file.fileName)"
+        case .squashed(let file, let last):
+            return "'\(store)' is at migration \(last), and '\(file.fileName)' replaces later ones; apply the files in "
+                + "'\(folder)/squashed' first"
+        case .abandoned(let done, let total):
+            return "a migration was interrupted after \(done) of \(total) objects, and no file of '\(folder)' "
+                + "continues it; restore the file and run up, or run moonpool migrate repair"
+        case .otherVersion(let version, let file):
+            return "the store has schema version \(version), and '\(file.fileName)' leads to \(file.number): a program "
+                + "has migrated it; record that with moonpool migrate baseline"
+        case .otherSchema(let differences, let file):
+            return "the schema was changed by hand; to be that of '\(file.fileName)', "
+                + differences.map(\.description).joined(separator: ", ")
+                + "; adopt the change with moonpool migrate repair"
+        }
+    }
+
+    /// Whether the record of the store and the files of the folder disagree, whatever the schema is.
+    var concernsRecord: Bool {
+        switch self {
+        case .abandoned, .otherVersion, .otherSchema: false
+        default: true
+        }
+    }
+
+    /// The file that the problem is in, if there is one.
+    var file: MigrationFile? {
+        switch self {
+        case .edited(_, let file), .editedHelper(_, let file, _), .skipped(let file, _),
+            .squashed(let file, _), .otherVersion(_, let file), .otherSchema(_, let file):
+            file
+        default: nil
+        }
+    }
+}

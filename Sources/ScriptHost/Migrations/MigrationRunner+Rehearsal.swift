@@ -1,0 +1,78 @@
+import EventLoops
+import ObjectStore
+import StoreBindings
+
+extension MigrationRunner {
+    /// Applies what is pending to a copy of the store, which is removed, and reports what would happen.
+    ///
+    /// With `sample` the copy holds that many objects of each class, and everything that they link to. Objects at which
+    /// `m:each` fails are reported, all of them. Throws as ``up(to:backup:)``.
+    package func rehearse(to target: Int? = nil, sample: Int? = nil) throws -> UpReport {
+        let path = "\(store).dry-run-\(UUIDValue.random())"
+        defer { removeStore(path) }
+        if ProcessServices.size(of: store) ?? 0 > 0 {
+            try withExisting(isReadOnly: true) { handle in
+                if let sample {
+                    try handle.store.copySample(of: sample, to: path)
+                } else {
+                    try handle.store.backup(to: path)
+                }
+            }
+        }
+        let trial = MigrationRunner(module, store: path, directory: directory)
+        trial.isTrial = true
+        trial.progress = progress
+        trial.lockTimeout = lockTimeout
+        let report = try trial.up(to: target, backup: .never)
+        return UpReport(
+            store: store, applied: report.applied, isRehearsal: true, seconds: report.seconds,
+            peakMemory: report.peakMemory)
+    }
+
+    /// The state of a store as `check` reports it: pending files are compiled and rehearsed on a copy.
+    ///
+    /// Throws what opening the store may throw, and an interrupt.
+    package func check() throws -> (state: MigrationState, findings: [MigrationFinding], rehearsal: UpReport?) {
+        let standing = try withExisting(isReadOnly: true) { handle in try self.standing(of: handle) }
+        var state = self.state(standing)
+        var findings = zip(standing.problems, state.problems).map { problem, message in
+            MigrationFinding(
+                .drift, message, path: problem.file?.path, number: problem.file?.number)
+        }
+        findings += directory.strayTests.map {
+            MigrationFinding(
+                .test, "'\($0)' is the test of no migration of '\(directory.path)'",
+                path: MigrationListing.path($0, in: directory.path))
+        }
+        state.problems += findings.filter { $0.kind == .test }.map(\.message)
+        guard standing.problems.isEmpty, !standing.history.pending.isEmpty else {
+            return (state, findings, nil)
+        }
+        var rehearsal: UpReport?
+        do {
+            let report = try rehearse()
+            rehearsal = report
+            for migration in report.applied {
+                for failure in migration.failures {
+                    findings.append(
+                        MigrationFinding(
+                            .failure, failure.message, path: migration.file.path,
+                            line: MigrationFinding.line(in: failure.message, of: migration.file.path),
+                            number: migration.file.number, object: failure.object))
+                }
+                if migration.failureCount > 0 {
+                    state.problems.append(
+                        "'\(migration.file.path)' fails at \(migration.failureCount) "
+                            + "object\(migration.failureCount == 1 ? "" : "s"), such as "
+                            + "\(migration.failures[0].object): \(migration.failures[0].message)")
+                }
+            }
+        } catch {
+            if MigrationFailure.code(of: error) == "interrupted" { throw error }
+            let finding = MigrationFinding(error, in: standing.history.pending)
+            findings.append(finding)
+            state.problems.append(finding.message)
+        }
+        return (state, findings, rehearsal)
+    }
+}

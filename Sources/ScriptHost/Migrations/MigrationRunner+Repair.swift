@@ -1,0 +1,160 @@
+import EventLoops
+import ObjectStore
+import Reference
+import StoreBindings
+
+extension MigrationRunner {
+    /// What brings the record of a store and the files of the folder together again, without touching the data.
+    ///
+    /// Edited files are accepted as they are, renumbered ones are recorded under their numbers, and withdrawn ones are
+    /// removed from the record. What withdrawn migrations and changes by hand have done to the schema is adopted as a new
+    /// migration file. Nothing is changed before ``MigrationFolderEdit/apply()``.
+    ///
+    /// Throws `invalid_argument` if there is no such store.
+    package func repair() throws -> MigrationFolderEdit {
+        try withExisting(isReadOnly: true) { handle in
+            let standing = try standing(of: handle)
+            let history = standing.history
+            var steps: [String] = []
+            var kept = Set(history.applied.indices)
+            for (index, applied) in history.applied.enumerated() {
+                guard let file = applied.file else {
+                    kept.remove(index)
+                    steps.append(
+                        "remove migration \(applied.entry.number) (\(applied.entry.name)), whose file is gone, from the "
+                            + "record")
+                    continue
+                }
+                if file.number != applied.entry.number, file.squashedChecksum == nil {
+                    steps.append(
+                        "record migration \(applied.entry.number) (\(applied.entry.name)) as '\(file.fileName)'")
+                }
+            }
+            for problem in standing.problems {
+                switch problem {
+                case .edited(_, let file): steps.append("accept '\(file.fileName)' as it is now")
+                case .editedHelper(_, let file, let helper):
+                    steps.append("accept '\(helper)', which '\(file.fileName)' loads, as it is now")
+                case .squashed(let file, _), .skipped(let file, _):
+                    throw StoreError(
+                        .invalidArgument,
+                        problem.message(store: store, folder: directory.path)
+                            + " ('\(file.fileName)' cannot be repaired otherwise)")
+                default: break
+                }
+            }
+            let remaining = history.applied.enumerated().filter { kept.contains($0.offset) }
+                .compactMap(\.element.file)
+            let last = remaining.max { $0.number < $1.number }
+            let present = handle.store.schema.classes
+            let expected = try scripts.schema(after: last)
+            let differences = try SchemaLint.differences(
+                from: Schema.planned(expected), to: present)
+            let adopted: (name: String, text: String)?
+            if differences.isEmpty || history.pending.contains(where: { $0.number < last?.number ?? 0 }) {
+                adopted = nil
+            } else {
+                adopted = try adoption(present, after: last, history)
+                steps.append(
+                    "write '\(adopted?.name ?? "")', which adopts the schema of the store: "
+                        + differences.map(\.description).joined(separator: ", "))
+            }
+            let version = adopted.map { _ in (directory.files.last?.number ?? 0) + 1 } ?? last?.number ?? 0
+            if steps.isEmpty, standing.schemaVersion != UInt64(version), !history.applied.isEmpty {
+                steps.append("set the schema version of the store to \(version)")
+            }
+            guard !steps.isEmpty else { return MigrationFolderEdit(steps: []) {} }
+            return MigrationFolderEdit(
+                steps: steps, difference: adopted?.text.split(separator: "\n").map { "+ \($0)" } ?? []
+            ) { [self] in
+                try record(kept, adopted, version)
+            }
+        }
+    }
+
+    /// The file that adopts the schema of the store behind the others.
+    private func adoption(
+        _ present: [ClassSchema], after last: MigrationFile?, _ history: MigrationHistory
+    ) throws -> (name: String, text: String) {
+        guard history.pending.isEmpty else {
+            throw StoreError(
+                .invalidArgument,
+                "the schema of '\(store)' was changed by hand, and migrations are pending; run up first, or change the "
+                    + "schema back")
+        }
+        let number = (directory.files.last?.number ?? 0) + 1
+        let name = "\(MigrationState.number(number))_adopted.lua"
+        let before = try scripts.schema(after: last)
+        let drops = before.flatMap { old -> [String] in
+            guard let new = present.first(where: { $0.name == old.name }) else { return [old.name] }
+            return old.properties.filter { !$0.isBacklinks && new.property(named: $0.name) == nil }
+                .map { "\(old.name).\($0.name)" }
+        }
+        let declared =
+            drops.isEmpty
+            ? "" : "\n  drops = { \(drops.map(LuaLiteral.string).joined(separator: ", ")) },"
+        let text = """
+            -- Adopts what was done to \(MigrationRunner.fileName(store)) outside of the migrations. Stores that lack it get it
+            -- when this is applied; decide what becomes of their values.
+            return {
+              parent = \(LuaLiteral.string(directory.identity(before: number))),
+              schema = \(SchemaDocument(present).lua(indent: 2)),\(declared)
+            }
+
+            """
+        return (name, text)
+    }
+
+    private func record(
+        _ kept: Set<Int>, _ adopted: (name: String, text: String)?, _ version: Int
+    ) throws {
+        if let adopted {
+            try MigrationFolderEdit.write(
+                adopted.text, to: MigrationListing.path(adopted.name, in: directory.path))
+        }
+        let directory = try MigrationDirectory(directory.path)
+        let runner = MigrationRunner(module, store: store, directory: directory)
+        try withExisting { handle in
+            _ = try handle.store.migrate(
+                to: handle.store.schema.classes.map { $0.unplaced }, version: UInt64(version),
+                if: { log in
+                    let history = MigrationHistory(log, directory)
+                    return history.applied.count >= (kept.max() ?? -1) + 1
+                },
+                recording: { log, _ in
+                    let history = MigrationHistory(log, directory)
+                    let indices = history.applied.indices.filter(kept.contains)
+                    log.entries = indices.map { index in
+                        let applied = history.applied[index]
+                        guard let file = applied.file, file.squashedChecksum == nil else {
+                            return applied.entry
+                        }
+                        return runner.accepted(applied.entry, as: file)
+                    }.sorted { $0.number < $1.number }
+                    if adopted != nil, let file = directory.files.last {
+                        var entry = MigrationLog.Entry(
+                            number: file.number, name: file.name, checksum: file.checksum,
+                            appliedAt: .now)
+                        entry.codeChecksum = SourceChecksum.ofCode(file.source)
+                        log.entries.append(entry)
+                    }
+                })
+        }
+    }
+
+    /// A record entry with the number, name and content that its file has now.
+    fileprivate func accepted(
+        _ entry: MigrationLog.Entry, as file: MigrationFile
+    ) -> MigrationLog.Entry {
+        var entry = entry
+        entry.number = file.number
+        entry.name = file.name
+        entry.checksum = file.checksum
+        entry.codeChecksum = SourceChecksum.ofCode(file.source)
+        for name in entry.helpers.keys {
+            let path = MigrationListing.path(name, in: directory.path)
+            entry.helpers[name] = (try? MigrationFile.source(of: path)).map(SourceChecksum.of)
+        }
+        return entry
+    }
+}

@@ -1,0 +1,103 @@
+import LuaHost
+import ObjectStore
+import StoreBindings
+
+/// A migration file that was run: the schema after it, its functions, and what it declares as lost.
+struct MigrationScript {
+    let file: MigrationFile
+    /// The whole schema after the migration.
+    let schema: [ClassSchema]
+    /// The schema or the changes as the file declares them, with the functions that are defaults.
+    let declared: LuaTable
+    let up: LuaFunction?
+    let down: LuaFunction?
+    /// What `up` may lose: `Class.property`, or the name of a class.
+    let drops: Set<String>
+    /// What `down` may lose besides what `up` has added.
+    let downDrops: Set<String>
+
+    private static let form = "{ schema = { … }, up = function(m) … end, down = … }"
+    private static let keys = [
+        "schema", "changes", "drops", "down_drops", "up", "down", "parent", "merged_from", "squashes",
+    ]
+
+    /// Runs a file, which returns its table; `base` is the schema of the migration before it.
+    ///
+    /// Throws `invalid_argument` for a table that is not a migration, `invalid_schema`, and what the file raises.
+    init(_ file: MigrationFile, on base: [ClassSchema], _ module: StoreModule) throws {
+        self.file = file
+        let table = try Self.table(file.source, file.path, module, Self.form)
+        func invalid(_ what: String) -> StoreError {
+            StoreError(.invalidArgument, "'\(file.path)': \(what)")
+        }
+        for (key, _) in table.pairs {
+            guard let name = key.text, Self.keys.contains(name) else {
+                let shown = key.text ?? "a \(key.typeName)"
+                throw invalid(
+                    "unknown key '\(shown)'" + NearestName.hint(for: shown, among: Self.keys))
+            }
+        }
+        for name in ["up", "down"] where !table[name].isNil && table[name].function == nil {
+            throw invalid("expected '\(name)' to be a function, got a \(table[name].typeName)")
+        }
+        up = table["up"].function
+        down = table["down"].function
+        drops = try Self.places(table, "drops", file)
+        downDrops = try Self.places(table, "down_drops", file)
+        do {
+            switch (table["schema"].table, table["changes"].table) {
+            case (let whole?, nil):
+                declared = whole
+                schema = try module.classes(in: whole)
+            case (nil, let changes?):
+                declared = changes
+                schema = SchemaDelta.schema(
+                    base, changing: try module.classes(in: changes), dropping: drops)
+            default:
+                throw StoreError(
+                    .invalidArgument,
+                    "expected either 'schema', the whole schema after the migration, or 'changes', what it "
+                        + "changes in the schema before it; both are tables")
+            }
+            try Self.checkDrops(drops, schema)
+            _ = try Schema.planned(schema)
+        } catch let error as StoreError {
+            throw StoreError(error.code, "'\(file.path)': \(error.message)")
+        }
+    }
+
+    private static func places(
+        _ table: LuaTable, _ name: String, _ file: MigrationFile
+    ) throws -> Set<String> {
+        if table[name].isNil { return [] }
+        guard let list = table[name].table, list.pairs.count == list.count,
+            list.array.allSatisfy({ $0.text != nil })
+        else {
+            throw StoreError(
+                .invalidArgument,
+                "'\(file.path)': expected '\(name)' to be an array of names such as "
+                    + "{ \"Person.phone\", \"Toy\" }")
+        }
+        return Set(list.array.compactMap(\.text))
+    }
+
+    /// A declared loss that the schema still has would be a contradiction.
+    private static func checkDrops(_ drops: Set<String>, _ schema: [ClassSchema]) throws {
+        for classSchema in schema where drops.contains(classSchema.name) {
+            throw StoreError(
+                .invalidSchema,
+                "drops names class '\(classSchema.name)', which the schema still declares")
+        }
+    }
+
+    /// The table that a file returns.
+    static func table(
+        _ source: [UInt8], _ path: String, _ module: StoreModule, _ form: String
+    ) throws -> LuaTable {
+        let chunk = try module.state.load(LuaString(bytes: source), name: "@\(path)")
+        guard let table = try chunk.call().table else {
+            throw StoreError(.invalidArgument, "expected '\(path)' to return \(form)")
+        }
+        return table
+    }
+}

@@ -1,0 +1,133 @@
+import EventLoops
+import LuaHost
+import ObjectStore
+import StoreBindings
+
+/// The scripts of a folder, each run once, with the schemas that follow from them.
+///
+/// Belongs to the thread of a script.
+final class MigrationScripts {
+    let directory: MigrationDirectory
+    private let module: StoreModule
+    private var scripts: [Int: MigrationScript] = [:]
+    /// The files that each migration has loaded from the folder while it was run, by name.
+    private(set) var helpers: [Int: [String: String]] = [:]
+
+    init(_ directory: MigrationDirectory, _ module: StoreModule) {
+        self.directory = directory
+        self.module = module
+    }
+
+    /// A migration, run if it has not been yet.
+    ///
+    /// Throws `invalid_argument`, `invalid_schema`, and what the file raises.
+    func script(_ file: MigrationFile) throws -> MigrationScript {
+        if let known = scripts[file.number] { return known }
+        let previous = directory.file(before: file.number)
+        let isDelta = SourceChecksum.mentions("changes", in: file.source)
+        let base = try isDelta ? schema(after: previous) : []
+        let loaded = try run(file) { try MigrationScript(file, on: base, module) }
+        scripts[file.number] = loaded
+        return loaded
+    }
+
+    /// The schema after a migration; empty for nil, which stands for a store before the first.
+    func schema(after file: MigrationFile?) throws -> [ClassSchema] {
+        try file.map { try script($0).schema } ?? []
+    }
+
+    /// Runs code of a migration: `require`, `dofile` and `loadfile` look in the folder first, and what they load there
+    /// counts as part of the migration; `os.exit` is an error.
+    func run<Result>(_ file: MigrationFile, _ body: () throws -> Result) throws -> Result {
+        let environment = try MigrationEnvironment(module.state, folder: directory.path)
+        defer {
+            environment.end()
+            helpers[file.number, default: [:]].merge(environment.loaded) { _, new in new }
+        }
+        return try body()
+    }
+}
+
+/// The surroundings of migration code in a Lua state.
+private final class MigrationEnvironment {
+    /// The files that were loaded from the folder, by name, with their checksums.
+    private(set) var loaded: [String: String] = [:]
+    private let restore: LuaFunction
+
+    init(_ state: LuaState, folder: String) throws {
+        let chunk = try state.load(LuaString(bytes: Array(Self.source.utf8)), name: "=migrate")
+        var note: ((String) -> Void)?
+        let noteFunction = state.makeFunction("migrate.loaded") { call in
+            note?(try call.text(1))
+            return .none
+        }
+        guard let restore = try chunk.call(.text(folder), .function(noteFunction)).function else {
+            throw StoreError(.closed, "the script has ended")
+        }
+        self.restore = restore
+        note = { [weak self] name in
+            guard let self else { return }
+            let path = MigrationListing.path(name, in: folder)
+            guard let source = try? MigrationFile.source(of: path) else { return }
+            loaded[name] = SourceChecksum.of(source)
+        }
+    }
+
+    func end() {
+        // Because it only assigns globals, which cannot fail but for memory, and then the script ends anyway.
+        _ = try? restore.call([])
+    }
+
+    private static let source = """
+        local folder, note = ...
+        local require, dofile, loadfile, exit = require, dofile, loadfile, os.exit
+        local path, loaded = package and package.path, package and package.loaded
+        local search = folder .. "/?.lua;" .. folder .. "/?/init.lua"
+        local prefix = #folder + 2
+        local fresh = {}
+        local function within(name)
+          if type(name) ~= "string" or name:sub(1, 1) == "/" then
+            if type(name) == "string" and name:sub(1, prefix - 1) == folder .. "/" then return name end
+            return nil
+          end
+          if name:sub(1, prefix - 1) == folder .. "/" then return name end
+          local found = folder .. "/" .. name
+          local file = io.open(found)
+          if file then file:close() return found end
+        end
+        local _G = _G
+        if package then
+          package.path = search .. ";" .. path
+          _G.require = function(name)
+            local found = type(name) == "string" and package.searchpath(name, search)
+            if not found then return require(name) end
+            note(found:sub(prefix))
+            if not fresh[name] then fresh[name], loaded[name] = true, nil end
+            return require(name)
+          end
+        end
+        _G.dofile = function(name)
+          local found = within(name)
+          if not found then return dofile(name) end
+          note(found:sub(prefix))
+          return dofile(found)
+        end
+        _G.loadfile = function(name, ...)
+          local found = within(name)
+          if not found then return loadfile(name, ...) end
+          note(found:sub(prefix))
+          return loadfile(found, ...)
+        end
+        if os then
+          os.exit = function() error("os.exit ends the process; a migration returns or raises an error", 2) end
+        end
+        return function()
+          _G.require, _G.dofile, _G.loadfile = require, dofile, loadfile
+          if os then os.exit = exit end
+          if package then
+            package.path = path
+            for name in pairs(fresh) do loaded[name] = nil end
+          end
+        end
+        """
+}

@@ -1,0 +1,157 @@
+import ObjectStore
+
+/// The changes that lead from one schema to another, which can be applied to a third one.
+///
+/// Branches are merged with it: what a migration changes in the schema it was written against is changed in the
+/// schema that it meets. Renamed properties and classes count as removed and added.
+struct SchemaDelta {
+    private let before: [ClassSchema]
+    private let after: [ClassSchema]
+
+    init(from before: [ClassSchema], to after: [ClassSchema]) {
+        self.before = before
+        self.after = after
+    }
+
+    /// A schema with the changes in it.
+    ///
+    /// Throws `invalid_schema` where both sides have changed the same property or class in different ways.
+    func applied(to base: [ClassSchema]) throws -> [ClassSchema] {
+        var result: [ClassSchema] = []
+        for present in base {
+            let old = Self.find(present.name, before)
+            guard let new = Self.find(present.name, after) else {
+                // Removed here: what the other side has added to the class goes too, unless it is a class of its own.
+                if old == nil { result.append(present) }
+                continue
+            }
+            guard let old else {
+                guard Self.isSame(new, present) else {
+                    throw conflict("class '\(present.name)' was added")
+                }
+                result.append(present)
+                continue
+            }
+            result.append(try merged(present, old, new))
+        }
+        for new in after where Self.find(new.name, base) == nil {
+            guard Self.find(new.name, before) == nil else {
+                if Self.isSame(new, Self.find(new.name, before) ?? new) { continue }
+                throw conflict("class '\(new.name)' was removed on one side and changed on the other")
+            }
+            result.append(new)
+        }
+        return result.sorted { $0.name < $1.name }
+    }
+
+    private func merged(
+        _ present: ClassSchema, _ old: ClassSchema, _ new: ClassSchema
+    ) throws -> ClassSchema {
+        var properties: [Property] = []
+        for property in present.properties {
+            let place = "\(present.name).\(property.name)"
+            let before = old.property(named: property.name)
+            let after = new.property(named: property.name)
+            switch (before, after) {
+            case (nil, nil): properties.append(property)
+            case (nil, let added?):
+                guard Self.isSame(added, property) else {
+                    throw conflict("'\(place)' was added with different types")
+                }
+                properties.append(property)
+            case (let before?, nil):
+                guard Self.isSame(before, property) else {
+                    throw conflict("'\(place)' was removed on one side and changed on the other")
+                }
+            case (let before?, let after?):
+                if Self.isSame(before, after) {
+                    properties.append(property)
+                } else if Self.isSame(before, property) || Self.isSame(after, property) {
+                    properties.append(Self.unplaced(after))
+                } else {
+                    throw conflict("'\(place)' was changed in different ways")
+                }
+            }
+        }
+        for added in new.properties
+        where old.property(named: added.name) == nil && present.property(named: added.name) == nil {
+            properties.append(Self.unplaced(added))
+        }
+        let added = new.indexes.filter { !Self.contains(old.indexes, $0) }
+        let removed = old.indexes.filter { !Self.contains(new.indexes, $0) }
+        let kept = present.indexes.filter { !Self.contains(removed, $0) }
+        return ClassSchema(
+            present.name, properties,
+            isEmbedded: old.isEmbedded == new.isEmbedded ? present.isEmbedded : new.isEmbedded,
+            indexes: (kept + added.filter { !Self.contains(kept, $0) }).map {
+                CompositeIndex($0.properties, isUnique: $0.isUnique)
+            })
+    }
+
+    private func conflict(_ what: String) -> StoreError {
+        StoreError(
+            .invalidSchema, "the branches do not merge: \(what); edit one of the two migrations by hand")
+    }
+
+    private static func find(_ name: String, _ classes: [ClassSchema]) -> ClassSchema? {
+        classes.first { $0.name == name }
+    }
+
+    private static func contains(_ indexes: [CompositeIndex], _ index: CompositeIndex) -> Bool {
+        indexes.contains { $0.properties == index.properties && $0.isUnique == index.isUnique }
+    }
+
+    /// Whether two properties are declared alike, wherever they are stored.
+    static func isSame(_ left: Property, _ right: Property) -> Bool {
+        unplaced(left) == unplaced(right)
+    }
+
+    /// Whether two classes are declared alike.
+    static func isSame(_ left: ClassSchema, _ right: ClassSchema) -> Bool {
+        left.isEmbedded == right.isEmbedded
+            && left.properties.map(unplaced) == right.properties.map(unplaced)
+            && left.indexes.count == right.indexes.count
+            && left.indexes.allSatisfy { contains(right.indexes, $0) }
+    }
+
+    private static func unplaced(_ property: Property) -> Property {
+        var property = property
+        property.column = .unassigned
+        return property
+    }
+}
+
+extension SchemaDelta {
+    /// The schema that `changes = { Person = { … } }` makes of another one: named properties are added or replaced,
+    /// declared losses are removed, and everything else stays.
+    static func schema(
+        _ base: [ClassSchema], changing changes: [ClassSchema], dropping drops: Set<String>
+    ) -> [ClassSchema] {
+        var result: [ClassSchema] = []
+        for present in base where !drops.contains(present.name) {
+            let change = find(present.name, changes)
+            var properties = present.properties.filter {
+                !drops.contains("\(present.name).\($0.name)")
+            }
+            for property in change?.properties ?? [] {
+                if let index = properties.firstIndex(where: { $0.name == property.name }) {
+                    properties[index] = property
+                } else {
+                    properties.append(property)
+                }
+            }
+            let names = Set(properties.map(\.name))
+            let indexes = change.map { $0.indexes.isEmpty ? present.indexes : $0.indexes }
+                ?? present.indexes
+            result.append(
+                ClassSchema(
+                    present.name, properties.map(unplaced),
+                    isEmbedded: change?.isEmbedded == true || present.isEmbedded,
+                    indexes: indexes.filter { names.isSuperset(of: $0.properties) }.map {
+                        CompositeIndex($0.properties, isUnique: $0.isUnique)
+                    }))
+        }
+        for added in changes where find(added.name, base) == nil { result.append(added) }
+        return result.sorted { $0.name < $1.name }
+    }
+}

@@ -1,0 +1,242 @@
+import ArgumentParser
+import EventLoops
+import ObjectStore
+import ScriptHost
+import StoreBindings
+
+/// `moonpool migrate init STORE --dir DIR`.
+struct MigrateInitCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "init",
+        abstract: "Start a folder of migrations from the schema of a store.",
+        discussion: """
+            Writes the first migration with the schema that the store has, and records it as applied. A store with a \
+            schema version above 0 gets that number.
+            """)
+
+    @OptionGroup var place: MigrationPlace
+
+    func run() throws {
+        let place = place
+        MigrationSession.run(json: place.json) { context in
+            if ProcessServices.size(of: place.folder) == nil,
+                let reason = ProcessServices.makeFolder(place.folder)
+            {
+                throw StoreError(
+                    .invalidArgument, "the folder '\(place.folder)' cannot be created: \(reason)")
+            }
+            guard try MigrationListing(place.folder).files.isEmpty else {
+                throw StoreError(
+                    .invalidArgument,
+                    "the folder '\(place.folder)' has migrations already; record those that the store has been "
+                        + "through with moonpool migrate baseline")
+            }
+            let planning = MigrationPlanning(context.storeModule)
+            let (text, version) = try planning.initialScript(ofStore: place.store)
+            let number = max(version, 1)
+            let digits = String(number)
+            let padded = String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+            let path = "\(place.folder)/\(padded)_start.lua"
+            if let reason = ProcessServices.write(text, to: path) {
+                throw StoreError(.invalidArgument, "'\(path)' cannot be written: \(reason)")
+            }
+            let report = try place.runner(context).baseline(to: Int(clamping: number))
+            return .init(
+                report: .members(["file": .text(path), "recorded": report["recorded"]]),
+                lines: ["wrote \(path)"] + MigrationText.baseline(report))
+        }
+    }
+}
+
+/// `moonpool migrate baseline STORE --dir DIR`.
+struct MigrateBaselineCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "baseline",
+        abstract: "Record migrations as applied without running them.",
+        discussion: """
+            For a store that has their schema already, because a program has migrated it or because it is older than the \
+            folder. Its schema must be that of the last of them; its objects are not touched.
+            """)
+
+    @OptionGroup var place: MigrationPlace
+
+    @Option(
+        help: "The number of the migration that the store is at; by default its schema version.")
+    var to: Int?
+
+    func run() throws {
+        let (place, to) = (place, to)
+        let notice = WaitNotice(place.store)
+        MigrationSession.run(json: place.json, notice: notice) { context in
+            let runner = try place.runner(context, notice)
+            let report = try runner.baseline(to: to)
+            return .init(report: report, lines: MigrationText.baseline(report))
+        }
+    }
+}
+
+/// `moonpool migrate merge [FILE] --dir DIR`.
+struct MigrateMergeCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "merge",
+        abstract: "Renumber a migration of another branch behind the others.",
+        discussion: """
+            FILE goes behind the other migrations, and its schema is rewritten against the one that they lead to. Without \
+            FILE it is the one with a number used twice that the store of --store has not applied; otherwise the command \
+            asks, and exits with 1 without a terminal. Stores that have applied the file under its old number recognize it.
+            """)
+
+    @Argument(help: "The file to move.", completion: .file(extensions: ["lua"]))
+    var file: String?
+
+    @Option(name: .customLong("dir"), help: "The folder of the migrations.", completion: .directory)
+    var folder: String
+
+    @Option(help: "A store: the file that it has not applied is moved.")
+    var store: String?
+
+    @Flag(help: "Do not ask.")
+    var yes = false
+
+    @Flag(help: "Report as JSON, errors too.")
+    var json = false
+
+    func run() throws {
+        let command = self
+        MigrationSession.run(json: json) { context in
+            let merge = try MigrationMerge(context.storeModule, folder: command.folder)
+            guard let file = try command.choose(merge, context) else {
+                return .init(
+                    report: .members(["steps": .array([])]), lines: ["nothing to merge"])
+            }
+            let edit = try merge.edit(moving: file)
+            return try FolderEditing.confirm(
+                edit, isConfirmed: command.yes || command.file != nil || command.store != nil,
+                json: command.json, context)
+        }
+    }
+
+    private func choose(
+        _ merge: MigrationMerge, _ context: ScriptContext
+    ) throws -> MigrationFile? {
+        if let file { return try merge.file(named: file) }
+        let candidates = merge.candidates
+        guard !candidates.isEmpty else { return nil }
+        if let store, let found = try merge.unapplied(inStore: store) { return found }
+        guard FolderEditing.canAsk(json: json) else {
+            throw StoreError(
+                .invalidArgument,
+                "several migrations have the same number ("
+                    + candidates.map(\.fileName).joined(separator: ", ")
+                    + "); name the one to move, or a store that has applied the other with --store")
+        }
+        for candidate in candidates
+        where try FolderEditing.ask("Move '\(candidate.fileName)' behind the others?", context) {
+            return candidate
+        }
+        return nil
+    }
+}
+
+/// `moonpool migrate repair STORE --dir DIR`.
+struct MigrateRepairCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "repair",
+        abstract: "Bring the record of a store and the files of the folder together again.",
+        discussion: """
+            Shows a plan first: edited files are accepted, renumbered ones recorded under their numbers, withdrawn ones \
+            removed from the record, and what they or changes by hand have done to the schema is adopted as a new migration \
+            file. Values are never removed. Without --yes and without a terminal nothing changes, and the exit code is 1.
+            """)
+
+    @OptionGroup var place: MigrationPlace
+
+    @Flag(help: "Do not ask.")
+    var yes = false
+
+    func run() throws {
+        let (place, yes) = (place, yes)
+        MigrationSession.run(json: place.json) { context in
+            let edit = try place.runner(context).repair()
+            return try FolderEditing.confirm(
+                edit, isConfirmed: yes, json: place.json, context)
+        }
+    }
+}
+
+/// `moonpool migrate squash --to N --dir DIR`.
+struct MigrateSquashCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "squash",
+        abstract: "Replace the migrations up to a number by one with the same outcome.",
+        discussion: """
+            The new file has the schema after migration N and the data that the migrations up to it create in an empty \
+            store; the old files move to DIR/squashed. Stores at N or later continue; older ones need the old files first.
+            """)
+
+    @Option(help: "The number of the last migration to replace.")
+    var to: Int
+
+    @Option(name: .customLong("dir"), help: "The folder of the migrations.", completion: .directory)
+    var folder: String
+
+    @Flag(help: "Report as JSON, errors too.")
+    var json = false
+
+    func run() throws {
+        let (to, folder, json) = (to, folder, json)
+        MigrationSession.run(json: json) { context in
+            let squash = MigrationSquash(
+                context.storeModule, directory: try MigrationDirectory(folder))
+            return try FolderEditing.confirm(
+                try squash.edit(to: to), isConfirmed: true, json: json, context)
+        }
+    }
+}
+
+/// Questions at a terminal before files of a folder change.
+enum FolderEditing {
+    /// Whether a question can be asked.
+    static func canAsk(json: Bool) -> Bool {
+        !json && ProcessServices.isTerminal(0) && ProcessServices.isTerminal(2)
+    }
+
+    /// Shows a change and makes it if it is confirmed.
+    static func confirm(
+        _ edit: MigrationFolderEdit, isConfirmed: Bool, json: Bool, _ context: ScriptContext
+    ) throws -> MigrationSession.Result {
+        guard !edit.isEmpty else { return .init(report: edit.value, lines: ["nothing to do"]) }
+        let lines = edit.steps + edit.difference.map { "  \($0)" }
+        if isConfirmed {
+            try edit.apply()
+            return .init(report: edit.value, lines: lines)
+        }
+        guard canAsk(json: json) else {
+            return .init(
+                report: edit.value, lines: lines + ["nothing was changed; confirm with --yes"],
+                exitCode: 1)
+        }
+        ProcessServices.writeError(lines.joined(separator: "\n") + "\n")
+        guard try ask("Make this change?", context) else {
+            return .init(report: edit.value, lines: ["nothing was changed"], exitCode: 1)
+        }
+        try edit.apply()
+        return .init(report: edit.value, lines: ["done"])
+    }
+
+    /// Asks until the answer can be understood; the end of the input means no.
+    static func ask(_ question: String, _ context: ScriptContext) throws -> Bool {
+        while true {
+            ProcessServices.writeError("\(question) [y/n] ")
+            guard let line = try context.state.run("return io.read 'l'").first?.text else {
+                ProcessServices.writeError("\n")
+                return false
+            }
+            switch line.lowercased() {
+            case "y", "yes": return true
+            case "n", "no": return false
+            default: continue
+            }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import EventLoops
+
+/// The stores that an argument names: one path, or all files that a pattern matches, such as `tenants/*.moonpool`.
+struct StorePattern {
+    /// The paths, in order; the argument itself if it has no `*` or `?`.
+    let paths: [String]
+    /// Whether the argument is a pattern.
+    let isPattern: Bool
+
+    init(_ argument: String) {
+        let (folder, pattern) = Self.split(argument)
+        isPattern = pattern.contains { $0 == "*" || $0 == "?" }
+        guard isPattern else {
+            paths = [argument]
+            return
+        }
+        let prefix = folder.map { $0 == "/" ? "/" : $0 + "/" } ?? ""
+        let names = (ProcessServices.names(in: folder ?? ".") ?? []).filter { name in
+            (!name.hasPrefix(".") || pattern.hasPrefix("."))
+                && Self.matches(Array(name), Array(pattern))
+        }
+        paths = names.sorted().map { prefix + $0 }
+    }
+
+    private static func split(_ argument: String) -> (folder: String?, pattern: String) {
+        guard let end = argument.lastIndex(of: "/") else { return (nil, argument) }
+        let folder = argument[..<end]
+        return (folder.isEmpty ? "/" : String(folder), String(argument[argument.index(after: end)...]))
+    }
+
+    /// Whether a name matches a pattern of `*` and `?`.
+    static func matches(_ name: [Character], _ pattern: [Character]) -> Bool {
+        var (index, place) = (0, 0)
+        var star: (pattern: Int, name: Int)?
+        while index < name.count {
+            if place < pattern.count, pattern[place] != "*",
+                pattern[place] == "?" || pattern[place] == name[index]
+            {
+                index += 1
+                place += 1
+            } else if place < pattern.count, pattern[place] == "*" {
+                star = (place, index)
+                place += 1
+            } else if let last = star {
+                star = (last.pattern, last.name + 1)
+                place = last.pattern + 1
+                index = last.name + 1
+            } else {
+                return false
+            }
+        }
+        return pattern[place...].allSatisfy { $0 == "*" }
+    }
+}
