@@ -9,8 +9,8 @@ let strict: [SwiftSetting] =
 let safe: [SwiftSetting] =
     strict + [.strictMemorySafety(), .treatWarning("StrictMemorySafety", as: .error)]
 
-/// The few modules where pointers live: LMDBStorage, ColumnStorage, DataFormats, Decimals, EventLoops, LuaHost and
-/// LineEditing.
+/// The few modules where pointers live: LMDBStorage, ColumnStorage, DataFormats, Decimals, RealmFiles, EventLoops,
+/// LuaHost and LineEditing.
 let unsafeZone: [SwiftSetting] = strict
 
 let package = Package(
@@ -46,6 +46,10 @@ let package = Package(
             name: "CYAJL", pkgConfig: "yajl",
             providers: [.apt(["libyajl-dev"]), .brew(["yajl"])]),
 
+        .systemLibrary(
+            name: "CCrypto", pkgConfig: "libcrypto",
+            providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
+
         .target(name: "LMDBStorage", dependencies: ["CLMDB"], swiftSettings: unsafeZone),
         .target(name: "ColumnStorage", dependencies: ["LMDBStorage"], swiftSettings: unsafeZone),
         .target(name: "Decimals", dependencies: ["CDecimal"], swiftSettings: unsafeZone),
@@ -59,8 +63,10 @@ let package = Package(
 
         .target(
             name: "DataFormats", dependencies: ["CYAJL", "CSQLite"], swiftSettings: unsafeZone),
+        .target(name: "RealmFiles", dependencies: ["CCrypto"], swiftSettings: unsafeZone),
         .target(
-            name: "Transfer", dependencies: ["ObjectStore", "DataFormats"], swiftSettings: safe),
+            name: "Transfer", dependencies: ["ObjectStore", "DataFormats", "RealmFiles"],
+            swiftSettings: safe),
 
         .target(
             name: "Reference", dependencies: ["ObjectStore", "LuaHost", "DataFormats"],
@@ -117,6 +123,8 @@ let package = Package(
             swiftSettings: unsafeZone),
         .testTarget(
             name: "EventLoopsTests", dependencies: ["EventLoops"], swiftSettings: unsafeZone),
+        .testTarget(
+            name: "RealmFilesTests", dependencies: ["RealmFiles"], swiftSettings: unsafeZone),
         .testTarget(
             name: "TransferTests", dependencies: ["Transfer", "DataFormats", "ObjectStore"],
             swiftSettings: unsafeZone),
