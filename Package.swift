@@ -16,9 +16,9 @@ let unsafeZone: [SwiftSetting] = strict
 let package = Package(
     name: "moonpool",
     products: [
-        .library(name: "ObjectStore", targets: ["ObjectStore"]),
-        .library(name: "ScriptHost", targets: ["ScriptHost"]),
-        .executable(name: "moonpool", targets: ["moonpool"]),
+        .library(name: "Moonpool", targets: ["Moonpool"]),
+        .library(name: "MoonpoolScripting", targets: ["MoonpoolScripting"]),
+        .executable(name: "moonpool", targets: ["MoonpoolTool"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
@@ -82,6 +82,16 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: safe),
+
+        // The public face: everything else is visible inside of the package only.
+        .target(name: "Moonpool", dependencies: ["ObjectStore"], swiftSettings: safe),
+        .target(
+            name: "MoonpoolScripting",
+            dependencies: [
+                "Moonpool", "ScriptHost", "StoreBindings", "ObjectStore", "LuaHost", "EventLoops",
+            ],
+            swiftSettings: safe),
+
         .target(
             name: "REPL",
             dependencies: [
@@ -90,7 +100,7 @@ let package = Package(
             ],
             swiftSettings: safe),
         .executableTarget(
-            name: "moonpool",
+            name: "MoonpoolTool",
             dependencies: [
                 "REPL", "Reference", "ScriptHost", "StoreBindings", "LuaHost", "EventLoops",
                 "Transfer", "DataFormats", "ObjectStore",
@@ -146,12 +156,15 @@ let package = Package(
             dependencies: ["ScriptHost", "ColumnStorage", "TestSupport", "TestThreads"],
             swiftSettings: unsafeZone),
         .testTarget(
+            name: "MoonpoolScriptingTests", dependencies: ["MoonpoolScripting", "TestThreads"],
+            swiftSettings: unsafeZone + [.enableUpcomingFeature("MemberImportVisibility")]),
+        .testTarget(
             name: "LineEditingTests", dependencies: ["LineEditing"], swiftSettings: unsafeZone),
         .testTarget(
             name: "REPLTests", dependencies: ["REPL", "TestSupport"], swiftSettings: unsafeZone),
         .testTarget(
             name: "ToolTests",
-            dependencies: ["TestSupport", "Reference", "EventLoops", "moonpool"],
+            dependencies: ["TestSupport", "Reference", "EventLoops", "MoonpoolTool"],
             swiftSettings: unsafeZone),
     ],
     swiftLanguageModes: [.v6]
@@ -173,6 +186,6 @@ if let names = Context.environment["MOONPOOL_TESTS"] {
     package.products = []
     package.dependencies.removeAll { dependency in
         guard case .sourceControl(_, let location, _) = dependency.kind else { return false }
-        return !kept.contains(location.hasSuffix("swift-log") ? "ScriptHost" : "moonpool")
+        return !kept.contains(location.hasSuffix("swift-log") ? "ScriptHost" : "MoonpoolTool")
     }
 }

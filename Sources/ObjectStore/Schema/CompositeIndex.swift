@@ -2,14 +2,14 @@ import ColumnStorage
 
 /// An index over several properties of a class: for conditions that give values for the first of
 /// them and perhaps a range for the next.
-package struct CompositeIndex: Hashable, Sendable {
+public struct CompositeIndex: Hashable, Sendable {
     /// The names of the properties, the most significant first.
-    package let properties: [String]
+    public let properties: [String]
     /// Its number in the class's table; meaningless in a schema that no file has taken yet.
     let id: Int
 
     /// Describes an index that is yet to be stored.
-    package init(_ properties: [String]) {
+    public init(_ properties: [String]) {
         self.properties = properties
         id = -1
     }

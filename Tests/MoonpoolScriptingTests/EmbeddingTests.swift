@@ -1,6 +1,7 @@
 import Glibc
-import ScriptHost
+import MoonpoolScripting
 import Synchronization
+import TestThreads
 import Testing
 
 @Suite struct EmbeddingTests {
@@ -34,9 +35,9 @@ import Testing
         #expect(printed.withLock { $0 } == promised)
     }
 
-    @Test(arguments: ["README.md", "Sources/ScriptHost/ScriptHost.docc/Embedding.md"])
+    @Test(arguments: ["README.md", "Sources/MoonpoolScripting/MoonpoolScripting.docc/Embedding.md"])
     func `every Swift block of the pages is compiled`(page: String) throws {
-        let compiled = try lines(of: "Tests/ScriptHostTests/EmbeddingSnippets.swift")
+        let compiled = try lines(of: "Tests/MoonpoolScriptingTests/EmbeddingSnippets.swift")
             .joined(separator: "\n")
         var block: [String]?
         var count = 0
@@ -55,7 +56,7 @@ import Testing
     }
 
     @Test func `what the pages show works`() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         try folder.make("data")
         try folder.make("library")
         #expect(try await EmbeddingSnippets.first() == 3)

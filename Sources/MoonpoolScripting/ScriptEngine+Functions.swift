@@ -10,7 +10,7 @@ extension ScriptEngine {
     /// raised in Lua, with `code` and `message`, and is ``ScriptFailure/underlying`` where it comes out again.
     ///
     /// Called on the engine's thread. Takes effect before the next run. Throws `invalid_argument` for a bad signature.
-    package func register<each Argument: ScriptValue, Value: ScriptValue>(
+    public func register<each Argument: ScriptValue, Value: ScriptValue>(
         _ signature: String, _ body: @escaping @Sendable (repeat each Argument) throws -> Value
     ) throws {
         try register(signature) { (call, signature) in
@@ -21,7 +21,7 @@ extension ScriptEngine {
     }
 
     /// Gives the scripts a Swift function without a result.
-    package func register<each Argument: ScriptValue>(
+    public func register<each Argument: ScriptValue>(
         _ signature: String, _ body: @escaping @Sendable (repeat each Argument) throws -> Void
     ) throws {
         try register(signature) { (call, signature) in
@@ -35,7 +35,7 @@ extension ScriptEngine {
     ///
     /// The script waits as in `moonpool.sleep`: its observers, timers and other runs go on meanwhile. When the script is
     /// stopped, the function's task is cancelled.
-    package func register<each Argument: ScriptValue, Value: ScriptValue>(
+    public func register<each Argument: ScriptValue, Value: ScriptValue>(
         _ signature: String,
         _ body: @escaping @Sendable (repeat each Argument) async throws -> Value
     ) throws {
@@ -48,7 +48,7 @@ extension ScriptEngine {
     }
 
     /// Gives the scripts an asynchronous Swift function without a result.
-    package func register<each Argument: ScriptValue>(
+    public func register<each Argument: ScriptValue>(
         _ signature: String,
         _ body: @escaping @Sendable (repeat each Argument) async throws -> Void
     ) throws {

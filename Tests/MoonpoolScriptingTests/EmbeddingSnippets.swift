@@ -1,5 +1,4 @@
-import ObjectStore
-import ScriptHost
+import MoonpoolScripting
 import Synchronization
 
 // The Swift of the article "Embedding" and of README.md, compiled and run: each block there stands here, line by line.
@@ -32,7 +31,7 @@ enum EmbeddingSnippets {
         }
         return try await engine.run(
             """
-            local ok, problem = pcall(app.fetch, 'colours')
+            local ok, problem = pcall(app.fetch, 'colors')
             return app.greet('Ann', 2) .. problem.code
             """)
     }

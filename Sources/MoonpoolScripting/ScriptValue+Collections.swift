@@ -2,35 +2,35 @@ import LuaHost
 
 extension Optional: ScriptValue where Wrapped: ScriptValue {
     /// `integer or nil`.
-    package static var scriptTypeName: String { "\(Wrapped.scriptTypeName) or nil" }
+    public static var scriptTypeName: String { "\(Wrapped.scriptTypeName) or nil" }
     /// Nil, or the value.
-    package static func fromLua(_ value: LuaValue, in context: ScriptContext)
+    public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> Wrapped?
     {
-        value.isNil ? nil : try Wrapped.fromLua(value, in: context)
+        operand.lua.isNil ? nil : try Wrapped.fromScript(operand, in: conversion)
     }
     /// Nil, or the value.
-    package func toLua(in context: ScriptContext) throws -> LuaValue {
-        try self?.toLua(in: context) ?? .nil
+    public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
+        try self?.toScript(in: conversion) ?? ScriptOperand(.nil)
     }
 }
 
 extension Array: ScriptValue where Element: ScriptValue {
     /// `table`.
-    package static var scriptTypeName: String { "table" }
+    public static var scriptTypeName: String { "table" }
     /// The elements 1 to `#t` of a table.
-    package static func fromLua(_ value: LuaValue, in context: ScriptContext)
+    public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> [Element]
     {
-        guard let table = value.table else {
-            throw ScriptTypeMismatch(expected: scriptTypeName, found: value)
+        guard let table = operand.lua.table else {
+            throw ScriptTypeMismatch(expected: scriptTypeName, found: operand.lua)
         }
         let count = table.count
         var elements: [Element] = []
         // The length of a table with gaps may be anything: room is made as elements come.
         for index in 1..<(count + 1) {
             do throws(ScriptTypeMismatch) {
-                elements.append(try Element.fromLua(table[index], in: context))
+                elements.append(try Element.fromLua(table[index], in: conversion.context))
             } catch {
                 throw error.inside("[\(index)]")
             }
@@ -38,20 +38,22 @@ extension Array: ScriptValue where Element: ScriptValue {
         return elements
     }
     /// A table with these elements.
-    package func toLua(in context: ScriptContext) throws -> LuaValue {
-        .table(context.state.makeTable(try map { try $0.toLua(in: context) }))
+    public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
+        let context = conversion.context
+        return ScriptOperand(
+            .table(context.state.makeTable(try map { try $0.toLua(in: context) })))
     }
 }
 
 extension Dictionary: ScriptValue where Key == String, Value: ScriptValue {
     /// `table`.
-    package static var scriptTypeName: String { "table" }
+    public static var scriptTypeName: String { "table" }
     /// The pairs of a table whose keys are all strings.
-    package static func fromLua(_ value: LuaValue, in context: ScriptContext)
+    public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> [String: Value]
     {
-        guard let table = value.table else {
-            throw ScriptTypeMismatch(expected: scriptTypeName, found: value)
+        guard let table = operand.lua.table else {
+            throw ScriptTypeMismatch(expected: scriptTypeName, found: operand.lua)
         }
         var result: [String: Value] = [:]
         for (key, element) in table.pairs {
@@ -59,7 +61,7 @@ extension Dictionary: ScriptValue where Key == String, Value: ScriptValue {
                 throw ScriptTypeMismatch(expected: "string as key", found: key)
             }
             do throws(ScriptTypeMismatch) {
-                result[name] = try Value.fromLua(element, in: context)
+                result[name] = try Value.fromLua(element, in: conversion.context)
             } catch {
                 throw error.inside(".\(name)")
             }
@@ -67,15 +69,15 @@ extension Dictionary: ScriptValue where Key == String, Value: ScriptValue {
         return result
     }
     /// A table with these pairs.
-    package func toLua(in context: ScriptContext) throws -> LuaValue {
-        let table = context.state.makeTable(fields: count)
-        for (name, element) in self { table[name] = try element.toLua(in: context) }
-        return .table(table)
+    public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
+        let table = conversion.context.state.makeTable(fields: count)
+        for (name, element) in self { table[name] = try element.toLua(in: conversion.context) }
+        return ScriptOperand(.table(table))
     }
 }
 
 /// Any plain value of Lua, copied.
-package indirect enum AnyScriptValue: ScriptValue, Hashable {
+public indirect enum AnyScriptValue: ScriptValue, Hashable {
     case none
     case boolean(Bool)
     case integer(Int64)
@@ -89,13 +91,13 @@ package indirect enum AnyScriptValue: ScriptValue, Hashable {
     private static let deepest = 100
 
     /// `plain value`.
-    package static var scriptTypeName: String { "plain value" }
+    public static var scriptTypeName: String { "plain value" }
 
     /// A copy; functions, coroutines, userdata, other keys and tables that contain themselves are mismatches.
-    package static func fromLua(_ value: LuaValue, in context: ScriptContext)
+    public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> AnyScriptValue
     {
-        try copy(value, 0)
+        try copy(operand.lua, 0)
     }
 
     private static func copy(_ value: LuaValue, _ depth: Int)
@@ -148,15 +150,18 @@ package indirect enum AnyScriptValue: ScriptValue, Hashable {
     }
 
     /// The value.
-    package func toLua(in context: ScriptContext) throws -> LuaValue {
-        switch self {
-        case .none: .nil
-        case .boolean(let flag): .boolean(flag)
-        case .integer(let number): .integer(number)
-        case .number(let number): .number(number)
-        case .string(let string): .string(string)
-        case .list(let elements): try elements.toLua(in: context)
-        case .map(let pairs): try pairs.toLua(in: context)
-        }
+    public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
+        let context = conversion.context
+        let value: LuaValue =
+            switch self {
+            case .none: .nil
+            case .boolean(let flag): .boolean(flag)
+            case .integer(let number): .integer(number)
+            case .number(let number): .number(number)
+            case .string(let string): .string(string)
+            case .list(let elements): try elements.toLua(in: context)
+            case .map(let pairs): try pairs.toLua(in: context)
+            }
+        return ScriptOperand(value)
     }
 }

@@ -1,7 +1,8 @@
 import LuaHost
+import MoonpoolScripting
 import ObjectStore
-import ScriptHost
 import Synchronization
+import TestThreads
 import Testing
 
 /// A Swift class that scripts use.
@@ -336,7 +337,7 @@ private struct Refused: Error, Equatable { let what: String }
     }
 
     @Test func `files run with arguments and their names`() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         try folder.write("#!/usr/bin/env moonpool\nreturn (...) .. '!'", to: "a.lua")
         try folder.write("\n\nerror 'x'", to: "b.lua")
         let engine = try ScriptEngine(.sandboxed(limits: .none))
@@ -350,7 +351,7 @@ private struct Refused: Error, Equatable { let what: String }
     }
 
     @Test func `the host opens a store for its scripts, who open no files`() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let engine = try ScriptEngine(.sandboxed(limits: .none))
         try await engine.open(StoreConfiguration(.file(folder.path + "/zoo.moonpool")))
         let count: Int = try await engine.run(

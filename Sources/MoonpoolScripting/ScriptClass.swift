@@ -11,20 +11,20 @@ import LuaHost
 ///     ])
 /// }
 /// ```
-package protocol ScriptObject: AnyObject, ScriptValue {
+public protocol ScriptObject: AnyObject, ScriptValue {
     /// What scripts can do with its objects; the same declaration each time.
     static var scriptClass: ScriptClass<Self> { get }
 }
 
 /// What scripts can do with the objects of a Swift class.
-package final class ScriptClass<Object: AnyObject & Sendable>: Sendable {
+public final class ScriptClass<Object: AnyObject & Sendable>: Sendable {
     /// What it is called in Lua.
-    package let name: String
+    public let name: String
     let lua: LuaClass<Object>
     let constructor: (@Sendable (borrowing LuaCall) throws -> Object)?
 
     /// A declaration: at most one `.new`, methods and properties.
-    package init(_ name: String, _ members: [ScriptMember<Object>]) {
+    public init(_ name: String, _ members: [ScriptMember<Object>]) {
         self.name = name
         var methods: [LuaMethod<Object>] = []
         var properties: [LuaProperty<Object>] = []
@@ -42,7 +42,7 @@ package final class ScriptClass<Object: AnyObject & Sendable>: Sendable {
 }
 
 /// One thing that scripts can do with an object.
-package struct ScriptMember<Object: AnyObject & Sendable>: Sendable {
+public struct ScriptMember<Object: AnyObject & Sendable>: Sendable {
     enum Kind: Sendable {
         case constructor(@Sendable (borrowing LuaCall) throws -> Object)
         case method(LuaMethod<Object>)
@@ -51,7 +51,7 @@ package struct ScriptMember<Object: AnyObject & Sendable>: Sendable {
     let kind: Kind
 
     /// How objects are made: `Counter(1)`, and `Counter.new(1)` all the same.
-    package static func new<each Argument: ScriptValue>(
+    public static func new<each Argument: ScriptValue>(
         _ signature: String,
         _ body: @escaping @Sendable (repeat each Argument) throws -> Object
     ) -> Self {
@@ -64,7 +64,7 @@ package struct ScriptMember<Object: AnyObject & Sendable>: Sendable {
     }
 
     /// A method: `counter:add(1)`.
-    package static func method<each Argument: ScriptValue, Value: ScriptValue>(
+    public static func method<each Argument: ScriptValue, Value: ScriptValue>(
         _ signature: String,
         _ body: @escaping @Sendable (Object, repeat each Argument) throws -> Value
     ) -> Self {
@@ -76,7 +76,7 @@ package struct ScriptMember<Object: AnyObject & Sendable>: Sendable {
     }
 
     /// A method without a result.
-    package static func method<each Argument: ScriptValue>(
+    public static func method<each Argument: ScriptValue>(
         _ signature: String,
         _ body: @escaping @Sendable (Object, repeat each Argument) throws -> Void
     ) -> Self {
@@ -88,7 +88,7 @@ package struct ScriptMember<Object: AnyObject & Sendable>: Sendable {
     }
 
     /// An asynchronous method, for which the script waits as in `moonpool.sleep`.
-    package static func method<each Argument: ScriptValue, Value: ScriptValue>(
+    public static func method<each Argument: ScriptValue, Value: ScriptValue>(
         _ signature: String,
         _ body: @escaping @Sendable (Object, repeat each Argument) async throws -> Value
     ) -> Self {
@@ -101,7 +101,7 @@ package struct ScriptMember<Object: AnyObject & Sendable>: Sendable {
     }
 
     /// A property: `counter.count`; without `set` a script cannot assign to it.
-    package static func property<Value: ScriptValue>(
+    public static func property<Value: ScriptValue>(
         _ name: String, _ get: @escaping @Sendable (Object) throws -> Value,
         set: (@Sendable (Object, Value) throws -> Void)? = nil
     ) -> Self {
@@ -147,21 +147,21 @@ package struct ScriptMember<Object: AnyObject & Sendable>: Sendable {
 
 extension ScriptObject {
     /// The class's name.
-    package static var scriptTypeName: String { scriptClass.name }
+    public static var scriptTypeName: String { scriptClass.name }
 
     /// An object of this class.
-    package static func fromLua(_ value: LuaValue, in context: ScriptContext)
+    public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> Self
     {
-        guard let object = value.userdata?.object(as: scriptClass.lua) else {
-            throw ScriptTypeMismatch(expected: scriptTypeName, found: value)
+        guard let object = operand.lua.userdata?.object(as: scriptClass.lua) else {
+            throw ScriptTypeMismatch(expected: scriptTypeName, found: operand.lua)
         }
         return object
     }
 
     /// The object; each time it is given it is equal to itself, also in Lua.
-    package func toLua(in context: ScriptContext) -> LuaValue {
-        context.state.userdata(self, Self.scriptClass.lua)
+    public func toScript(in conversion: ScriptConversion) -> ScriptOperand {
+        ScriptOperand(conversion.context.state.userdata(self, Self.scriptClass.lua))
     }
 }
 
@@ -169,7 +169,7 @@ extension ScriptEngine {
     /// Gives the scripts a class: a global of its name, with which objects are made if the class has a `.new`.
     ///
     /// Takes effect before the next run. Throws `invalid_argument` for a name that is none.
-    package func register<Object: ScriptObject>(_ type: Object.Type) throws {
+    public func register<Object: ScriptObject>(_ type: Object.Type) throws {
         let scriptClass = type.scriptClass
         let name = try GlobalName(scriptClass.name)
         script.post { context in

@@ -1,29 +1,29 @@
 import LuaHost
 
 /// What went wrong in a script, as its host sees it.
-package struct ScriptFailure: Error, Sendable, CustomStringConvertible {
+public struct ScriptFailure: Error, Sendable, CustomStringConvertible {
     /// A stable word for programs: that of the error where it has one, such as `limit_exceeded`, `duplicate_key` or
     /// `interrupted`; `syntax` for a chunk that does not compile, else `error`.
-    package var code: String
+    public var code: String
     /// What it is, with its place: `script:12: attempt to index a nil value`.
-    package var message: String
+    public var message: String
     /// The calls that led to it, from the place that raised it outwards; nil where there are none.
-    package var traceback: String?
+    public var traceback: String?
     /// The very error that a Swift function threw, if one did.
-    package var underlying: (any Error)?
+    public var underlying: (any Error)?
 
     /// The message.
-    package var description: String { message }
+    public var description: String { message }
 
-    static let closed = ScriptFailure(code: "closed", message: "the engine has been closed")
+    package static let closed = ScriptFailure(code: "closed", message: "the engine has been closed")
 
-    init(code: String, message: String) {
+    package init(code: String, message: String) {
         self.code = code
         self.message = message
     }
 
     /// On the thread of the error's state, because the raised value is asked for its code.
-    init(_ error: LuaError) {
+    package init(_ error: LuaError) {
         message = error.message
         traceback = error.traceback
         underlying = error.underlying
@@ -40,7 +40,7 @@ package struct ScriptFailure: Error, Sendable, CustomStringConvertible {
     }
 
     /// Errors of Lua and those with a code as failures, others as they are.
-    static func describing(_ error: any Error) -> any Error {
+    package static func describing(_ error: any Error) -> any Error {
         switch error {
         case let error as LuaError: return ScriptFailure(error)
         case let error as any ScriptError:
@@ -53,14 +53,14 @@ package struct ScriptFailure: Error, Sendable, CustomStringConvertible {
 }
 
 /// An error of a Swift function that has a code of its own: what a script finds in `err.code` and `err.message`.
-package struct ScriptFunctionError: ScriptError, Equatable {
+public struct ScriptFunctionError: Error, Equatable, ScriptError {
     /// A stable word for programs.
     package let scriptCode: String
     /// A sentence for people.
     package let scriptMessage: String
 
     /// An error to throw from a registered function.
-    package init(_ code: String, _ message: String) {
+    public init(_ code: String, _ message: String) {
         scriptCode = code
         scriptMessage = message
     }

@@ -26,15 +26,15 @@ import StoreBindings
 /// ```
 ///
 /// Usable on any thread. Ends with its last reference, or when it is closed.
-package final class ScriptEngine: Sendable {
+public final class ScriptEngine: Sendable {
     let script: Script
 
     /// Starts an engine: `.sandboxed` for scripts of strangers; by default they may do what `lua` may.
     ///
     /// Throws what the system refuses: threads, file descriptors.
-    package init(_ configuration: ScriptConfiguration = ScriptConfiguration(name: "engine"))
-        throws(LoopError)
-    {
+    public init(
+        _ configuration: ScriptConfiguration = ScriptConfiguration(name: "engine")
+    ) throws {
         var configuration = configuration
         configuration.isInteractive = true
         script = try Script(configuration) { _ in 0 }
@@ -48,7 +48,7 @@ package final class ScriptEngine: Sendable {
     ///
     /// Throws ``ScriptFailure``; `CancellationError` when the task was cancelled before the chunk had begun. A task that is
     /// cancelled later stops the chunk. `name` is what messages call it.
-    package func run(_ source: String, named name: String = "script") async throws {
+    public func run(_ source: String, named name: String = "script") async throws {
         try await perform { context in
             _ = try context.state.load(source, name: "=" + name).call([])
         }
@@ -57,7 +57,7 @@ package final class ScriptEngine: Sendable {
     /// Runs a chunk of Lua and converts its first result.
     ///
     /// Throws as ``run(_:named:)`` does, and `type_mismatch` when the result is something else.
-    package func run<Value: ScriptValue>(
+    public func run<Value: ScriptValue>(
         _ source: String, named name: String = "script", as type: Value.Type = Value.self
     ) async throws -> Value {
         try await perform { context in
@@ -69,14 +69,14 @@ package final class ScriptEngine: Sendable {
     /// Runs a file of Lua; `arguments` are its `...`.
     ///
     /// The host names the file, so the script's own rights do not matter here. Throws as ``run(_:named:)`` does.
-    package func run(file path: String, arguments: [String] = []) async throws {
+    public func run(file path: String, arguments: [String] = []) async throws {
         try await perform { context in
             _ = try context.load(file: path).call(arguments.map(LuaValue.text))
         }
     }
 
     /// Runs a file of Lua and converts its first result.
-    package func run<Value: ScriptValue>(
+    public func run<Value: ScriptValue>(
         file path: String, arguments: [String] = [], as type: Value.Type = Value.self
     ) async throws -> Value {
         try await perform { context in
@@ -89,7 +89,7 @@ package final class ScriptEngine: Sendable {
     /// Calls a global function, such as `update` or `app.update`, and converts its first result.
     ///
     /// Throws as ``run(_:named:)`` does, and `type_mismatch` when there is no such function.
-    package func call<Value: ScriptValue>(
+    public func call<Value: ScriptValue>(
         _ name: String, _ arguments: any ScriptValue..., as type: Value.Type = Value.self
     ) async throws -> Value {
         try await perform { context in
@@ -99,7 +99,7 @@ package final class ScriptEngine: Sendable {
     }
 
     /// Calls a global function whose results do not matter.
-    package func call(_ name: String, _ arguments: any ScriptValue...) async throws {
+    public func call(_ name: String, _ arguments: any ScriptValue...) async throws {
         try await perform { context in _ = try context.call(name, arguments) }
     }
 
@@ -126,7 +126,7 @@ package final class ScriptEngine: Sendable {
     /// Sets a global, such as `limit` or `app.limit`.
     ///
     /// Takes effect before the next run. Throws `invalid_argument` for a name that is none.
-    package func set(_ name: String, to value: some ScriptValue) throws {
+    public func set(_ name: String, to value: some ScriptValue) throws {
         let name = try GlobalName(name)
         script.post { context in
             // A value that cannot be told in Lua is one of an object that has gone: nil.
@@ -135,7 +135,7 @@ package final class ScriptEngine: Sendable {
     }
 
     /// Opens a store for the scripts as a global, whatever their own rights; an error is thrown by this call.
-    package func open(_ configuration: StoreConfiguration, as name: String = "store") async throws {
+    public func open(_ configuration: StoreConfiguration, as name: String = "store") async throws {
         let name = try GlobalName(name)
         try await perform { context in
             let handle = try context.storeModule.open(configuration)
@@ -149,12 +149,12 @@ package final class ScriptEngine: Sendable {
     ///
     /// The stopped run throws a ``ScriptFailure`` with the code `interrupted`. A C or Swift function that computes is not
     /// cut short: the stop comes when it returns.
-    package func stop() { script.stopRunning() }
+    public func stop() { script.stopRunning() }
 
     /// Ends the engine: what runs is stopped, writes are rolled back, stores are closed; waits for that.
     ///
     /// Runs that wait for their turn and those that come later throw a ``ScriptFailure`` with the code `closed`.
-    package func close() async {
+    public func close() async {
         do {
             try script.finishGently(within: .zero)
         } catch {
