@@ -9,16 +9,16 @@ let strict: [SwiftSetting] =
 let safe: [SwiftSetting] =
     strict + [.strictMemorySafety(), .treatWarning("StrictMemorySafety", as: .error)]
 
-/// The few modules where pointers live: LMDBStorage, ColumnStorage, DataFormats, Decimals, EventLoops, LuaHost and
-/// LineEditing.
+/// The few modules where pointers live: LMDBStorage, ColumnStorage, DataFormats, Decimals, RealmFiles, EventLoops,
+/// LuaHost and LineEditing.
 let unsafeZone: [SwiftSetting] = strict
 
 let package = Package(
     name: "moonpool",
     products: [
-        .library(name: "ObjectStore", targets: ["ObjectStore"]),
-        .library(name: "ScriptHost", targets: ["ScriptHost"]),
-        .executable(name: "moonpool", targets: ["moonpool"]),
+        .library(name: "Moonpool", targets: ["Moonpool"]),
+        .library(name: "MoonpoolScripting", targets: ["MoonpoolScripting"]),
+        .executable(name: "moonpool", targets: ["MoonpoolTool"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
@@ -46,6 +46,10 @@ let package = Package(
             name: "CYAJL", pkgConfig: "yajl",
             providers: [.apt(["libyajl-dev"]), .brew(["yajl"])]),
 
+        .systemLibrary(
+            name: "CCrypto", pkgConfig: "libcrypto",
+            providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
+
         .target(name: "LMDBStorage", dependencies: ["CLMDB"], swiftSettings: unsafeZone),
         .target(name: "ColumnStorage", dependencies: ["LMDBStorage"], swiftSettings: unsafeZone),
         .target(name: "Decimals", dependencies: ["CDecimal"], swiftSettings: unsafeZone),
@@ -59,8 +63,10 @@ let package = Package(
 
         .target(
             name: "DataFormats", dependencies: ["CYAJL", "CSQLite"], swiftSettings: unsafeZone),
+        .target(name: "RealmFiles", dependencies: ["CCrypto"], swiftSettings: unsafeZone),
         .target(
-            name: "Transfer", dependencies: ["ObjectStore", "DataFormats"], swiftSettings: safe),
+            name: "Transfer", dependencies: ["ObjectStore", "DataFormats", "RealmFiles"],
+            swiftSettings: safe),
 
         .target(
             name: "Reference", dependencies: ["ObjectStore", "LuaHost", "DataFormats"],
@@ -76,6 +82,16 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: safe),
+
+        // The public face: everything else is visible inside of the package only.
+        .target(name: "Moonpool", dependencies: ["ObjectStore"], swiftSettings: safe),
+        .target(
+            name: "MoonpoolScripting",
+            dependencies: [
+                "Moonpool", "ScriptHost", "StoreBindings", "ObjectStore", "LuaHost", "EventLoops",
+            ],
+            swiftSettings: safe),
+
         .target(
             name: "REPL",
             dependencies: [
@@ -84,7 +100,7 @@ let package = Package(
             ],
             swiftSettings: safe),
         .executableTarget(
-            name: "moonpool",
+            name: "MoonpoolTool",
             dependencies: [
                 "REPL", "Reference", "ScriptHost", "StoreBindings", "LuaHost", "EventLoops",
                 "Transfer", "DataFormats", "ObjectStore",
@@ -118,6 +134,8 @@ let package = Package(
         .testTarget(
             name: "EventLoopsTests", dependencies: ["EventLoops"], swiftSettings: unsafeZone),
         .testTarget(
+            name: "RealmFilesTests", dependencies: ["RealmFiles"], swiftSettings: unsafeZone),
+        .testTarget(
             name: "TransferTests", dependencies: ["Transfer", "DataFormats", "ObjectStore"],
             swiftSettings: unsafeZone),
         .testTarget(
@@ -138,12 +156,15 @@ let package = Package(
             dependencies: ["ScriptHost", "ColumnStorage", "TestSupport", "TestThreads"],
             swiftSettings: unsafeZone),
         .testTarget(
+            name: "MoonpoolScriptingTests", dependencies: ["MoonpoolScripting", "TestThreads"],
+            swiftSettings: unsafeZone + [.enableUpcomingFeature("MemberImportVisibility")]),
+        .testTarget(
             name: "LineEditingTests", dependencies: ["LineEditing"], swiftSettings: unsafeZone),
         .testTarget(
             name: "REPLTests", dependencies: ["REPL", "TestSupport"], swiftSettings: unsafeZone),
         .testTarget(
             name: "ToolTests",
-            dependencies: ["TestSupport", "Reference", "EventLoops", "moonpool"],
+            dependencies: ["TestSupport", "Reference", "EventLoops", "MoonpoolTool"],
             swiftSettings: unsafeZone),
     ],
     swiftLanguageModes: [.v6]
@@ -165,6 +186,6 @@ if let names = Context.environment["MOONPOOL_TESTS"] {
     package.products = []
     package.dependencies.removeAll { dependency in
         guard case .sourceControl(_, let location, _) = dependency.kind else { return false }
-        return !kept.contains(location.hasSuffix("swift-log") ? "ScriptHost" : "moonpool")
+        return !kept.contains(location.hasSuffix("swift-log") ? "ScriptHost" : "MoonpoolTool")
     }
 }

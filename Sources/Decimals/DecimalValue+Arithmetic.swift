@@ -4,36 +4,36 @@ import CDecimal
 // not-a-number, as with binary floating point.
 extension DecimalValue {
     /// The sum.
-    package static func + (left: DecimalValue, right: DecimalValue) -> DecimalValue {
+    public static func + (left: DecimalValue, right: DecimalValue) -> DecimalValue {
         DecimalValue(shim_decimal_add(left.forLibrary, right.forLibrary))
     }
 
     /// The difference.
-    package static func - (left: DecimalValue, right: DecimalValue) -> DecimalValue {
+    public static func - (left: DecimalValue, right: DecimalValue) -> DecimalValue {
         DecimalValue(shim_decimal_subtract(left.forLibrary, right.forLibrary))
     }
 
     /// The product.
-    package static func * (left: DecimalValue, right: DecimalValue) -> DecimalValue {
+    public static func * (left: DecimalValue, right: DecimalValue) -> DecimalValue {
         DecimalValue(shim_decimal_multiply(left.forLibrary, right.forLibrary))
     }
 
     /// The quotient.
-    package static func / (left: DecimalValue, right: DecimalValue) -> DecimalValue {
+    public static func / (left: DecimalValue, right: DecimalValue) -> DecimalValue {
         DecimalValue(shim_decimal_divide(left.forLibrary, right.forLibrary))
     }
 
     /// The value with the other sign.
-    package static prefix func - (value: DecimalValue) -> DecimalValue {
+    public static prefix func - (value: DecimalValue) -> DecimalValue {
         value.isNotANumber ? value : DecimalValue(high: value.high ^ 1 << 63, low: value.low)
     }
 
     /// The value without its sign.
-    package var magnitude: DecimalValue { isNegative ? -self : self }
+    public var magnitude: DecimalValue { isNegative ? -self : self }
 
     /// What is left of a division whose quotient was rounded down, as Lua's `%`: it has the sign of
     /// the divisor.
-    package func modulo(_ divisor: DecimalValue) -> DecimalValue {
+    public func modulo(_ divisor: DecimalValue) -> DecimalValue {
         let rest = DecimalValue(shim_decimal_remainder(forLibrary, divisor.forLibrary))
         guard rest != .zero, !rest.isNotANumber, rest.isNegative != divisor.isNegative else {
             return rest
@@ -42,7 +42,7 @@ extension DecimalValue {
     }
 
     /// The quotient rounded down, as Lua's `//`.
-    package func floorDivided(by divisor: DecimalValue) -> DecimalValue {
+    public func floorDivided(by divisor: DecimalValue) -> DecimalValue {
         let quotient = self / divisor
         guard quotient.isFinite, divisor.isFinite else {
             // A finite number is less than one times infinity.
@@ -57,7 +57,7 @@ extension DecimalValue {
     /// The value rounded to a number of decimal places, ties to even.
     ///
     /// Nil where that takes more than 34 digits.
-    package func rounded(places: Int) -> DecimalValue? {
+    public func rounded(places: Int) -> DecimalValue? {
         guard isFinite else { return self }
         guard (-6111...6176).contains(places) else { return nil }
         let pattern = DecimalValue(isNegative: false, coefficient: 1, exponent: -places)
@@ -68,14 +68,14 @@ extension DecimalValue {
 
 extension DecimalValue {
     /// A whole number, exactly.
-    package init(_ number: Int64) {
+    public init(_ number: Int64) {
         self.init(shim_decimal_from_int(number))
     }
 
     /// The decimal that a binary number is written as: 0.1 gives 0.1, though no binary number is that.
     ///
     /// Whole numbers are taken exactly, as far as 34 digits reach.
-    package init(_ number: Double) {
+    public init(_ number: Double) {
         if number.isFinite, number.rounded() != number, let decimal = DecimalValue("\(number)") {
             self = decimal
             return
@@ -85,7 +85,7 @@ extension DecimalValue {
     }
 
     /// The decimal that a single-precision number is written as: 0.1 gives 0.1.
-    package init(_ number: Float) {
+    public init(_ number: Float) {
         if number.isFinite, number.rounded() != number, let decimal = DecimalValue("\(number)") {
             self = decimal
             return
@@ -94,10 +94,10 @@ extension DecimalValue {
     }
 
     /// The nearest double-precision number.
-    package var double: Double { shim_decimal_to_double(forLibrary) }
+    public var double: Double { shim_decimal_to_double(forLibrary) }
 
     /// The whole number that this is; nil for a fraction, and for one that needs more than 64 bits.
-    package var exactInt: Int64? {
+    public var exactInt: Int64? {
         guard isFinite else { return nil }
         let (coefficient, exponent) = shortest
         guard (0...18).contains(exponent) else { return nil }

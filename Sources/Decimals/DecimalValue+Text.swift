@@ -2,7 +2,7 @@ import CDecimal
 
 extension DecimalValue: CustomStringConvertible {
     /// The number as it was written, as far as that makes sense: `12.30`, `1E+40`, `-Infinity`, `NaN`.
-    package var description: String {
+    public var description: String {
         if isNotANumber { return "NaN" }
         let sign = isNegative ? "-" : ""
         if isInfinite { return sign + "Infinity" }
@@ -26,7 +26,7 @@ extension DecimalValue: CustomStringConvertible {
     /// numbers too large for a decimal128.
     ///
     /// More than 34 digits are rounded, ties to even.
-    package init?(_ text: some StringProtocol) {
+    public init?(_ text: some StringProtocol) {
         var scanner = NumberScanner(text)
         guard let number = scanner.scan() else { return nil }
         switch number {

@@ -5,7 +5,7 @@ import CDecimal
 /// Keeps how many places a number was written with (12.30 prints as 12.30), which does not count for
 /// equality and order: 12.30 equals 12.3. Not-a-number is equal to itself and stands last, so that
 /// values can be sorted and put into sets; ``order(_:_:)`` compares as numbers do.
-package struct DecimalValue: Sendable {
+public struct DecimalValue: Sendable {
     /// The sign, the exponent and the upper digits, in the standard's binary encoding.
     let high: UInt64
     /// The lower digits.
@@ -27,25 +27,25 @@ package struct DecimalValue: Sendable {
 
 extension DecimalValue {
     /// The most digits that a value has.
-    package static let digits = 34
+    public static let digits = 34
     static let greatestCoefficient: UInt128 = 9_999_999_999_999_999_999_999_999_999_999_999
     static let exponentBias = 6176
 
     /// Not a number.
-    package static let notANumber = DecimalValue(high: 0x7C00_0000_0000_0000, low: 0)
+    public static let notANumber = DecimalValue(high: 0x7C00_0000_0000_0000, low: 0)
     /// More than any number.
-    package static let infinity = DecimalValue(high: 0x7800_0000_0000_0000, low: 0)
+    public static let infinity = DecimalValue(high: 0x7800_0000_0000_0000, low: 0)
     /// Zero without decimal places.
-    package static let zero = DecimalValue(isNegative: false, coefficient: 0, exponent: 0)
+    public static let zero = DecimalValue(isNegative: false, coefficient: 0, exponent: 0)
 
     /// Whether the sign is minus; zeros have signs too.
-    package var isNegative: Bool { high >> 63 == 1 }
+    public var isNegative: Bool { high >> 63 == 1 }
     /// Whether this is not a number.
-    package var isNotANumber: Bool { high >> 58 & 0x1F == 0x1F }
+    public var isNotANumber: Bool { high >> 58 & 0x1F == 0x1F }
     /// Whether this is more than any number, or less.
-    package var isInfinite: Bool { high >> 58 & 0x1F == 0x1E }
+    public var isInfinite: Bool { high >> 58 & 0x1F == 0x1E }
     /// Whether this is a number.
-    package var isFinite: Bool { high >> 59 & 0xF != 0xF }
+    public var isFinite: Bool { high >> 59 & 0xF != 0xF }
 
     /// The digits and the power of ten of a finite value.
     var parts: (coefficient: UInt128, exponent: Int) {
@@ -83,24 +83,24 @@ extension DecimalValue {
 
 extension DecimalValue: Hashable, Comparable {
     /// -1, 0 or 1; nil if one of them is not a number.
-    package static func order(_ left: DecimalValue, _ right: DecimalValue) -> Int? {
+    public static func order(_ left: DecimalValue, _ right: DecimalValue) -> Int? {
         if left.isNotANumber || right.isNotANumber { return nil }
         if shim_decimal_is_less(left.forLibrary, right.forLibrary) != 0 { return -1 }
         return shim_decimal_is_equal(left.forLibrary, right.forLibrary) != 0 ? 0 : 1
     }
 
     /// Whether both are the same number, however many places they have.
-    package static func == (left: DecimalValue, right: DecimalValue) -> Bool {
+    public static func == (left: DecimalValue, right: DecimalValue) -> Bool {
         order(left, right).map { $0 == 0 } ?? (left.isNotANumber && right.isNotANumber)
     }
 
     /// Whether the first is the smaller number; not-a-number stands last.
-    package static func < (left: DecimalValue, right: DecimalValue) -> Bool {
+    public static func < (left: DecimalValue, right: DecimalValue) -> Bool {
         order(left, right).map { $0 < 0 } ?? (!left.isNotANumber && right.isNotANumber)
     }
 
     /// Hashes the number.
-    package func hash(into hasher: inout Hasher) {
+    public func hash(into hasher: inout Hasher) {
         guard isFinite else {
             hasher.combine(isNotANumber ? 0 : isNegative ? 1 : 2)
             return
@@ -119,21 +119,21 @@ extension DecimalValue {
     private static let storedExponent = UInt64(exponentBias) << 49
 
     /// The 16 bytes that stand for the value in a file.
-    package var bytes: [UInt8] {
+    public var bytes: [UInt8] {
         let stored = high ^ Self.storedExponent
         return (0..<8).map { UInt8(truncatingIfNeeded: stored >> (56 - 8 * $0)) }
             + (0..<8).map { UInt8(truncatingIfNeeded: low >> (56 - 8 * $0)) }
     }
 
     /// The value that 16 bytes stand for; nil for another number of them.
-    package init?(bytes: some Collection<UInt8>) {
+    public init?(bytes: some Collection<UInt8>) {
         guard bytes.count == 16 else { return nil }
         high = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) } ^ Self.storedExponent
         low = bytes.dropFirst(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
     /// 16 bytes that order like the values and are equal for equal numbers; places are lost.
-    package var orderedBytes: [UInt8] {
+    public var orderedBytes: [UInt8] {
         let code: UInt128
         let sign: UInt128 = 1 << 127
         if isNotANumber {

@@ -8,7 +8,7 @@
 ///
 /// Asked by every function that takes a path from a script. Lua's own `io`, `os` and `loadfile` do not ask: a script that
 /// is confined has none of them.
-package struct FileRights: Sendable, Equatable {
+public struct FileRights: Sendable, Equatable {
     /// What is done with a file.
     package enum Access: String, Sendable {
         case reading, writing
@@ -24,15 +24,15 @@ package struct FileRights: Sendable, Equatable {
     private init(_ scope: Scope) { self.scope = scope }
 
     /// Every file.
-    package static let all = FileRights(.everything)
+    public static let all = FileRights(.everything)
     /// No file.
-    package static let none = FileRights(.folders(writable: [], readable: []))
+    public static let none = FileRights(.folders(writable: [], readable: []))
 
     /// The files in these folders and in the folders inside of them; a file may be named as well.
     ///
     /// In `reading` they may only be read. Symbolic links are followed before a file is judged. The folders have to exist
     /// when they are named here; those that do not are left out.
-    package static func folders(_ writing: [String], reading: [String] = []) -> FileRights {
+    public static func folders(_ writing: [String], reading: [String] = []) -> FileRights {
         FileRights(
             .folders(
                 writable: writing.compactMap(resolved), readable: reading.compactMap(resolved)))

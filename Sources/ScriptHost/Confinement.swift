@@ -48,7 +48,8 @@ extension ScriptContext {
     }
 
     /// Compiles a file of text.
-    static func chunk(_ path: String, name: String, _ state: LuaState) throws -> LuaFunction {
+    package static func chunk(_ path: String, name: String, _ state: LuaState) throws -> LuaFunction
+    {
         var bytes: [UInt8]
         do {
             bytes = try ProcessServices.readWhole(path)

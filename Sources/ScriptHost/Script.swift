@@ -80,7 +80,7 @@ package final class Script: Sendable {
     ///
     /// Any thread. False when nothing ran.
     @discardableResult  // because who stops for certain need not know whether something ran
-    func stopRunning() -> Bool {
+    package func stopRunning() -> Bool {
         let didStop = shared.requestInterrupt(.certain)
         post { _ in }  // for code that waits for its loop
         return didStop
@@ -112,7 +112,7 @@ package final class Script: Sendable {
     /// The same; what still runs after `grace` is interrupted for certain.
     ///
     /// Any thread. A thread of its own looks after that, because whoever asks may be busy; throws when the system gives none.
-    func finishGently(within grace: Duration) throws(LoopError) {
+    package func finishGently(within grace: Duration) throws(LoopError) {
         finishGently()
         if grace == .zero { kill() }
         let loop = try deadlineLoop()
@@ -141,7 +141,7 @@ package final class Script: Sendable {
     /// Ends the script whatever it does: running code is interrupted for certain, nothing that waits is run.
     ///
     /// Any thread. A native function that computes runs to its end first.
-    func kill() {
+    package func kill() {
         if shared.markKilled() { finish() }
         _ = shared.requestInterrupt(.certain)
     }

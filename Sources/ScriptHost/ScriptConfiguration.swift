@@ -3,15 +3,15 @@ import Logging
 import LuaHost
 
 /// How a script is run.
-package struct ScriptConfiguration: Sendable {
+public struct ScriptConfiguration: Sendable {
     /// What the script is called: its thread is named `<name>-<uuid>`.
-    package var name: String
+    public var name: String
     /// What it may reach.
-    package var rights: ScriptRights
+    public var rights: ScriptRights
     /// What it may take.
-    package var limits: ScriptLimits
+    public var limits: ScriptLimits
     /// Whether `LUA_PATH`, `LUA_CPATH` and `LUA_INIT` count.
-    package var usesEnvironment: Bool
+    public var usesEnvironment: Bool
     /// Whether the loop goes on when nothing is left to do, and an interrupt ends only the code that runs: for prompts.
     package var isInteractive: Bool
     /// Whether `os.exit(code, true)` may end the process: for programs that run one script and nothing else.
@@ -21,13 +21,13 @@ package struct ScriptConfiguration: Sendable {
     /// Where errors of observers and timers, and warnings, go.
     ///
     /// Called on the script's thread.
-    package var report: @Sendable (ScriptReport) -> Void
+    public var report: @Sendable (ScriptReport) -> Void
     /// Where `print` writes, a line with its end at a time; nil for standard output.
     ///
     /// Called on the script's thread.
-    package var output: (@Sendable (String) -> Void)?
+    public var output: (@Sendable (String) -> Void)?
     /// Gets the host's own events: the script's begin and end, stores, limits, errors in observers and timers.
-    package var logger: Logger
+    public var logger: Logger
     /// The clock of its timers.
     package var clock: any LoopClock
     /// What stands in brackets before each line that `print` writes, where several scripts share the output; nil for nothing.
@@ -39,7 +39,21 @@ package struct ScriptConfiguration: Sendable {
     /// The script that has started this one as a worker.
     var parent: ParentLink?
 
-    /// Makes a configuration with the usual settings: all rights, no limits, reports on standard error.
+    /// Creates a configuration: all rights, no limits, and reports on standard error, unless told otherwise.
+    public init(
+        name: String = "script", rights: ScriptRights = .all, limits: ScriptLimits = .none,
+        usesEnvironment: Bool = true, logger: Logger? = nil,
+        report: (@Sendable (ScriptReport) -> Void)? = nil,
+        output: (@Sendable (String) -> Void)? = nil
+    ) {
+        self.init(
+            name: name, rights: rights, limits: limits, usesEnvironment: usesEnvironment,
+            isInteractive: false, logger: logger ?? ScriptLog.none,
+            report: report ?? { ProcessServices.writeError($0.text) }, output: output)
+    }
+
+    /// Creates the configuration of a script that a program of this package runs.
+    @_disfavoredOverload
     package init(
         name: String = "script", rights: ScriptRights = .all, limits: ScriptLimits = .none,
         usesEnvironment: Bool = true,
@@ -64,7 +78,7 @@ package struct ScriptConfiguration: Sendable {
     }
 
     /// For scripts of strangers: nothing outside of the script but these files, 64 MiB, 5 seconds for each run.
-    package static func sandboxed(
+    public static func sandboxed(
         files: FileRights = .none, limits: ScriptLimits = .sandboxed
     ) -> ScriptConfiguration {
         ScriptConfiguration(
@@ -72,5 +86,5 @@ package struct ScriptConfiguration: Sendable {
     }
 
     /// For scripts of strangers: nothing outside of the script, 64 MiB, 5 seconds for each run.
-    package static var sandboxed: ScriptConfiguration { sandboxed() }
+    public static var sandboxed: ScriptConfiguration { sandboxed() }
 }

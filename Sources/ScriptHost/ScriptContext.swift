@@ -258,7 +258,7 @@ package final class ScriptContext {
     /// Calls a function of the script from the loop: a timer, an observer.
     ///
     /// Errors end up in `failed`.
-    func callback(_ source: String, _ function: LuaFunction, _ arguments: [LuaValue] = []) {
+    package func callback(_ source: String, _ function: LuaFunction, _ arguments: [LuaValue] = []) {
         if isExiting { return }
         waitsWhileEnding = 0
         do {

@@ -1,17 +1,17 @@
 import LuaHost
 
 /// Something that went wrong in a script outside of its main chunk, ready to be shown.
-package struct ScriptReport: Sendable {
+public struct ScriptReport: Sendable {
     /// What raised it, such as `observer 'totals'` or `timer (zoo.lua:12)`; empty for a warning.
-    package let source: String
+    public let source: String
     /// What it is, in one line: `zoo.lua:14: attempt to index a nil value`.
-    package let message: String
+    public let message: String
     /// The calls that led to it.
-    package let traceback: String?
+    public let traceback: String?
     /// The lines of the script around the place, marked.
-    package let excerpt: String?
+    public let excerpt: String?
     /// The whole report: message, excerpt and traceback, with a line end.
-    package let text: String
+    public let text: String
 
     init(program: String, source: String, message: String, traceback: String?, excerpt: String?) {
         self.source = source

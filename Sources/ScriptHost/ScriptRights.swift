@@ -1,24 +1,24 @@
 import LuaHost
 
 /// What a script may reach.
-package struct ScriptRights: Sendable, Equatable {
+public struct ScriptRights: Sendable, Equatable {
     /// Which of Lua's libraries it has.
-    package var libraries: LuaLibraries
+    public var libraries: LuaLibraries
     /// Whether everything is taken from it with which it could reach out of its state or go on when it is stopped.
     ///
     /// Then `require` finds `moonpool`, the libraries that it has, and `.lua` files in the folders of `files`; there is no
     /// `io`, no `debug`, no `dofile`, `loadfile`, `string.dump` or `__gc`; `load` takes text only, and `os` tells the time.
     /// Its stores in memory are its own. A hostile pattern or a huge `table.move` is stopped as any other code is.
-    package var isConfined: Bool
+    public var isConfined: Bool
     /// Which files its stores, imports and exports may be.
     ///
     /// `io` and `os` do not ask, where a script has them.
-    package var files: FileRights
+    public var files: FileRights
     /// Whether it opens the files of stores for reading only.
-    package var opensStoresReadOnly = false
+    public var opensStoresReadOnly = false
 
     /// Makes rights.
-    package init(
+    public init(
         libraries: LuaLibraries = .all, isConfined: Bool = false, files: FileRights = .all,
         opensStoresReadOnly: Bool = false
     ) {
@@ -29,20 +29,20 @@ package struct ScriptRights: Sendable, Equatable {
     }
 
     /// Everything that `lua` may.
-    package static let all = ScriptRights()
+    public static let all = ScriptRights()
     /// Nothing outside of the script: no files, no programs, no other state.
     ///
     /// Stores in memory, timers and `print` it has.
-    package static let sandboxed = ScriptRights(
+    public static let sandboxed = ScriptRights(
         libraries: .confined, isConfined: true, files: .none)
 
     /// Nothing outside of the script but these files.
-    package static func sandboxed(files: FileRights) -> ScriptRights {
+    public static func sandboxed(files: FileRights) -> ScriptRights {
         ScriptRights(libraries: .confined, isConfined: true, files: files)
     }
 
     /// The same rights, without that to write to stores' files.
-    package var readOnly: ScriptRights {
+    public var readOnly: ScriptRights {
         var rights = self
         rights.opensStoresReadOnly = true
         return rights
@@ -54,29 +54,29 @@ package struct ScriptRights: Sendable, Equatable {
 /// A script that reaches the limit of its time or its instructions is stopped: no `pcall`, coroutine or `__close` handler
 /// keeps it going. Limits are for each run: the main part, each chunk, each call of an observer, a timer or a Lua
 /// function by Swift, with everything that it calls and waits for.
-package struct ScriptLimits: Sendable, Equatable {
+public struct ScriptLimits: Sendable, Equatable {
     /// The most bytes that its Lua values may take; beyond that it gets the error `not enough memory`.
     ///
     /// Values in stores and in Swift are not counted.
-    package var memory: Int?
+    public var memory: Int?
     /// How long each run may take.
     ///
     /// Functions written in C and Swift are not cut short: the script is stopped when they return.
-    package var time: Duration?
+    public var time: Duration?
     /// How many instructions of Lua each run may execute, counted by the thousand.
     ///
     /// Code runs at half its speed then.
-    package var instructions: Int64?
+    public var instructions: Int64?
 
     /// Makes limits; without an argument there are none.
-    package init(memory: Int? = nil, time: Duration? = nil, instructions: Int64? = nil) {
+    public init(memory: Int? = nil, time: Duration? = nil, instructions: Int64? = nil) {
         self.memory = memory
         self.time = time
         self.instructions = instructions
     }
 
     /// No limits.
-    package static let none = ScriptLimits()
+    public static let none = ScriptLimits()
     /// What is usual for scripts of strangers: 64 MiB and 5 seconds.
-    package static let sandboxed = ScriptLimits(memory: 64 << 20, time: .seconds(5))
+    public static let sandboxed = ScriptLimits(memory: 64 << 20, time: .seconds(5))
 }

@@ -81,7 +81,7 @@ extension ScriptContext {
     }
 
     /// How often a function that waits looks whether it must not any more; nil where whoever stops the script wakes it.
-    var stopCheck: Duration? { configuration.limits.time == nil ? nil : .milliseconds(20) }
+    package var stopCheck: Duration? { configuration.limits.time == nil ? nil : .milliseconds(20) }
 
     /// Lets a stop that ended a wait take effect here: its signal may come only after the code has gone on a little.
     func takeStop() throws {
@@ -89,7 +89,7 @@ extension ScriptContext {
     }
 
     /// Whether a function that waits has to return at once: the code that called it is to end, or is to be stopped.
-    var mustNotWait: Bool { isExiting || isEnding || state.isStopping }
+    package var mustNotWait: Bool { isExiting || isEnding || state.isStopping }
 
     private func makeTimer(_ call: borrowing LuaCall, repeats: Bool) throws -> LuaAnswer {
         let delay = try call.duration(1)

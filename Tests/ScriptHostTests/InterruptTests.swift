@@ -1,6 +1,7 @@
 import Glibc
 import LuaHost
 import ScriptHost
+import TestThreads
 import Testing
 
 @Suite struct InterruptTests {

@@ -2,6 +2,7 @@ import EventLoops
 import LuaHost
 import ScriptHost
 import Synchronization
+import TestThreads
 
 #if canImport(Glibc)
     import Glibc
@@ -65,13 +66,6 @@ final class ScriptFixture: Sendable {
     }
 }
 
-/// Something that happens once, on another thread.
-final class Flag: Sendable {
-    private let state = Atomic<Bool>(false)
-    func set() { state.store(true, ordering: .releasing) }
-    var isSet: Bool { state.load(ordering: .acquiring) }
-}
-
 /// Waits until the condition holds; false after a minute.
 func eventually(_ condition: () -> Bool) -> Bool {
     let clock = SystemClock()
@@ -83,46 +77,4 @@ func eventually(_ condition: () -> Bool) -> Bool {
     return true
 }
 
-/// A folder that goes away with its value.
-final class Folder {
-    let path: String
-
-    init() throws {
-        var template = Array("/tmp/moonpool-test-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw Failure() }
-        path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
-    }
-
-    struct Failure: Error {}
-
-    func make(_ name: String) throws {
-        guard mkdir("\(path)/\(name)", 0o755) == 0 else { throw Failure() }
-    }
-
-    func link(_ name: String, to target: String) throws {
-        guard symlink(target, "\(path)/\(name)") == 0 else { throw Failure() }
-    }
-
-    func write(_ text: String, to name: String) throws {
-        let file = open("\(path)/\(name)", O_WRONLY | O_CREAT | O_TRUNC, 0o644)
-        guard file >= 0 else { throw Failure() }
-        defer { close(file) }
-        let bytes = Array(text.utf8)
-        guard Glibc.write(file, bytes, bytes.count) == bytes.count else { throw Failure() }
-    }
-
-    deinit { Self.remove(path) }
-
-    private static func remove(_ path: String) {
-        if unlink(path) == 0 || rmdir(path) == 0 { return }
-        guard let folder = opendir(path) else { return }
-        while let entry = readdir(folder) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if name != ".", name != ".." { remove("\(path)/\(name)") }
-        }
-        closedir(folder)
-        rmdir(path)
-    }
-}
+typealias Folder = TemporaryFolder

@@ -1,6 +1,7 @@
 import EventLoops
 import LuaHost
 import ScriptHost
+import TestThreads
 import Testing
 
 #if canImport(Glibc)

@@ -1,8 +1,8 @@
 import Testing
 
-/// The sessions that the pages show are what the program shows.
+/// The recorded sessions in the documentation match what the program shows.
 @Suite struct ReadmeSessionTests {
-    @Test func `README's first session runs as it says`() throws {
+    @Test func `README's first session shows what the prompt shows`() throws {
         let sessions = try ReadmeTests.blocks("text", in: "README.md").filter {
             $0.hasPrefix("Moonpool ")
         }
@@ -15,7 +15,22 @@ import Testing
         }
     }
 
-    @Test func `transcripts that cannot be run are told of`() throws {
+    @Test func `the picture of a session shows what the prompt shows`() throws {
+        let catalog = try #require(
+            ReadmeTests.catalogs.first { $0.hasSuffix("/Moonpool.docc") })
+        let resources = "\(Tool.root)/\(catalog)/Resources"
+        let session = try Tool.run(["transcript", resources + "/session.txt"])
+        #expect(session.exitCode == 0, "\(session.output)\(session.error)")
+        let picture = try Tool.run([
+            Tool.root + "/scripts/picture.lua", resources + "/session.txt",
+        ])
+        #expect(picture.error == "")
+        #expect(
+            try picture.output == contents(of: resources + "/session.svg"),
+            "the picture is out of date: run scripts/picture")
+    }
+
+    @Test func `a missing or empty transcript is an error`() throws {
         let folder = try TemporaryFolder()
         #expect(try Tool.run(["transcript"]).exitCode == 64)
         let missing = try Tool.run(["transcript", "/nowhere"])
@@ -28,7 +43,7 @@ import Testing
         #expect(try Tool.run(["transcript", "--patience", "-1", empty]).exitCode == 64)
     }
 
-    @Test func `entries of a session that was recorded from its middle on keep their numbers`()
+    @Test func `a session recorded from its middle keeps the numbers of its entries`()
         throws
     {
         let folder = try TemporaryFolder()
@@ -41,7 +56,7 @@ import Testing
         #expect(try Tool.run(["transcript", "--patience", "0", path]).exitCode == 0)
     }
 
-    @Test func `differences are shown with what was expected`() throws {
+    @Test func `a difference is shown with the expected output`() throws {
         let folder = try TemporaryFolder()
         let path = try folder.write(
             """

@@ -1,6 +1,7 @@
+import Glibc
 import Testing
 
-/// The Lua in README.md, and in the articles of the documentation, runs.
+/// The Lua blocks of README.md and of the articles run.
 @Suite struct ReadmeTests {
     /// The text of each block that is fenced as this language.
     static func blocks(_ language: String, in page: String) throws -> [String] {
@@ -22,21 +23,70 @@ import Testing
         return blocks
     }
 
-    /// README.md and the pages of every documentation catalogue.
+    /// The DocC catalogs, as paths below the package's folder.
+    static let catalogs = TemporaryFolder.names(in: Tool.root + "/Sources").flatMap { module in
+        TemporaryFolder.names(in: "\(Tool.root)/Sources/\(module)")
+            .filter { $0.hasSuffix(".docc") }.map { "Sources/\(module)/\($0)" }
+    }
+
+    /// README.md and the pages of every DocC catalog.
     static let pages =
         ["README.md"]
-        + TemporaryFolder.names(in: Tool.root + "/Sources").flatMap { module in
-            let catalogue = "Sources/\(module)/\(module).docc"
-            return TemporaryFolder.names(in: "\(Tool.root)/\(catalogue)")
-                .filter { $0.hasSuffix(".md") }.map { "\(catalogue)/\($0)" }
+        + catalogs.flatMap { catalog in
+            TemporaryFolder.names(in: "\(Tool.root)/\(catalog)")
+                .filter { $0.hasSuffix(".md") }.map { "\(catalog)/\($0)" }
         }
+
+    @Test func `README has at most 150 lines`() throws {
+        #expect(
+            try contents(of: Tool.root + "/README.md").split(
+                separator: "\n", omittingEmptySubsequences: false
+            ).count <= 151)
+    }
+
+    @Test func `every link and picture of README exists`() throws {
+        let text = try contents(of: Tool.root + "/README.md")
+        let targets = text.matches(of: /\]\(([^)]+)\)/).map { String($0.1) }
+        #expect(targets.count > 10)
+        for target in targets where !target.hasPrefix("https://") {
+            #expect(access("\(Tool.root)/\(target)", R_OK) == 0, "\(target)")
+        }
+    }
+
+    @Test func `README's first migration changes a store as it says`() throws {
+        let folder = try TemporaryFolder()
+        let migration = try #require(
+            Self.blocks("lua", in: "README.md").first { $0.contains("m:each") })
+        try #require(mkdir(folder.path + "/migrations", 0o755) == 0)
+        _ = try folder.write(migration, to: "migrations/0001_full_names.lua")
+        let path = folder.path + "/zoo.moonpool"
+        let setUp = try Tool.run(
+            script: """
+                local dog = { id = "int primary", first = "string", last = "string" }
+                local store <close> = moonpool.open { path = arg[1], schema = { Dog = dog } }
+                store:write(function() store:create("Dog", { id = 1, first = "Rex", last = "Lee" }) end)
+                """, arguments: [path])
+        #expect(setUp.exitCode == 0, "\(setUp.error)")
+        let commands = try Self.blocks("sh", in: "README.md").joined().split(separator: "\n")
+            .filter { $0.hasPrefix("moonpool migrate") }
+        #expect(commands.count == 3)
+        for command in commands {
+            let words = command.prefix { $0 != "#" }.split(separator: " ").dropFirst()
+            let outcome = try Tool.run(words.map(String.init), in: folder.path)
+            #expect(outcome.exitCode == 0, "\(command): \(outcome.error)")
+        }
+        let name = try Tool.run(
+            script: "print(moonpool.open(arg[1]):object('Dog', 1).name)", arguments: [path])
+        #expect(name.output == "Rex Lee\n", "\(name.error)")
+        #expect(TemporaryFolder.names(in: folder.path).contains("zoo.moonpool.backup-0"))
+    }
 
     @Test func `the pages are found`() throws {
         #expect(Self.pages.contains("Sources/ObjectStore/ObjectStore.docc/DataModel.md"))
         #expect(try !Self.blocks("lua", in: "README.md").isEmpty)
     }
 
-    /// The pages whose blocks are scripts that run by themselves; the others show parts of scripts.
+    /// The pages whose blocks are complete scripts; the other pages show parts of scripts.
     static let scripts = [
         "README.md", "Sources/ObjectStore/ObjectStore.docc/DataModel.md",
         "Sources/ScriptHost/ScriptHost.docc/NumberedMigrations.md",

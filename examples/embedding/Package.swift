@@ -10,7 +10,8 @@ let package = Package(
     ],
     targets: [
         .executableTarget(
-            name: "rules", dependencies: [.product(name: "ScriptHost", package: "moonpool")])
+            name: "rules",
+            dependencies: [.product(name: "MoonpoolScripting", package: "moonpool")])
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,8 +1,8 @@
-/* Tells the thread sanitizer of Swift's `Mutex`.
+/* Reports the locking of Swift's `Mutex` to the thread sanitizer.
  *
- * On Linux a Mutex that nobody waits for is locked and unlocked by instructions in our own code, which the sanitizer
- * sees. Who has to wait gets the lock from the kernel, inside libswiftSynchronization, which is built without the
- * sanitizer: what the lock orders then looks like a race. Loaded before that library, this says what happened. */
+ * On Linux an uncontended Mutex is locked and unlocked by instructions in our own code, which the sanitizer sees. A
+ * waiting thread gets the lock from the kernel, inside libswiftSynchronization, which is built without the sanitizer:
+ * accesses that the lock orders then look like races. This file, loaded before that library, reports the order. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>

@@ -16,7 +16,7 @@ package enum ColumnKind: UInt8, Sendable, Hashable, CaseIterable {
 }
 
 /// What kind of collection a property holds.
-package enum CollectionKind: UInt8, Sendable, Hashable, CaseIterable {
+public enum CollectionKind: UInt8, Sendable, Hashable, CaseIterable {
     /// Elements in the order that they were given.
     case list = 1
     /// Elements ordered by value, each once.

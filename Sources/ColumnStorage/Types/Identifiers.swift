@@ -1,8 +1,10 @@
 /// The stable key of a row: ascending, never used again in its table.
 ///
 /// The first is 0.
+@usableFromInline
 package struct ObjectKey: RawRepresentable, Hashable, Comparable, Sendable {
     /// The key as a number.
+    @usableFromInline
     package var rawValue: Int64
 
     /// Makes a key from its number.
@@ -21,8 +23,10 @@ package struct ObjectKey: RawRepresentable, Hashable, Comparable, Sendable {
 }
 
 /// The number of a table in its file.
+@usableFromInline
 package struct TableID: RawRepresentable, Hashable, Comparable, Sendable {
     /// The id as a number, below ``limit``.
+    @usableFromInline
     package var rawValue: UInt32
 
     /// Table ids are below this: keys of leaves have 16 bits for them.

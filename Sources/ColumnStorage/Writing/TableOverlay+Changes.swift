@@ -1,5 +1,25 @@
 // What a write has done, as observers and the history have it.
 extension TableOverlay {
+    /// The rows that the write has inserted, or in which it has set one of the columns, at any time during the write.
+    func touchedKeys(_ columns: [ColumnID]) -> KeySet {
+        var clusters: Set<Int> = Set(presence.keys)
+        for key in leaves.keys { clusters.insert(LeafKey(rawValue: key).cluster) }
+        for key in marks.keys { clusters.insert(LeafKey(rawValue: key).cluster) }
+        var result = KeySet()
+        for cluster in clusters.sorted() {
+            let root = leaves[LeafKey(id, cluster: cluster, slot: 0).rawValue]
+            let now = root?.presence ?? presence[cluster]?.new ?? reader.presence(cluster)
+            let before = root?.marks ?? presence[cluster]?.old ?? now
+            var bits = now & ~before
+            for column in columns {
+                let key = LeafKey(id, cluster: cluster, slot: column.rawValue + 1).rawValue
+                bits |= leaves[key]?.marks ?? marks[key] ?? .zero
+            }
+            result.insert(base: Int64(cluster * Cluster.rows), bits: bits & now)
+        }
+        return result
+    }
+
     /// What the write has done to the table, complete once everything is put away.
     func changes() -> TableChanges {
         var changes = TableChanges()

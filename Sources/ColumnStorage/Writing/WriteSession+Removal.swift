@@ -55,6 +55,13 @@ extension WriteSession {
         !isSchemaChanged && overlays.values.allSatisfy { !$0.isTouched }
     }
 
+    /// The rows that the write has inserted, or in which it has set one of the columns.
+    ///
+    /// Takes time proportional to what the write has touched.
+    package func touchedKeys(_ table: TableID, _ columns: [ColumnID]) -> KeySet {
+        overlays[table]?.touchedKeys(columns) ?? KeySet()
+    }
+
     /// Whether the write has set the column of a row that is older than the write.
     package func hasSet(_ table: TableID, _ column: ColumnID, _ key: ObjectKey) -> Bool {
         overlays[table]?.hasSet(column, key) == true

@@ -6,9 +6,9 @@ import ColumnStorage
 /// the collection after: `deletions` (positions before), `insertions` (positions after). Rows
 /// that moved are deleted and inserted; `modifications` names rows that kept their place, by
 /// their position before, and `modificationsNew` the same rows by their position after.
-package struct CollectionChange {
+public struct CollectionChange {
     /// Which call it is.
-    package enum Kind {
+    public enum Kind {
         /// The first call: the collection as it is.
         case initial
         /// Something changed.
@@ -18,11 +18,11 @@ package struct CollectionChange {
     }
 
     /// Which call it is.
-    package let kind: Kind
+    public let kind: Kind
     /// False once the object whose list or backlinks these are is gone.
     ///
     /// Then this is the last call.
-    package let isCollectionValid: Bool
+    public let isCollectionValid: Bool
 
     let positions: CollectionChangeSet
     /// What `deletions` were, where ``versionBefore`` does not know all of it.
@@ -61,54 +61,54 @@ package struct CollectionChange {
     }
 
     /// Where the rows were that left, or moved away.
-    package var deletions: [Int] { positions.deletions }
+    public var deletions: [Int] { positions.deletions }
     /// Where the rows are that entered, or moved here.
-    package var insertions: [Int] { positions.insertions }
+    public var insertions: [Int] { positions.insertions }
     /// Where the modified rows were.
-    package var modifications: [Int] { positions.modifications }
+    public var modifications: [Int] { positions.modifications }
     /// Where the modified rows are.
-    package var modificationsNew: [Int] { positions.modificationsNew }
+    public var modificationsNew: [Int] { positions.modificationsNew }
 
     /// The objects that left or moved, as `deletions` lists them; read them in ``versionBefore``.
-    package var deletedObjects: [ObjectReference] { positions.deletedKeys.map(reference) }
+    public var deletedObjects: [ObjectReference] { positions.deletedKeys.map(reference) }
     /// The objects that entered or moved, as `insertions` lists them.
-    package var insertedObjects: [ObjectReference] { positions.insertedKeys.map(reference) }
+    public var insertedObjects: [ObjectReference] { positions.insertedKeys.map(reference) }
     /// The modified objects, as `modifications` lists them.
-    package var modifiedObjects: [ObjectReference] { positions.modifiedKeys.map(reference) }
+    public var modifiedObjects: [ObjectReference] { positions.modifiedKeys.map(reference) }
 
     /// The plain values that left or moved, as `deletions` lists them; empty for objects.
-    package var deletedValues: [Value] {
+    public var deletedValues: [Value] {
         let known = lost.compactMap { if case .value(let value, _) = $0 { value } else { nil } }
         return known.isEmpty ? plainValues(oldView, deletions) : known
     }
     /// The plain values that entered or moved, as `insertions` lists them.
     ///
     /// Read them while the observer runs, as all that shows the version after the change.
-    package var insertedValues: [Value] {
+    public var insertedValues: [Value] {
         inserted ?? plainValues(newView, insertions)
     }
     /// The plain values that were replaced, as they are now; as `modifications` lists them.
-    package var modifiedValues: [Value] {
+    public var modifiedValues: [Value] {
         modified ?? plainValues(newView, modificationsNew)
     }
 
     /// Whether the collection holds plain values, not objects.
-    package var isOfValues: Bool { values != nil }
+    public var isOfValues: Bool { values != nil }
 
     /// Whether the collection is a map, whose entries are named by their keys.
-    package var isOfMap: Bool {
+    public var isOfMap: Bool {
         values?.isArranged == false && valuesProperty(newView ?? oldView)?.collection == .map
     }
 
     /// The keys that left a map, as `deletions` lists them; empty for other collections.
-    package var deletedKeys: [String] {
+    public var deletedKeys: [String] {
         let known = lost.compactMap { if case .value(_, let key) = $0 { key } else { nil } }
         return isOfMap && !known.isEmpty ? known : mapKeys(oldView, deletions)
     }
     /// The keys that came to a map, as `insertions` lists them.
-    package var insertedKeys: [String] { mapKeys(newView, insertions) }
+    public var insertedKeys: [String] { mapKeys(newView, insertions) }
     /// The keys of a map whose values were set or modified, as `modifications` lists them.
-    package var modifiedKeys: [String] { mapKeys(newView, modificationsNew) }
+    public var modifiedKeys: [String] { mapKeys(newView, modificationsNew) }
 
     /// The deleted elements, to be told of when no version knows them any more.
     var deletedDetails: [ElementDetail] {
@@ -151,7 +151,7 @@ package struct CollectionChange {
     /// `index` counts as in `modifications`.
     ///
     /// Of plain values there are no properties to tell: the answer is empty. Throws `out_of_range`.
-    package func properties(ofModification index: Int) throws -> [PropertyChange] {
+    public func properties(ofModification index: Int) throws -> [PropertyChange] {
         guard positions.modifications.indices.contains(index) else {
             throw StoreError(
                 .outOfRange,

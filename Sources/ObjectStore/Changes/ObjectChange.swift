@@ -1,7 +1,7 @@
 /// What an observer of an object hears.
-package struct ObjectChange {
+public struct ObjectChange {
     /// What happened.
-    package enum Kind {
+    public enum Kind {
         /// Properties changed; they are in schema order, backlinks last.
         case change
         /// The object is gone. This is the last call.
@@ -12,9 +12,9 @@ package struct ObjectChange {
     }
 
     /// What happened.
-    package let kind: Kind
+    public let kind: Kind
     /// The observed object.
-    package let object: ObjectReference
+    public let object: ObjectReference
     /// What changed; empty unless the kind is `change`.
-    package let properties: [PropertyChange]
+    public let properties: [PropertyChange]
 }

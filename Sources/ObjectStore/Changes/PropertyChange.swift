@@ -4,27 +4,27 @@ import ColumnStorage
 ///
 /// Values are read when asked for. Holding a change keeps the version before it readable, which
 /// keeps its pages in the file: let go of it soon.
-package struct PropertyChange {
+public struct PropertyChange {
     /// The property.
     ///
     /// For a change behind a link: the link, list or backlinks that leads there.
-    package let property: Property
+    public let property: Property
     /// The object whose property it is.
-    package let object: ObjectReference
+    public let object: ObjectReference
 
     let oldView: StoreView
     let newView: StoreView
 
     /// The property's name.
-    package var name: String { property.name }
+    public var name: String { property.name }
 
     /// The value before; null for lists and backlinks, which merely report that they changed.
-    package var old: Value { value(in: oldView) }
+    public var old: Value { value(in: oldView) }
 
     /// The value after; null for lists and backlinks.
     ///
     /// Read it while the observer runs: later it shows what the store shows then.
-    package var new: Value { value(in: newView) }
+    public var new: Value { value(in: newView) }
 
     private func value(in view: StoreView) -> Value {
         // A property that got another type has another column, and that of a renamed one another name.

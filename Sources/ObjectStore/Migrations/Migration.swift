@@ -10,15 +10,15 @@ import ColumnStorage
 /// the file as it was.
 ///
 /// Confined to the store's thread, and over when the function has returned.
-package final class Migration {
+public final class Migration {
     /// The schema version of the file.
-    package let oldVersion: UInt64
+    public let oldVersion: UInt64
     /// The schema version that it is going to have.
-    package let newVersion: UInt64
+    public let newVersion: UInt64
     /// The objects before the migration, for reading.
     package let old: StoreView
     /// The store that is migrated: in a write transaction, which ends with the migration.
-    package var store: Store { schemaMigration.store }
+    public var store: Store { schemaMigration.store }
     /// Called from time to time by ``each(_:_:)`` with the class, how many of its objects it has
     /// passed, and how many there were.
     package var progressHandler: ((_ className: String, _ done: Int, _ total: Int) throws -> Void)?
@@ -72,7 +72,7 @@ package final class Migration {
     /// the new schema, or of the old one for a class that the new one does not declare.
     ///
     /// Throws `unknown_class` and what `body` throws.
-    package func each(
+    public func each(
         _ className: String, _ body: (_ old: LiveObject, _ new: LiveObject) throws -> Void
     ) throws {
         guard let walk = try walk(className) else { return }
@@ -95,7 +95,7 @@ package final class Migration {
     ///
     /// Throws `invalid_argument` where that cannot be: in `define`, where the store has observers, and where
     /// primary keys, embedding or indexes over several properties change.
-    package func each(
+    public func each(
         _ className: String, resumableEvery batch: Int,
         _ body: @escaping (_ old: LiveObject, _ new: LiveObject) throws -> Void
     ) throws {
@@ -159,7 +159,7 @@ package final class Migration {
     /// All objects of a class of the new schema.
     ///
     /// Throws `unknown_class`.
-    package func objects(_ className: String) throws -> Results {
+    public func objects(_ className: String) throws -> Results {
         try check()
         return try store.objects(className)
     }
@@ -168,7 +168,7 @@ package final class Migration {
     ///
     /// Errors as for ``Store/create(_:_:mode:)``.
     @discardableResult  // because most objects are made to be found again by a query
-    package func create(
+    public func create(
         _ className: String, _ values: Value = .dictionary([:]), mode: UpdateMode = .error
     ) throws -> LiveObject {
         try check()
@@ -178,7 +178,7 @@ package final class Migration {
     /// Deletes an object of the new schema.
     ///
     /// Throws `frozen` for an old object, `invalid_object` for one that was deleted.
-    package func delete(_ object: LiveObject) throws {
+    public func delete(_ object: LiveObject) throws {
         try check()
         try store.delete(object)
     }
@@ -194,7 +194,7 @@ extension Migration {
     /// Throws `invalid_schema` if the old class does not have the property, has one with the new name that was not
     /// renamed yet, the types differ, or there is no such class; at the end of the migration if the new schema still
     /// declares the old name.
-    package func renameProperty(_ className: String, from name: String, to newName: String) throws {
+    public func renameProperty(_ className: String, from name: String, to newName: String) throws {
         try check()
         let counterpart: ClassSchema?
         do {
@@ -246,7 +246,7 @@ extension Migration {
     ///
     /// Throws `invalid_schema` if the new schema still has the class, both have the new name, the
     /// new class has objects already, or the file has no such class.
-    package func renameClass(_ name: String, to newName: String) throws {
+    public func renameClass(_ name: String, to newName: String) throws {
         try check()
         let renames = schemaMigration.circumstances.renames
         let known = old.schema.classes.map { renames.newClass(of: $0.name) }
@@ -277,7 +277,7 @@ extension Migration {
     /// False if the file has no such property. Throws `unknown_class`, and `invalid_schema` if the new schema still
     /// declares the property.
     @discardableResult  // because a property that is gone already is as good as one that goes now
-    package func deleteProperty(_ className: String, _ name: String) throws -> Bool {
+    public func deleteProperty(_ className: String, _ name: String) throws -> Bool {
         try check()
         let (oldClass, newClass) = try schemaMigration.counterparts(className)
         guard let oldClass, let old = oldClass.property(named: name), !old.isBacklinks else {
@@ -298,7 +298,7 @@ extension Migration {
     ///
     /// Links to the objects become nil, lists lose them. False if there is no such class.
     @discardableResult  // because a class that is gone already is as good as one that goes now
-    package func deleteClass(_ name: String) throws -> Bool {
+    public func deleteClass(_ name: String) throws -> Bool {
         try check()
         guard let present = store.view.schema.find(name) else { return false }
         try store.deleteAll(name)

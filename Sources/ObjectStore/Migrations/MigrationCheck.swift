@@ -30,6 +30,13 @@ struct MigrationCheck {
                 try store.delete(orphans, of: classSchema)
             }
         }
+        for classSchema in store.view.schema.classesWithUniqueIndexes {
+            let old = before.find(table: classSchema.table)?.indexes ?? []
+            for index in classSchema.indexes
+            where index.isUnique && !old.contains(where: index.hasSameMeaning) {
+                try UniqueIndexCheck(store, session).checkAll(classSchema, index)
+            }
+        }
         for classSchema in store.view.schema.classes
         where isComplete || session.hasTouched(classSchema.table) {
             if let key = classSchema.primaryKey { try checkUnique(key, classSchema) }

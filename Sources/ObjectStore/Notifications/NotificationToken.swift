@@ -1,7 +1,7 @@
 /// An observation: it lasts as long as somebody holds the token.
 ///
 /// Dropping the last reference is the same as ``invalidate()``. Confined to the store's thread.
-package final class NotificationToken {
+public final class NotificationToken {
     let observer: Observer
 
     init(_ observer: Observer) {
@@ -16,12 +16,12 @@ package final class NotificationToken {
     ///
     /// The handler is never called again, not even for changes that are already known; one that is
     /// running finishes. Calling it again does nothing.
-    package func invalidate() {
+    public func invalidate() {
         observer.end()
     }
 
     /// Whether the handler may still be called.
-    package var isValid: Bool { observer.isActive }
+    public var isValid: Bool { observer.isActive }
 
     /// Called once when the observation has ended, however it ended: by a token, by the end of what
     /// was observed, or by the store's closing.
@@ -31,7 +31,7 @@ package final class NotificationToken {
     }
 
     /// The name for reports; empty if none was given.
-    package var name: String { observer.name }
+    public var name: String { observer.name }
 
     /// What the observer depends on, in the names of the schema: `Dog` for objects that come and go,
     /// `Dog.age` for a property of any of them, `Dog.*` for every property, `a Dog` for one object.

@@ -3,13 +3,13 @@ import ColumnStorage
 /// The list that a list property of an object holds: a handle that reads and changes it in place.
 ///
 /// Indices are 0-based. Confined to the store's thread.
-package struct LiveList: LiveCollection {
+public struct LiveList: LiveCollection {
     /// The store, or the frozen view, that the list is read from.
     package let source: ObjectSource
     /// The class of the object that owns the list.
-    package let classSchema: ClassSchema
+    public let classSchema: ClassSchema
     /// The property that holds the list.
-    package let property: Property
+    public let property: Property
     /// The object that owns the list.
     package let owner: ObjectKey
 
@@ -25,7 +25,7 @@ package struct LiveList: LiveCollection {
     /// The element at an index, nil past the end.
     ///
     /// Throws `invalid_object` if the owner was deleted.
-    package func element(at index: Int) throws -> Value? {
+    public func element(at index: Int) throws -> Value? {
         let list = try reader()
         guard index >= 0 else { return nil }
         return try source.view.listElement(property, list, index)
@@ -34,7 +34,7 @@ package struct LiveList: LiveCollection {
     /// All elements.
     ///
     /// Throws `invalid_object` if the owner was deleted.
-    package func values() throws -> [Value] {
+    public func values() throws -> [Value] {
         _ = try reader()
         return source.view.listValues(property, of: owner, in: source.view.table(classSchema))
     }
@@ -42,7 +42,7 @@ package struct LiveList: LiveCollection {
     /// The first index of a value, or nil; a value of another type is not there.
     ///
     /// Throws `invalid_object` if the owner was deleted.
-    package func firstIndex(of value: Value) throws -> Int? {
+    public func firstIndex(of value: Value) throws -> Int? {
         let list = try reader()
         // Equal values of these types may have different bytes: 12.30 and 12.3.
         if property.type == .mixed || property.type == .decimal {
@@ -72,7 +72,7 @@ extension LiveList {
     /// Adds values at the end.
     ///
     /// Throws `not_in_write`, `type_mismatch`, `missing_value`, `invalid_object`, `frozen`.
-    package func append(_ values: [Value]) throws {
+    public func append(_ values: [Value]) throws {
         let writer = try objectWriter()
         let list = editor(writer)
         let elements = try elements(values, writer)
@@ -82,7 +82,7 @@ extension LiveList {
     /// Inserts a value so that it stands at an index; the count is a valid index.
     ///
     /// Throws as ``append(_:)``, and `out_of_range`.
-    package func insert(_ value: Value, at index: Int) throws {
+    public func insert(_ value: Value, at index: Int) throws {
         let writer = try objectWriter()
         let list = editor(writer)
         try checkRange(index, list.count + 1, list.count)
@@ -95,7 +95,7 @@ extension LiveList {
     /// Setting an equal value counts as a change.
     ///
     /// Throws as ``append(_:)``, and `out_of_range`.
-    package func set(_ value: Value, at index: Int) throws {
+    public func set(_ value: Value, at index: Int) throws {
         let writer = try objectWriter()
         let list = editor(writer)
         try checkRange(index, list.count, list.count)
@@ -109,7 +109,7 @@ extension LiveList {
     /// Removes the element at an index; a linked object stays, an embedded one is deleted.
     ///
     /// Throws as ``append(_:)``, and `out_of_range`.
-    package func remove(at index: Int) throws {
+    public func remove(at index: Int) throws {
         let writer = try objectWriter()
         let list = editor(writer)
         try checkRange(index, list.count, list.count)
@@ -121,7 +121,7 @@ extension LiveList {
     /// Moves an element so that it stands at another index afterwards.
     ///
     /// Throws as ``append(_:)``, and `out_of_range`.
-    package func move(from: Int, to destination: Int) throws {
+    public func move(from: Int, to destination: Int) throws {
         let list = editor(try objectWriter())
         try checkRange(from, list.count, list.count)
         try checkRange(destination, list.count, list.count)
@@ -134,7 +134,7 @@ extension LiveList {
     /// Exchanges two elements.
     ///
     /// Throws as ``append(_:)``, and `out_of_range`.
-    package func swap(_ first: Int, _ second: Int) throws {
+    public func swap(_ first: Int, _ second: Int) throws {
         let list = editor(try objectWriter())
         try checkRange(first, list.count, list.count)
         try checkRange(second, list.count, list.count)
@@ -145,7 +145,7 @@ extension LiveList {
     /// Removes all elements; linked objects stay, embedded ones are deleted.
     ///
     /// Throws as ``append(_:)``.
-    package func removeAll() throws {
+    public func removeAll() throws {
         let writer = try objectWriter()
         let list = editor(writer)
         let children = EmbeddedWriter(writer, property, classSchema)?.children(of: owner) ?? []

@@ -3,13 +3,13 @@ import ColumnStorage
 /// The map that a map property of an object holds: a handle that reads and changes it in place.
 ///
 /// Keys are texts and stand in byte order. Confined to the store's thread.
-package struct LiveMap: LiveCollection {
+public struct LiveMap: LiveCollection {
     /// The store, or the frozen view, that the map is read from.
     package let source: ObjectSource
     /// The class of the object that owns the map.
-    package let classSchema: ClassSchema
+    public let classSchema: ClassSchema
     /// The property that holds the map.
-    package let property: Property
+    public let property: Property
     /// The object that owns the map.
     package let owner: ObjectKey
 
@@ -25,7 +25,7 @@ package struct LiveMap: LiveCollection {
     /// The value under a key; nil when there is no such key, `.null` for one without a value.
     ///
     /// Cost: a bisection. Throws `invalid_object` if the owner was deleted.
-    package func value(forKey key: String) throws -> Value? {
+    public func value(forKey key: String) throws -> Value? {
         let map = try mapReader()
         return try StoreError.wrapping { () throws(StorageError) in
             try map.value(Array(key.utf8))
@@ -45,17 +45,17 @@ package struct LiveMap: LiveCollection {
     /// All keys, in byte order.
     ///
     /// Throws `invalid_object` if the owner was deleted.
-    package func keys() throws -> [String] { try entries().map(\.key) }
+    public func keys() throws -> [String] { try entries().map(\.key) }
 
     /// All values, in the order of their keys.
     ///
     /// Throws `invalid_object` if the owner was deleted.
-    package func values() throws -> [Value] { try entries().map(\.value) }
+    public func values() throws -> [Value] { try entries().map(\.value) }
 
     /// All keys with their values, in byte order of the keys.
     ///
     /// Throws `invalid_object` if the owner was deleted.
-    package func entries() throws -> [(key: String, value: Value)] {
+    public func entries() throws -> [(key: String, value: Value)] {
         try source.view.mapEntries(property, of: owner, in: rows())
     }
 
@@ -63,7 +63,7 @@ package struct LiveMap: LiveCollection {
     ///
     /// `.null` is stored where the map holds optional values or links. Setting an equal value counts as a
     /// change. Throws `not_in_write`, `type_mismatch`, `missing_value`, `invalid_object`, `frozen`.
-    package func set(_ value: Value, forKey key: String) throws {
+    public func set(_ value: Value, forKey key: String) throws {
         let writer = try objectWriter()
         let old = try embedded(forKey: key, writer)
         if let old, value == .object(old) { return }
@@ -80,7 +80,7 @@ package struct LiveMap: LiveCollection {
     /// A linked object stays, an embedded one is deleted. Throws `not_in_write`, `invalid_object`,
     /// `frozen`.
     @discardableResult  // because: that it is gone afterwards is enough
-    package func removeValue(forKey key: String) throws -> Bool {
+    public func removeValue(forKey key: String) throws -> Bool {
         let writer = try objectWriter()
         let old = try embedded(forKey: key, writer)
         let map = editor(writer)
@@ -94,7 +94,7 @@ package struct LiveMap: LiveCollection {
     /// Removes all keys; linked objects stay, embedded ones are deleted.
     ///
     /// Throws `not_in_write`, `invalid_object`, `frozen`.
-    package func removeAll() throws {
+    public func removeAll() throws {
         let writer = try objectWriter()
         let children = EmbeddedWriter(writer, property, classSchema)?.children(of: owner) ?? []
         let map = editor(writer)

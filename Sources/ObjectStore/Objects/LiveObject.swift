@@ -4,11 +4,11 @@ import ColumnStorage
 ///
 /// Cheap to copy. Handles of one object are equal; a handle outlives its object and then refuses
 /// to be read. Confined to the store's thread.
-package struct LiveObject {
+public struct LiveObject {
     /// The store, or the frozen view, that the handle reads from.
     package let source: ObjectSource
     /// The object's class as of when the handle was made.
-    package let classSchema: ClassSchema
+    public let classSchema: ClassSchema
     /// The object's key in its class.
     package let key: ObjectKey
 
@@ -19,19 +19,19 @@ package struct LiveObject {
     }
 
     /// The object as a value to store in links and to compare with.
-    package var reference: ObjectReference {
+    public var reference: ObjectReference {
         ObjectReference(table: classSchema.table, key: key)
     }
 
     /// Whether the object exists in the version that the handle reads.
-    package var isValid: Bool {
+    public var isValid: Bool {
         source.isOpen && source.view.isPresent(reference)
     }
 
     /// The value of a property.
     ///
     /// Throws `unknown_property`, `invalid_object` for a deleted object, `closed`, `wrong_thread`.
-    package func value(_ name: String) throws -> Value {
+    public func value(_ name: String) throws -> Value {
         let (classSchema, property) = try current(name)
         return try source.view.value(property, of: key, in: classSchema)
     }
@@ -42,7 +42,7 @@ package struct LiveObject {
     ///
     /// Throws `not_in_write`, `unknown_property`, `type_mismatch`, `missing_value`,
     /// `invalid_object`, `frozen`, `invalid_argument` for a primary key.
-    package func set(_ name: String, _ value: Value) throws {
+    public func set(_ name: String, _ value: Value) throws {
         let (classSchema, property) = try current(name)
         let writer = try ObjectWriter(source.writableStore(), changing: "property '\(name)'")
         try writer.set(property, of: key, in: classSchema, to: value)
@@ -80,7 +80,7 @@ package struct LiveObject {
     /// The list that a list property holds.
     ///
     /// Throws `type_mismatch` if the property is no list, `invalid_object` for a deleted object.
-    package func list(_ name: String) throws -> LiveList {
+    public func list(_ name: String) throws -> LiveList {
         let (classSchema, property) = try collection(name, .list)
         return LiveList(source, classSchema, property, key)
     }
@@ -88,7 +88,7 @@ package struct LiveObject {
     /// The set that a set property holds.
     ///
     /// Throws `type_mismatch` if the property is no set, `invalid_object` for a deleted object.
-    package func set(_ name: String) throws -> LiveSet {
+    public func set(_ name: String) throws -> LiveSet {
         let (classSchema, property) = try collection(name, .set)
         return LiveSet(source, classSchema, property, key)
     }
@@ -96,7 +96,7 @@ package struct LiveObject {
     /// The map that a map property holds.
     ///
     /// Throws `type_mismatch` if the property is no map, `invalid_object` for a deleted object.
-    package func map(_ name: String) throws -> LiveMap {
+    public func map(_ name: String) throws -> LiveMap {
         let (classSchema, property) = try collection(name, .map)
         return LiveMap(source, classSchema, property, key)
     }
@@ -125,12 +125,12 @@ package struct LiveObject {
 
 extension LiveObject: Hashable {
     /// Whether both are the same object of the same store or frozen version.
-    package static func == (left: LiveObject, right: LiveObject) -> Bool {
+    public static func == (left: LiveObject, right: LiveObject) -> Bool {
         left.reference == right.reference && left.source.isSame(as: right.source)
     }
 
     /// Hashes the object's place.
-    package func hash(into hasher: inout Hasher) {
+    public func hash(into hasher: inout Hasher) {
         hasher.combine(reference)
     }
 }

@@ -4,13 +4,13 @@ import ColumnStorage
 ///
 /// Elements are unique and ordered by value: nil first, links by the age of their objects. Indices are
 /// 0-based. Confined to the store's thread.
-package struct LiveSet: LiveCollection {
+public struct LiveSet: LiveCollection {
     /// The store, or the frozen view, that the set is read from.
     package let source: ObjectSource
     /// The class of the object that owns the set.
-    package let classSchema: ClassSchema
+    public let classSchema: ClassSchema
     /// The property that holds the set.
-    package let property: Property
+    public let property: Property
     /// The object that owns the set.
     package let owner: ObjectKey
 
@@ -26,7 +26,7 @@ package struct LiveSet: LiveCollection {
     /// The element at an index in the set's order, nil past the end.
     ///
     /// Throws `invalid_object` if the owner was deleted.
-    package func element(at index: Int) throws -> Value? {
+    public func element(at index: Int) throws -> Value? {
         let set = try reader()
         guard index >= 0 else { return nil }
         return try source.view.listElement(property, set, index)
@@ -35,14 +35,14 @@ package struct LiveSet: LiveCollection {
     /// All elements, in order.
     ///
     /// Throws `invalid_object` if the owner was deleted.
-    package func values() throws -> [Value] {
+    public func values() throws -> [Value] {
         try elements().map(value)
     }
 
     /// Where a value stands in the set's order, or nil; a value of another type is not there.
     ///
     /// Cost: a bisection. Throws `invalid_object` if the owner was deleted.
-    package func firstIndex(of value: Value) throws -> Int? {
+    public func firstIndex(of value: Value) throws -> Int? {
         let set = try reader()
         guard let element = elementToFind(value) else { return nil }
         let (position, isThere) = try order.search(element, in: set)
@@ -52,13 +52,13 @@ package struct LiveSet: LiveCollection {
     /// Whether a value is in the set.
     ///
     /// Cost: a bisection. Throws `invalid_object` if the owner was deleted.
-    package func contains(_ value: Value) throws -> Bool { try firstIndex(of: value) != nil }
+    public func contains(_ value: Value) throws -> Bool { try firstIndex(of: value) != nil }
 
     /// Adds a value; returns false, and changes nothing, if it is there already.
     ///
     /// Throws `not_in_write`, `type_mismatch`, `missing_value`, `invalid_object`, `frozen`.
     @discardableResult  // because: that it is there afterwards is enough
-    package func insert(_ value: Value) throws -> Bool {
+    public func insert(_ value: Value) throws -> Bool {
         let writer = try objectWriter()
         return try insert(try element(value, writer), editor(writer))
     }
@@ -67,7 +67,7 @@ package struct LiveSet: LiveCollection {
     ///
     /// A linked object stays. Throws as ``insert(_:)``.
     @discardableResult  // because: that it is gone afterwards is enough
-    package func remove(_ value: Value) throws -> Bool {
+    public func remove(_ value: Value) throws -> Bool {
         let set = try editor(objectWriter())
         guard let element = elementToFind(value) else { return false }
         return try remove(element, set)
@@ -76,7 +76,7 @@ package struct LiveSet: LiveCollection {
     /// Removes all elements; linked objects stay.
     ///
     /// Throws as ``insert(_:)``.
-    package func removeAll() throws {
+    public func removeAll() throws {
         let set = try editor(objectWriter())
         try StoreError.wrapping { () throws(StorageError) in try set.removeAll() }
     }

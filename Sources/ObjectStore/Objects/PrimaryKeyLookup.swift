@@ -61,7 +61,7 @@ extension Store {
     ///
     /// Throws `unknown_class`, `type_mismatch` for a key of another type, `invalid_argument` if the
     /// class has no primary key, `closed`, `wrong_thread`.
-    package func object(_ className: String, primaryKey value: Value) throws -> LiveObject? {
+    public func object(_ className: String, primaryKey value: Value) throws -> LiveObject? {
         try check()
         return try view.find(className, primaryKey: value).map {
             LiveObject(.store(self), $0.classSchema, $0.key)

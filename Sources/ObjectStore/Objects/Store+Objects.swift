@@ -7,7 +7,7 @@ extension Store {
     /// the objects that are linked. Errors: `not_in_write`, `unknown_class`, `unknown_property`,
     /// `type_mismatch`, `missing_value`, `duplicate_key`, `invalid_object`, `invalid_argument`.
     @discardableResult  // because most objects are made to be found again by a query
-    package func create(
+    public func create(
         _ className: String, _ values: Value = .dictionary([:]), mode: UpdateMode = .error
     ) throws -> LiveObject {
         let writer = try ObjectWriter(self, changing: "'\(className)'")
@@ -48,7 +48,7 @@ extension Store {
     /// values.
     ///
     /// Errors as for ``LiveObject/set(_:_:)``.
-    package func update(
+    public func update(
         _ object: LiveObject, _ values: [String: Value], mode: UpdateMode = .all
     ) throws {
         let writer = try ObjectWriter(self, changing: "'\(object.classSchema.name)'")
@@ -69,7 +69,7 @@ extension Store {
     /// to otherwise stays.
     ///
     /// Throws `not_in_write`, `invalid_object` for one that was deleted or is of another store.
-    package func delete(_ object: LiveObject) throws {
+    public func delete(_ object: LiveObject) throws {
         let writer = try ObjectWriter(self, changing: "'\(object.classSchema.name)'")
         try checkOwn(object)
         try writer.delete(object.key, in: object.classSchema)
@@ -93,7 +93,7 @@ extension Store {
     /// Deletes all objects of a class, or of all classes.
     ///
     /// Throws `not_in_write`, `unknown_class`.
-    package func deleteAll(_ className: String? = nil) throws {
+    public func deleteAll(_ className: String? = nil) throws {
         let writer = try ObjectWriter(self, changing: className.map { "'\($0)'" } ?? "the store")
         let classes = try className.map { [try view.schema.require($0)] } ?? view.schema.classes
         for classSchema in classes {
@@ -112,13 +112,13 @@ extension Store {
     /// All objects of a class: lazy, live, in the order of their creation.
     ///
     /// Throws `unknown_class`, `closed`, `wrong_thread`.
-    package func objects(_ className: String) throws -> Results {
+    public func objects(_ className: String) throws -> Results {
         try check()
         return Results(.store(self), Query(all: try view.schema.require(className)))
     }
 
     /// A handle for an object known by its place, whether or not it exists.
-    package func object(_ reference: ObjectReference) -> LiveObject? {
+    public func object(_ reference: ObjectReference) -> LiveObject? {
         view.schema.find(table: reference.table).map { LiveObject(.store(self), $0, reference.key) }
     }
 

@@ -1,5 +1,5 @@
 /// What happens when an object is created whose primary key exists already.
-package enum UpdateMode: String, Sendable, CaseIterable {
+public enum UpdateMode: String, Sendable, CaseIterable {
     /// It is an error.
     case error
     /// The values that were given are set on the existing object, equal ones too.

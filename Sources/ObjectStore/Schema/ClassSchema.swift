@@ -4,18 +4,18 @@ import ColumnStorage
 ///
 /// Immutable; a class, not a struct, so that handles of objects carry one reference instead of the
 /// whole description.
-package final class ClassSchema: Sendable {
+public final class ClassSchema: Sendable {
     /// The class's name.
-    package let name: String
+    public let name: String
     /// The properties in schema order.
-    package let properties: [Property]
+    public let properties: [Property]
     /// The table of the objects; meaningless in a schema that no file has taken yet.
     package let table: TableID
     /// Whether its objects belong to exactly one parent each: made, replaced and deleted with the
     /// property that holds them.
-    package let isEmbedded: Bool
+    public let isEmbedded: Bool
     /// The indexes over several properties.
-    package let indexes: [CompositeIndex]
+    public let indexes: [CompositeIndex]
     /// How many columns the table has ever had; dropped ones keep their number.
     let columnCount: Int
 
@@ -29,7 +29,7 @@ package final class ClassSchema: Sendable {
     /// Describes a class that is yet to be stored.
     ///
     /// Duplicate names are found by validation.
-    package convenience init(
+    public convenience init(
         _ name: String, _ properties: [Property], isEmbedded: Bool = false,
         indexes: [CompositeIndex] = []
     ) {
@@ -60,7 +60,7 @@ package final class ClassSchema: Sendable {
     /// The property of this name, or nil.
     ///
     /// Constant time.
-    package func property(named name: String) -> Property? {
+    public func property(named name: String) -> Property? {
         positions[name].map { properties[$0] }
     }
 
@@ -72,7 +72,7 @@ package final class ClassSchema: Sendable {
     }
 
     /// The property that identifies objects, or nil.
-    package var primaryKey: Property? { primaryKeyPosition.map { properties[$0] } }
+    public var primaryKey: Property? { primaryKeyPosition.map { properties[$0] } }
 
     /// The property that the file knows under a name, or nil.
     func property(storedAs name: String) -> Property? {
@@ -98,7 +98,7 @@ package final class ClassSchema: Sendable {
 
 extension ClassSchema: Hashable {
     /// Whether both describe the same class stored in the same way.
-    package static func == (left: ClassSchema, right: ClassSchema) -> Bool {
+    public static func == (left: ClassSchema, right: ClassSchema) -> Bool {
         left === right
             || (left.name == right.name && left.table == right.table
                 && left.columnCount == right.columnCount && left.isEmbedded == right.isEmbedded
@@ -106,7 +106,7 @@ extension ClassSchema: Hashable {
     }
 
     /// Hashes the class's place.
-    package func hash(into hasher: inout Hasher) {
+    public func hash(into hasher: inout Hasher) {
         hasher.combine(name)
         hasher.combine(table)
     }

@@ -2,21 +2,21 @@ import ColumnStorage
 
 /// An index over several properties of a class: for conditions that give values for the first of
 /// them and perhaps a range for the next.
-package struct CompositeIndex: Hashable, Sendable {
+public struct CompositeIndex: Hashable, Sendable {
     /// The names of the properties, the most significant first.
-    package let properties: [String]
+    public let properties: [String]
     /// Whether no two objects may have the same values in all of the properties.
     ///
     /// Objects in which one of them is nil are exempt, as in SQL. Checked at the end of each write transaction.
-    package let isUnique: Bool
+    public let isUnique: Bool
     /// The index's number in the class's table; meaningless in a schema that no file has taken yet.
     let id: Int
 
     /// Describes an index that is yet to be stored.
-    package init(_ properties: [String]) { self.init(properties, isUnique: false) }
+    public init(_ properties: [String]) { self.init(properties, isUnique: false) }
 
     /// Describes an index that is yet to be stored, and whether it is unique.
-    package init(_ properties: [String], isUnique: Bool) {
+    public init(_ properties: [String], isUnique: Bool) {
         self.init(properties, isUnique: isUnique, id: -1)
     }
 

@@ -1,53 +1,53 @@
 import ColumnStorage
 
 /// One property of a class.
-package struct Property: Hashable, Sendable {
+public struct Property: Hashable, Sendable {
     /// Where a backlinks property looks: the class and the property whose links it follows
     /// backwards.
-    package struct Origin: Hashable, Sendable {
+    public struct Origin: Hashable, Sendable {
         /// The class whose objects link here.
-        package let className: String
+        public let className: String
         /// The linking property of that class.
-        package let property: String
+        public let property: String
 
         /// Makes an origin.
-        package init(className: String, property: String) {
+        public init(className: String, property: String) {
             self.className = className
             self.property = property
         }
     }
 
     /// The property's name.
-    package var name: String
+    public var name: String
     /// What the file calls the property: its name unless it was mapped to another one, so that programs can rename it
     /// without a migration.
-    package var storedName: String
+    public var storedName: String
     /// The type of the value, or of the elements of a collection.
-    package var type: PropertyType
+    public var type: PropertyType
     /// Whether the value, or an element of the collection, may be nil.
     ///
     /// To-one links and the links in maps always may.
-    package var isOptional: Bool
+    public var isOptional: Bool
     /// Which collection of values the property holds; nil for a single value and for backlinks.
-    package var collection: CollectionKind?
+    public var collection: CollectionKind?
     /// The class that a link or a collection of links leads to; for backlinks the class they come from.
-    package var target: String?
+    public var target: String?
     /// Whether the property identifies the objects of its class.
-    package var isPrimary: Bool
+    public var isPrimary: Bool
     /// Whether the values are kept in an index.
-    package var isIndexed: Bool
+    public var isIndexed: Bool
     /// Whether the words of the strings are kept in a full-text index.
-    package var isFullText: Bool
+    public var isFullText: Bool
     /// What an object gets that is created without a value; nil if there is no default.
-    package var defaultValue: Value?
+    public var defaultValue: Value?
     /// What a backlinks property follows; nil for all others.
-    package var origin: Origin?
+    public var origin: Origin?
     /// The column that stores the property; meaningless for backlinks, and in a schema that no file
     /// has taken yet.
     package var column: ColumnID
 
     /// Describes a property that is yet to be stored.
-    package init(
+    public init(
         _ name: String, _ type: PropertyType, isOptional: Bool = false,
         collection: CollectionKind? = nil, target: String? = nil, isPrimary: Bool = false,
         isIndexed: Bool = false, isFullText: Bool = false, defaultValue: Value? = nil,
@@ -71,37 +71,37 @@ package struct Property: Hashable, Sendable {
 
 extension Property {
     /// Whether the property is computed from other objects' links.
-    package var isBacklinks: Bool { type == .backlinks }
+    public var isBacklinks: Bool { type == .backlinks }
 
     /// Whether the property is a list.
-    package var isList: Bool { collection == .list }
+    public var isList: Bool { collection == .list }
 
     /// Whether the property is a set.
-    package var isSet: Bool { collection == .set }
+    public var isSet: Bool { collection == .set }
 
     /// Whether the property is a map.
-    package var isMap: Bool { collection == .map }
+    public var isMap: Bool { collection == .map }
 
     /// Whether the property holds one value (or link), not a collection.
-    package var isSingle: Bool { collection == nil && !isBacklinks }
+    public var isSingle: Bool { collection == nil && !isBacklinks }
 
     /// Whether the property stores links, alone or among other values.
-    package var canHoldLinks: Bool { type == .object || type == .mixed }
+    public var canHoldLinks: Bool { type == .object || type == .mixed }
 
     /// Whether the property leads to other objects: links, collections of links and backlinks.
-    package var leadsToObjects: Bool { type == .object || type == .backlinks }
+    public var leadsToObjects: Bool { type == .object || type == .backlinks }
 
     /// Whether the values are looked up through an index: primary keys always are.
-    package var hasIndex: Bool { isPrimary || isIndexed }
+    public var hasIndex: Bool { isPrimary || isIndexed }
 
     /// The type as a schema spells it: `int?`, `Toy[]`, `backlinks Person.dogs`.
-    package var typeName: String {
+    public var typeName: String {
         if let origin { return "backlinks \(origin.className).\(origin.property)" }
         return elementTypeName + (collection?.mark ?? "")
     }
 
     /// The type of the value, or of the elements of a collection, as a schema spells it.
-    package var elementTypeName: String {
+    public var elementTypeName: String {
         if type == .object { return target ?? "object" }
         return type.rawValue + (isOptional && type != .mixed ? "?" : "")
     }

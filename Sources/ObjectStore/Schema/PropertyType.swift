@@ -1,7 +1,7 @@
 import ColumnStorage
 
 /// The type of a property's value, or of the elements of a list property.
-package enum PropertyType: String, Hashable, Sendable, CaseIterable {
+public enum PropertyType: String, Hashable, Sendable, CaseIterable {
     /// A truth value.
     case bool
     /// A 64-bit integer.

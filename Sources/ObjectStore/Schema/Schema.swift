@@ -3,13 +3,16 @@ import ColumnStorage
 /// The classes of a store, as its file holds them.
 ///
 /// Immutable; a changed store has another one.
-package final class Schema: Sendable {
+public final class Schema: Sendable {
     /// The classes in the order of their names.
-    package let classes: [ClassSchema]
+    public let classes: [ClassSchema]
     /// The version number that migrations count; 0 unless somebody set it.
-    package let version: UInt64
+    public let version: UInt64
     /// The number that the next new table will get; those of removed classes are never used again.
     let nextTable: UInt32
+
+    /// The classes that have a unique index over several properties.
+    let classesWithUniqueIndexes: [ClassSchema]
 
     private let positions: [String: Int]
     /// By the number of the table.
@@ -28,6 +31,7 @@ package final class Schema: Sendable {
     init(classes: [ClassSchema], version: UInt64, nextTable: UInt32) {
         let sorted = classes.sorted { $0.name < $1.name }
         self.classes = sorted
+        classesWithUniqueIndexes = sorted.filter { $0.indexes.contains(where: \.isUnique) }
         self.version = version
         self.nextTable = nextTable
         positions = Dictionary(
@@ -74,7 +78,7 @@ package final class Schema: Sendable {
     /// The class of this name, or nil.
     ///
     /// Constant time.
-    package func find(_ name: String) -> ClassSchema? {
+    public func find(_ name: String) -> ClassSchema? {
         // Comparing a few short names costs less than hashing one.
         if classes.count <= Self.few {
             let length = name.utf8.count

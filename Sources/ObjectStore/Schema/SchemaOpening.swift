@@ -137,7 +137,7 @@ extension Store {
     ///
     /// Throws `already_in_write` inside a write transaction, `invalid_schema`, `migration_needed` for
     /// a change that would lose data (nothing changes then), and what a write may throw.
-    package func define(_ classes: [ClassSchema]) throws {
+    public func define(_ classes: [ClassSchema]) throws {
         try define(classes, allowing: .additive, nil)
     }
 

@@ -1,7 +1,7 @@
 /// The thread that a store belongs to, as far as the store must know it.
 ///
 /// This is all that ties a store to an event loop: hosts adapt theirs, tests drive one by hand.
-package protocol Scheduler: Sendable {
+public protocol Scheduler: Sendable {
     /// Makes a wake-up that runs `handler` on the scheduler's thread, some time after each `wake()`;
     /// several wakes before that run it once. Called on the scheduler's thread.
     func makeWakeup(_ handler: @escaping () -> Void) -> any Wakeup
@@ -17,7 +17,7 @@ package protocol Scheduler: Sendable {
 }
 
 /// A scheduler that has timers, as observers with a pace need them.
-package protocol TimingScheduler: Scheduler {
+public protocol TimingScheduler: Scheduler {
     /// Makes a timer that runs `handler` on the scheduler's thread each time it has run out.
     ///
     /// Called on the scheduler's thread.
@@ -25,7 +25,7 @@ package protocol TimingScheduler: Scheduler {
 }
 
 /// A timer of a scheduler's thread, used on that thread only.
-package protocol SchedulerTimer: AnyObject {
+public protocol SchedulerTimer: AnyObject {
     /// Lets the timer run out once, after a time from now, and not when it would have before.
     func start(after time: Duration)
 
@@ -34,7 +34,7 @@ package protocol SchedulerTimer: AnyObject {
 }
 
 /// A handle that makes a handler run on a scheduler's thread.
-package protocol Wakeup: Sendable {
+public protocol Wakeup: Sendable {
     /// Asks for the handler to run. Any thread may call it; never blocks.
     func wake()
 

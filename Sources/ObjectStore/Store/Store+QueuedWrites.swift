@@ -42,7 +42,7 @@ extension Store {
     /// back; with `closed` if the store is closed before.
     ///
     /// Throws `closed`, `wrong_thread`, `read_only`, `invalid_argument` (the thread has no event loop).
-    package func writeAsync(
+    public func writeAsync(
         _ body: @escaping () throws -> Void, completion: @escaping ((any Error)?) -> Void
     ) throws {
         try check()

@@ -7,7 +7,7 @@ extension Store {
     /// committed or cancelled, nothing more happens. Waits while another thread or process writes.
     /// Errors: as for ``beginWrite()`` and ``commitWrite(withoutNotifying:)``.
     @discardableResult  // because most writes are made for what they change
-    package func write<Result>(
+    public func write<Result>(
         withoutNotifying silenced: [NotificationToken] = [], _ body: () throws -> Result
     ) throws -> Result {
         try beginWrite()
@@ -29,7 +29,7 @@ extension Store {
     /// Throws `already_in_write`, `read_only`, `closed`, `wrong_thread`, `disk_full`, `limit_exceeded`
     /// (observers keep setting each other off), `too_many_versions` (more are kept alive than the
     /// store allows).
-    package func beginWrite() throws {
+    public func beginWrite() throws {
         try check()
         guard !isReadOnly else {
             throw StoreError(
@@ -77,7 +77,7 @@ extension Store {
     /// `did_change` observers have been called. Throws `not_in_write`, `invalid_argument` for a token
     /// of another store (the write stays open), `disk_full` (the write is rolled back), `closed`,
     /// `wrong_thread`.
-    package func commitWrite(withoutNotifying silenced: [NotificationToken] = []) throws {
+    public func commitWrite(withoutNotifying silenced: [NotificationToken] = []) throws {
         try checkOpen(to: "commit")
         try notifications.checkOwn(silenced)
         inserter = nil
@@ -105,7 +105,7 @@ extension Store {
     /// Rolls the open write transaction back.
     ///
     /// Throws `not_in_write`, `closed`, `wrong_thread`.
-    package func cancelWrite() throws {
+    public func cancelWrite() throws {
         try checkOpen(to: "cancel")
         inserter = nil
         view.snapshot.cancelWrite()

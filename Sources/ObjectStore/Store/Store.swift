@@ -9,9 +9,9 @@ import ColumnStorage
 ///
 /// Rules: a store and everything that comes from it is used on its scheduler's thread only. Changes
 /// need an open write transaction. Closing is final; handles that outlive it refuse to be used.
-package final class Store {
+public final class Store {
     /// How the store was opened.
-    package let configuration: StoreConfiguration
+    public let configuration: StoreConfiguration
 
     /// The thread that the store belongs to.
     package let scheduler: any Scheduler
@@ -22,10 +22,10 @@ package final class Store {
     /// Whether a turn of the event loop moves the store to the newest version.
     ///
     /// On by default; without it the store's observers are told that a refresh is required.
-    package var autorefresh = true
+    public var autorefresh = true
 
     /// Whether the store was closed.
-    package var isClosed: Bool { hasClosed }
+    public var isClosed: Bool { hasClosed }
     // Not public, so that the compiler sees all who change it and need not guard every read.
     private var hasClosed = false
 
@@ -139,7 +139,7 @@ package final class Store {
     /// Ends the store: an open write is rolled back, observers are ended, the snapshot is released.
     ///
     /// Calling it again does nothing.
-    package func close() {
+    public func close() {
         guard !isClosed else { return }
         notifications.invalidateAll()
         if isInWrite { view.snapshot.cancelWrite() }
@@ -156,7 +156,7 @@ package final class Store {
     }
 
     /// The file's path; nil in memory.
-    package var path: String? {
+    public var path: String? {
         if case .file(let path) = configuration.location { path } else { nil }
     }
 
@@ -172,16 +172,16 @@ package final class Store {
     }
 
     /// Whether a write transaction is open.
-    package var isInWrite: Bool { view.snapshot.write != nil }
+    public var isInWrite: Bool { view.snapshot.write != nil }
 
     /// Whether changes are refused.
-    package var isReadOnly: Bool { configuration.isReadOnly }
+    public var isReadOnly: Bool { configuration.isReadOnly }
 
     /// The version that the store shows.
-    package var version: UInt64 { view.version }
+    public var version: UInt64 { view.version }
 
     /// The schema that the store shows.
-    package var schema: Schema { view.schema }
+    public var schema: Schema { view.schema }
 
     /// Throws `closed` or `wrong_thread` if the store cannot be used here and now.
     package func check() throws {
@@ -204,7 +204,7 @@ extension Store {
     /// False, without doing anything, inside a write transaction and inside an observer. Throws
     /// `closed`, `wrong_thread`, and what reading the file may throw.
     @discardableResult  // because delivery is the point as often as the answer
-    package func refresh() throws -> Bool {
+    public func refresh() throws -> Bool {
         try check()
         guard !isInWrite, !notifications.isDelivering else { return false }
         let hasMoved = try advance()
@@ -348,6 +348,14 @@ extension Store {
     /// Returns the version that was left, if it is to be kept.
     @discardableResult  // because: it is kept only when asked for
     func commitSnapshot(keepingLeft: Bool = false) throws -> Snapshot? {
+        if !view.schema.classesWithUniqueIndexes.isEmpty, let session = view.snapshot.write {
+            do {
+                try UniqueIndexCheck(self, session).check()
+            } catch {
+                view.snapshot.cancelWrite()
+                throw error
+            }
+        }
         let wakeOthers = { [coordinator, membership] in coordinator.didCommit(membership) }
         let left = try StoreError.wrapping { () throws(StorageError) -> Snapshot? in
             if keepingLeft { return try view.snapshot.commit(whenVisible: wakeOthers) }

@@ -1,7 +1,7 @@
 /// How a store is opened.
-package struct StoreConfiguration: Sendable {
+public struct StoreConfiguration: Sendable {
     /// Where the data lives.
-    package enum Location: Hashable, Sendable {
+    public enum Location: Hashable, Sendable {
         /// In a file.
         case file(String)
         /// In memory, shared by name among the stores of this process while one of them is open.
@@ -9,7 +9,7 @@ package struct StoreConfiguration: Sendable {
     }
 
     /// When a commit counts as done.
-    package enum Durability: String, Sendable, CaseIterable {
+    public enum Durability: String, Sendable, CaseIterable {
         /// When it is on disk: it survives a power failure.
         ///
         /// Costs a flush.
@@ -25,50 +25,50 @@ package struct StoreConfiguration: Sendable {
     }
 
     /// Where the data lives.
-    package var location: Location
+    public var location: Location
     /// The classes the program expects; nil takes them as stored in the file.
-    package var schema: [ClassSchema]?
+    public var schema: [ClassSchema]?
     /// The version of that schema; meaningful only with one.
-    package var schemaVersion: UInt64
+    public var schemaVersion: UInt64
     /// Migrates a file with a lower schema version, in one write transaction, when a store is opened.
     ///
     /// Not called for a new file. Without it, values convert where that is exact, and new properties have their
     /// default, or are zero, empty or nil.
-    package var migration: (@Sendable (Migration) throws -> Void)?
+    public var migration: (@Sendable (Migration) throws -> Void)?
     /// What the migration may lose: `Class.property`, or the name of a class.
     ///
     /// A property that holds values and disappears without being named here, or being deleted by the migration, is
     /// `migration_needed`.
-    package var drops: Set<String> = []
+    public var drops: Set<String> = []
     /// Whether a file that would need a migration loses everything instead, and starts anew with the
     /// wanted schema.
     ///
     /// For data that can be fetched again.
-    package var deletesIfMigrationNeeded: Bool
+    public var deletesIfMigrationNeeded: Bool
     /// Whether changes are refused.
-    package var isReadOnly: Bool
+    public var isReadOnly: Bool
     /// When a commit counts as done.
-    package var durability: Durability
+    public var durability: Durability
     /// How many versions the change history keeps; 0 for none.
     ///
     /// Every writer of a file keeps as many as it was opened with: one that keeps fewer removes older ones, and what one
     /// with 0 writes cannot be undone. Of a store in memory the first to open it decides.
-    package var history: Int
+    public var history: Int
     /// The largest size of the file in bytes; nil for one that no disk of today reaches, and in memory for what the machine
     /// has, 64 GiB at most.
     ///
     /// Address space only. Of a store in memory the first to open it decides.
-    package var maximumSize: Int?
+    public var maximumSize: Int?
 
     /// How many versions may be kept alive at once; nil for any number.
     ///
     /// From the oldest that somebody reads to the newest. A write beyond it is refused.
-    package var maximumLiveVersions: Int?
+    public var maximumLiveVersions: Int?
     /// Who opens the store, for reports.
     package var holder = VersionHolder()
 
     /// Makes a configuration with the usual settings.
-    package init(
+    public init(
         _ location: Location, schema: [ClassSchema]? = nil, schemaVersion: UInt64 = 0,
         migration: (@Sendable (Migration) throws -> Void)? = nil,
         deletesIfMigrationNeeded: Bool = false, isReadOnly: Bool = false,

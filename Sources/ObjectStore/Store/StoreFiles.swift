@@ -68,7 +68,7 @@ extension Store {
     /// Writes a compact copy of the newest version to a file, also while others write.
     ///
     /// Errors: as for ``StoreFiles/backup(_:to:isReplacing:)``, `closed`, `wrong_thread`.
-    package func backup(to destination: String, isReplacing: Bool = false) throws {
+    public func backup(to destination: String, isReplacing: Bool = false) throws {
         try check()
         try StoreError.wrapping { () throws(StorageError) in
             try view.snapshot.file.copyCompacted(to: destination, isReplacing: isReplacing)

@@ -2,14 +2,14 @@ import Synchronization
 
 /// A 12-byte identifier that sorts by the time of its making: seconds, a random part for each
 /// process, and a counter.
-package struct ObjectIDValue: Hashable, Comparable, Sendable {
+public struct ObjectIDValue: Hashable, Comparable, Sendable {
     /// The first eight bytes, most significant first.
-    package let high: UInt64
+    public let high: UInt64
     /// The last four bytes, most significant first.
-    package let low: UInt32
+    public let low: UInt32
 
     /// Makes an identifier from its parts.
-    package init(high: UInt64, low: UInt32) {
+    public init(high: UInt64, low: UInt32) {
         self.high = high
         self.low = low
     }
@@ -20,7 +20,7 @@ package struct ObjectIDValue: Hashable, Comparable, Sendable {
     /// A new identifier for a moment given in seconds since the epoch.
     ///
     /// Ascending within a process and second; any thread may call it.
-    package static func generate(seconds: UInt32) -> ObjectIDValue {
+    public static func generate(seconds: UInt32) -> ObjectIDValue {
         let count = counter.wrappingAdd(1, ordering: .relaxed).newValue & 0xFF_FFFF
         return ObjectIDValue(
             high: UInt64(seconds) << 32 | process >> 8,
@@ -28,30 +28,30 @@ package struct ObjectIDValue: Hashable, Comparable, Sendable {
     }
 
     /// The 12 bytes.
-    package var bytes: [UInt8] {
+    public var bytes: [UInt8] {
         (0..<8).map { UInt8(truncatingIfNeeded: high >> (56 - 8 * $0)) }
             + (0..<4).map { UInt8(truncatingIfNeeded: low >> (24 - 8 * $0)) }
     }
 
     /// Makes an identifier from 12 bytes; nil for another number of them.
-    package init?(bytes: some Collection<UInt8>) {
+    public init?(bytes: some Collection<UInt8>) {
         guard bytes.count == 12 else { return nil }
         high = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
         low = bytes.dropFirst(8).reduce(0) { $0 << 8 | UInt32($1) }
     }
 
     /// Whether the first comes before the second in byte order.
-    package static func < (left: ObjectIDValue, right: ObjectIDValue) -> Bool {
+    public static func < (left: ObjectIDValue, right: ObjectIDValue) -> Bool {
         (left.high, left.low) < (right.high, right.low)
     }
 }
 
 extension ObjectIDValue: CustomStringConvertible {
     /// 24 hexadecimal digits in lower case.
-    package var description: String { Hexadecimal.text(of: bytes) }
+    public var description: String { Hexadecimal.text(of: bytes) }
 
     /// Reads 24 hexadecimal digits in either case; nil for anything else.
-    package init?(_ text: some StringProtocol) {
+    public init?(_ text: some StringProtocol) {
         guard let bytes = Hexadecimal.bytes(of: String(text)) else { return nil }
         self.init(bytes: bytes)
     }

@@ -8,58 +8,58 @@
 ///
 /// The range is about 292,000 years to either side, the resolution a microsecond; leap seconds do
 /// not exist, as in POSIX time.
-package struct Timestamp: Hashable, Comparable, Sendable {
+public struct Timestamp: Hashable, Comparable, Sendable {
     /// Microseconds since the epoch; negative before it.
-    package let microseconds: Int64
+    public let microseconds: Int64
 
     /// Makes a timestamp from microseconds since the epoch.
-    package init(microseconds: Int64) {
+    public init(microseconds: Int64) {
         self.microseconds = microseconds
     }
 
     /// Makes a timestamp from seconds since the epoch, rounded to the nearest microsecond; nil
     /// outside the range or for NaN.
-    package init?(seconds: Double) {
+    public init?(seconds: Double) {
         guard let value = Int64(exactly: (seconds * 1_000_000).rounded()) else { return nil }
         microseconds = value
     }
 
     /// The present moment by the system's clock.
-    package static var now: Timestamp {
+    public static var now: Timestamp {
         var time = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &time)
         return Timestamp(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
     }
 
     /// Seconds since the epoch; exact to the microsecond for the next 200 years.
-    package var seconds: Double { Double(microseconds) / 1_000_000 }
+    public var seconds: Double { Double(microseconds) / 1_000_000 }
 
     /// Whether the first moment comes before the second.
-    package static func < (left: Timestamp, right: Timestamp) -> Bool {
+    public static func < (left: Timestamp, right: Timestamp) -> Bool {
         left.microseconds < right.microseconds
     }
 }
 
 extension Timestamp {
     /// A calendar moment in UTC, of the proleptic Gregorian calendar.
-    package struct Components: Hashable, Sendable {
+    public struct Components: Hashable, Sendable {
         /// The astronomical year: 0 is 1 BC.
-        package var year: Int
+        public var year: Int
         /// 1 to 12.
-        package var month: Int
+        public var month: Int
         /// 1 to 31.
-        package var day: Int
+        public var day: Int
         /// 0 to 23.
-        package var hour: Int
+        public var hour: Int
         /// 0 to 59.
-        package var minute: Int
+        public var minute: Int
         /// 0 to 59.
-        package var second: Int
+        public var second: Int
         /// 0 to 999,999.
-        package var microsecond: Int
+        public var microsecond: Int
 
         /// Makes components; fields that are left out are the start of the day.
-        package init(
+        public init(
             year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0,
             microsecond: Int = 0
         ) {
@@ -75,7 +75,7 @@ extension Timestamp {
 
     /// Makes a timestamp from a calendar moment in UTC; nil if a field is out of its range, also
     /// for a day that the month does not have.
-    package init?(_ moment: Components) {
+    public init?(_ moment: Components) {
         guard (1...12).contains(moment.month),
             (1...Self.days(inMonth: moment.month, of: moment.year)).contains(moment.day),
             (0...23).contains(moment.hour), (0...59).contains(moment.minute),
@@ -88,7 +88,7 @@ extension Timestamp {
     }
 
     /// The calendar moment in UTC.
-    package var components: Components {
+    public var components: Components {
         let (seconds, fraction) = Self.floorDivide(Int(microseconds), 1_000_000)
         let (days, secondOfDay) = Self.floorDivide(seconds, 86_400)
         let (year, month, day) = Self.civil(fromDays: days)

@@ -1,6 +1,6 @@
 extension Timestamp: CustomStringConvertible {
     /// ISO 8601 in UTC, with as many digits of the second as are needed: `2026-11-20T10:00:00Z`.
-    package var description: String {
+    public var description: String {
         let moment = components
         var text =
             "\(Self.padded(moment.year, 4))-\(Self.padded(moment.month, 2))-"
@@ -18,7 +18,7 @@ extension Timestamp: CustomStringConvertible {
     ///
     /// As in `2026-11-20`, `2026-11-20T10:00`, `2026-11-20 10:00:00.25+01:00`. A time without a zone
     /// is UTC.
-    package init?(_ text: some StringProtocol) {
+    public init?(_ text: some StringProtocol) {
         var scanner = DigitScanner(text)
         let isNegative = scanner.skip("-")
         guard let year = scanner.number(digits: 4), scanner.skip("-"),

@@ -1,18 +1,18 @@
 /// A universally unique identifier: 16 bytes, ordered as bytes.
-package struct UUIDValue: Hashable, Comparable, Sendable {
+public struct UUIDValue: Hashable, Comparable, Sendable {
     /// The first eight bytes, most significant first.
-    package let high: UInt64
+    public let high: UInt64
     /// The last eight bytes, most significant first.
-    package let low: UInt64
+    public let low: UInt64
 
     /// Makes an identifier from its two halves.
-    package init(high: UInt64, low: UInt64) {
+    public init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
 
     /// A new random identifier (version 4).
-    package static func random() -> UUIDValue {
+    public static func random() -> UUIDValue {
         var generator = SystemRandomNumberGenerator()
         let high = generator.next() & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
         let low = generator.next() & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
@@ -20,34 +20,34 @@ package struct UUIDValue: Hashable, Comparable, Sendable {
     }
 
     /// The 16 bytes.
-    package var bytes: [UInt8] {
+    public var bytes: [UInt8] {
         (0..<8).map { UInt8(truncatingIfNeeded: high >> (56 - 8 * $0)) }
             + (0..<8).map { UInt8(truncatingIfNeeded: low >> (56 - 8 * $0)) }
     }
 
     /// Makes an identifier from 16 bytes; nil for another number of them.
-    package init?(bytes: some Collection<UInt8>) {
+    public init?(bytes: some Collection<UInt8>) {
         guard bytes.count == 16 else { return nil }
         high = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
         low = bytes.dropFirst(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
     /// Whether the first comes before the second in byte order.
-    package static func < (left: UUIDValue, right: UUIDValue) -> Bool {
+    public static func < (left: UUIDValue, right: UUIDValue) -> Bool {
         (left.high, left.low) < (right.high, right.low)
     }
 }
 
 extension UUIDValue: CustomStringConvertible {
     /// The usual form in lower case: `8-4-4-4-12` hexadecimal digits.
-    package var description: String {
+    public var description: String {
         let digits = Array(Hexadecimal.text(of: bytes))
         return [digits[0..<8], digits[8..<12], digits[12..<16], digits[16..<20], digits[20..<32]]
             .map { String($0) }.joined(separator: "-")
     }
 
     /// Reads the usual form, in either case, with or without braces; nil for anything else.
-    package init?(_ text: some StringProtocol) {
+    public init?(_ text: some StringProtocol) {
         var digits = Substring(text)
         if digits.first == "{", digits.last == "}" { digits = digits.dropFirst().dropLast() }
         let parts = digits.split(separator: "-", omittingEmptySubsequences: false)

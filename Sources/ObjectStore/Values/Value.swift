@@ -2,13 +2,15 @@ import ColumnStorage
 import Decimals
 
 /// A decimal number of 34 digits: ``Decimals/DecimalValue``, for the modules above.
-package typealias DecimalValue = Decimals.DecimalValue
+public typealias DecimalValue = Decimals.DecimalValue
 
 /// An object of a store by its place: a class's table and a key that is never used again.
-package struct ObjectReference: Hashable, Sendable {
+public struct ObjectReference: Hashable, Sendable {
     /// The table of the object's class.
+    @usableFromInline
     package let table: TableID
     /// The object's key in that table.
+    @usableFromInline
     package let key: ObjectKey
 
     /// Makes a reference.
@@ -20,7 +22,7 @@ package struct ObjectReference: Hashable, Sendable {
 }
 
 /// What a property can hold, or be given.
-package enum Value: Hashable, Sendable {
+public enum Value: Hashable, Sendable {
     /// No value.
     case null
     /// A truth value.
@@ -77,7 +79,7 @@ extension Value {
     }
 
     /// The name of the value's type as a schema spells it, for messages.
-    package var typeName: String {
+    public var typeName: String {
         switch self {
         case .null: "nil"
         case .bool: "bool"

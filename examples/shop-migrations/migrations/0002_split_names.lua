@@ -8,6 +8,8 @@ return {
     Sale = { customer = "int", sku = "string", count = "int", day = "string" },
   },
 
+  drops = { "Customer.name" },
+
   up = function(m)
     m:each("Customer", function(old, new)
       -- Who has one name only has a last name.

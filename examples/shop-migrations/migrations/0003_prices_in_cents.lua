@@ -8,6 +8,8 @@ return {
     Sale = { customer = "int", sku = "string", count = "int", day = "string" },
   },
 
+  drops = { "Product.price" },
+
   up = function(m)
     m:each("Product", function(old, new)
       local whole, rest = old.price:match "^%$?(%d+)%.?(%d*)$"

@@ -11,6 +11,9 @@ return {
     Line = { product = "Product", count = "int", embedded = true },
   },
 
+  -- Addresses that cannot be split are dropped.
+  drops = { "Customer.address" },
+
   up = function(m)
     m:rename_property("Product", "title", "name")
     m:each("Customer", function(old, new)

@@ -1,7 +1,7 @@
 import ColumnStorage
 
 /// How often an observer may be called.
-package enum ObserverPace: Hashable, Sendable {
+public enum ObserverPace: Hashable, Sendable {
     /// As soon as nothing has changed for this time.
     case debounce(Duration)
     /// At once, but not again before this time has passed since the last call.

@@ -1,5 +1,5 @@
 /// Calls of a store's own observers.
-package enum StoreNotification: String, Sendable {
+public enum StoreNotification: String, Sendable {
     /// The store has moved to a new version, or has committed one.
     case didChange = "did_change"
     /// There is a newer version, and the store does not move by itself.

@@ -3,7 +3,7 @@ extension Results {
     ///
     /// The token keeps the observation alive; these results need not be. Errors: as for
     /// ``Store/observe(_:keyPaths:name:pace:_:)``, and `frozen` for results of a frozen version.
-    package func observe(
+    public func observe(
         keyPaths: [String] = [], name: String = "", pace: ObserverPace? = nil,
         _ handler: @escaping (CollectionChange) throws -> Void
     ) throws -> NotificationToken {
@@ -16,7 +16,7 @@ extension LiveObject {
     /// Calls a handler when the object changes, and once when it is deleted.
     ///
     /// Errors: as for ``Store/observe(_:keyPaths:name:pace:_:)``, and `frozen` for a frozen object.
-    package func observe(
+    public func observe(
         keyPaths: [String] = [], name: String = "", pace: ObserverPace? = nil,
         _ handler: @escaping (ObjectChange) throws -> Void
     ) throws -> NotificationToken {
@@ -30,7 +30,7 @@ extension LiveCollection {
     ///
     /// Errors: as for ``Store/observe(_:keyPaths:name:pace:_:)``, and `frozen` for one of a frozen
     /// version.
-    package func observe(
+    public func observe(
         keyPaths: [String] = [], name: String = "", pace: ObserverPace? = nil,
         _ handler: @escaping (CollectionChange) throws -> Void
     ) throws -> NotificationToken {
@@ -43,7 +43,7 @@ extension CollectionValues {
     /// Calls a handler with the values as they are at the next delivery, and whenever they change.
     ///
     /// Errors: as for ``LiveCollection/observe(keyPaths:name:pace:_:)``.
-    package func observe(
+    public func observe(
         keyPaths: [String] = [], name: String = "", pace: ObserverPace? = nil,
         _ handler: @escaping (CollectionChange) throws -> Void
     ) throws -> NotificationToken {

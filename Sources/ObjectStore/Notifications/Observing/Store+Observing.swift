@@ -5,7 +5,7 @@ extension Store {
     /// The store's own commits call it before they return; a handler's own commits do not call it
     /// again. Throws `already_in_write`, `read_only`, `closed`, `wrong_thread`, `invalid_argument`
     /// (the thread has no event loop).
-    package func observe(
+    public func observe(
         name: String = "", _ handler: @escaping (StoreNotification, Store) throws -> Void
     ) throws -> NotificationToken {
         try checkObservable()

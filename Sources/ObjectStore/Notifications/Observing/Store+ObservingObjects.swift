@@ -6,7 +6,7 @@ extension Store {
     /// `keyPaths` name the properties to look at, also behind links, lists and backlinks; without
     /// any, all of the object's own properties count. `pace` delays calls. Throws `invalid_object` for an object that is
     /// gone, `invalid_query` for an unknown key path, and what ``observe(name:_:)`` throws.
-    package func observe(
+    public func observe(
         _ object: ObjectReference, keyPaths: [String] = [], name: String = "",
         pace: ObserverPace? = nil,
         _ handler: @escaping (ObjectChange) throws -> Void

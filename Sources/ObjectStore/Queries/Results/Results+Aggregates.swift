@@ -6,7 +6,7 @@ extension Results {
     /// In a mixed property only numbers count, whatever is asked for. Ints give an int unless their sum needs more than 64 bits, then a double.
     ///
     /// Throws `invalid_query` for an unknown property, a list or a type that has no sum.
-    package func sum(_ path: String) throws -> Value {
+    public func sum(_ path: String) throws -> Value {
         switch try aggregate(.sum, path) {
         case (.int(let value), let type) where type == .int || type == .mixed: .int(value)
         case (.decimal(let value), _): .decimal(value)
@@ -18,7 +18,7 @@ extension Results {
     /// The smallest value of a property, nil if there is none.
     ///
     /// Throws as ``sum(_:)``.
-    package func minimum(_ path: String) throws -> Value {
+    public func minimum(_ path: String) throws -> Value {
         let (value, type) = try aggregate(.minimum, path)
         return Results.value(value, type)
     }
@@ -26,7 +26,7 @@ extension Results {
     /// The largest value of a property, nil if there is none.
     ///
     /// Throws as ``sum(_:)``.
-    package func maximum(_ path: String) throws -> Value {
+    public func maximum(_ path: String) throws -> Value {
         let (value, type) = try aggregate(.maximum, path)
         return Results.value(value, type)
     }
@@ -34,7 +34,7 @@ extension Results {
     /// The average of a property's values that are not nil; nil if there is none.
     ///
     /// Throws as ``sum(_:)``.
-    package func average(_ path: String) throws -> Value {
+    public func average(_ path: String) throws -> Value {
         let (value, _) = try aggregate(.average, path)
         if case .decimal(let average) = value { return .decimal(average) }
         return value.number.map(Value.double) ?? .null
@@ -43,7 +43,7 @@ extension Results {
     /// How many objects have a value that is not nil.
     ///
     /// Throws `invalid_query` for an unknown property or a list.
-    package func count(of path: String) throws -> Int {
+    public func count(of path: String) throws -> Int {
         let (compiled, bound, _) = try read(path, for: "count")
         return try keys().count { compiled.value(bound, $0) != .null }
     }

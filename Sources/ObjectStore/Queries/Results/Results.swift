@@ -7,7 +7,7 @@ import ColumnStorage
 /// of a frozen view work the same and never change. Confined to the store's thread.
 ///
 /// Every member that reads throws `closed` and `wrong_thread`.
-package final class Results {
+public final class Results {
     /// The store, or the frozen view, that the results come from.
     package let source: ObjectSource
     /// What the results are.
@@ -56,7 +56,7 @@ package final class Results {
     }
 
     /// How many objects there are.
-    package func count() throws -> Int {
+    public func count() throws -> Int {
         let view = try source.openView()
         let stamp = Stamp(view)
         if let kept, kept.stamp == stamp { return kept.keys.count }
@@ -80,7 +80,7 @@ package final class Results {
 
     /// Whether there is still something to read: false once the store is closed, the owner of the
     /// list or the target of the backlinks was deleted, or the list's property was removed.
-    package var isValid: Bool {
+    public var isValid: Bool {
         guard source.isOpen else { return false }
         let view = source.view
         switch query.base {
@@ -105,7 +105,7 @@ package final class Results {
     /// The object at a position, counted from 0.
     ///
     /// Throws `out_of_range` past the end.
-    package func object(at position: Int) throws -> LiveObject {
+    public func object(at position: Int) throws -> LiveObject {
         let keys = try keys()
         guard position >= 0, position < keys.count else {
             throw StoreError(
@@ -117,7 +117,7 @@ package final class Results {
     /// The first object, nil if there is none.
     ///
     /// Does not compute the others where the order is that of the class.
-    package func first() throws -> LiveObject? {
+    public func first() throws -> LiveObject? {
         let view = try source.openView()
         if let kept, kept.stamp == Stamp(view) {
             return kept.keys.count == 0
@@ -130,7 +130,7 @@ package final class Results {
     }
 
     /// The last object, nil if there is none.
-    package func last() throws -> LiveObject? {
+    public func last() throws -> LiveObject? {
         let keys = try keys()
         return keys.count == 0
             ? nil : LiveObject(source, try classSchema(), keys[keys.count - 1])
@@ -166,7 +166,7 @@ package final class Results {
     /// The objects that match a predicate (see ``Query``), and what its text says after it.
     ///
     /// Throws `invalid_query` with the text and a caret under the fault.
-    package func filtered(_ text: String, _ arguments: [Value] = []) throws -> Results {
+    public func filtered(_ text: String, _ arguments: [Value] = []) throws -> Results {
         let schema = try source.openView().schema
         return Results(source, try query.filtered(text, arguments, schema: schema))
     }
@@ -174,7 +174,7 @@ package final class Results {
     /// The objects whose properties have the given values.
     ///
     /// Throws `invalid_query` for an unknown property or a value of another type.
-    package func filtered(equal values: [(name: String, value: Value)]) throws -> Results {
+    public func filtered(equal values: [(name: String, value: Value)]) throws -> Results {
         guard !values.isEmpty else { return self }
         let schema = try source.openView().schema
         let added = try QueryText.compile(equal: values, class: try classSchema(), schema: schema)
@@ -184,21 +184,21 @@ package final class Results {
     /// The objects ordered by key paths; the first is the most significant.
     ///
     /// Throws `invalid_query` for a path that gives no order.
-    package func sorted(_ keys: [(path: String, ascending: Bool)]) throws -> Results {
+    public func sorted(_ keys: [(path: String, ascending: Bool)]) throws -> Results {
         Results(source, try query.sorted(keys, schema: try source.openView().schema))
     }
 
     /// The first object of each combination of values of key paths.
     ///
     /// Throws `invalid_query` for a path through a list.
-    package func distinct(_ paths: [String]) throws -> Results {
+    public func distinct(_ paths: [String]) throws -> Results {
         Results(source, try query.distinct(paths, schema: try source.openView().schema))
     }
 
     /// At most the first `count` objects.
     ///
     /// Throws `invalid_query` for a negative count.
-    package func limited(to count: Int) throws -> Results {
+    public func limited(to count: Int) throws -> Results {
         Results(source, try query.limited(to: count))
     }
 

@@ -21,7 +21,7 @@ extension Catalogue {
                 """),
         ran(
             "up",
-            "(store: string, options: {dir: string, to: integer?, dry_run: boolean?, backup: boolean?}): table",
+            "(store: string, options: {dir: string, to: integer?, dry_run: boolean?, sample: integer?, backup: boolean?, keep: integer?, lock_timeout: number?}): table",
             "Runs the migrations that a store lacks, each in one transaction; a dry run works on a copy.",
             """
             moonpool.migrate.up("farm.moonpool", { dir = "." })
@@ -29,7 +29,7 @@ extension Catalogue {
             print(farm:schema("Cow").name)  --> string
             """),
         ran(
-            "down", "(store: string, options: {dir: string, backup: boolean?}): table",
+            "down", "(store: string, options: {dir: string, to: integer?, backup: boolean?, lock_timeout: number?}): table",
             "Runs the down function of the last migration.",
             """
             moonpool.migrate.up("farm.moonpool", { dir = "." })
@@ -64,6 +64,13 @@ extension Catalogue {
             """
             moonpool.migrate.up("farm.moonpool", { dir = "." })
             print(moonpool.migrate.check("farm.moonpool", { dir = "." }))  --> 0
+            """),
+        ran(
+            "repair", "(store: string, options: {dir: string, dry_run: boolean?}): table",
+            "Brings the record of a store and the files of the folder together again, without removing values.",
+            """
+            moonpool.migrate.up("farm.moonpool", { dir = "." })
+            print(#moonpool.migrate.repair("farm.moonpool", { dir = "." }).steps)  --> 0
             """),
         ran(
             "test", "(dir: string): table",

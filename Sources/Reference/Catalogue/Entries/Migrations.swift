@@ -35,6 +35,15 @@ extension Catalogue {
                 print(farm:objects("Cattle")[1].name)  --> Berta
                 """),
         .method(
+            "delete_property", of: [migration], ["(class: string, name: string): boolean"],
+            "Declares that a property and its values disappear. Returns false if there is no such property.",
+            errors: [.unknownClass, .invalidSchema, .invalidArgument, .closed],
+            example: """
+                store:define({ Toy = { name = "string" } }, function(m)
+                  print(m:delete_property("Toy", "price"))  --> true
+                end)
+                """),
+        .method(
             "delete_class", of: [migration], ["(class: string): boolean"],
             "Deletes all objects of a class, and the class where the new schema lacks it.",
             errors: [.invalidSchema, .invalidArgument, .closed],

@@ -28,6 +28,12 @@ extension Catalogue {
             "migration", of: [openOptions], "(fun(m: Migration))?",
             "Changes a file whose schema version is lower."),
         .field(
+            "drops", of: [openOptions], "string[]?",
+            "What the migration may lose: properties as Class.property, and names of classes."),
+        .field(
+            "migrations", of: [openOptions], "string?",
+            "The folder of numbered migrations that are applied before the store is opened."),
+        .field(
             "read_only", of: [openOptions], "boolean?", "Refuses every change; false."),
         .field(
             "durability", of: [openOptions], "(\"full\"|\"async\"|\"memory\")?",

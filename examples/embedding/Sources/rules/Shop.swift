@@ -8,7 +8,7 @@
 //   curious.lua: failed (curious.lua:1: attempt to index a nil value (global 'io'))
 //   wrong.lua: failed (the result: number expected, got string)
 
-import ScriptHost
+import MoonpoolScripting
 
 /// What a rule sees of an order.
 final class Order: ScriptObject {

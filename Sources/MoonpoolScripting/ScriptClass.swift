@@ -1,0 +1,194 @@
+import LuaHost
+
+/// A Swift class whose objects scripts can hold.
+///
+/// ```swift
+/// final class Counter: ScriptObject {
+///     static let scriptClass = ScriptClass<Counter>("Counter", [
+///         .new("Counter(start)") { (start: Int) in Counter(start) },
+///         .method("add(n)") { (counter: Counter, n: Int) in counter.add(n) },
+///         .property("count") { $0.count },
+///     ])
+/// }
+/// ```
+public protocol ScriptObject: AnyObject, ScriptValue {
+    /// What scripts can do with its objects; the same declaration each time.
+    static var scriptClass: ScriptClass<Self> { get }
+}
+
+/// What scripts can do with the objects of a Swift class.
+public final class ScriptClass<Object: AnyObject & Sendable>: Sendable {
+    /// What it is called in Lua.
+    public let name: String
+    let lua: LuaClass<Object>
+    let constructor: (@Sendable (borrowing LuaCall) throws -> Object)?
+
+    /// A declaration: at most one `.new`, methods and properties.
+    public init(_ name: String, _ members: [ScriptMember<Object>]) {
+        self.name = name
+        var methods: [LuaMethod<Object>] = []
+        var properties: [LuaProperty<Object>] = []
+        var constructor: (@Sendable (borrowing LuaCall) throws -> Object)?
+        for member in members {
+            switch member.kind {
+            case .constructor(let body): constructor = body
+            case .method(let method): methods.append(method)
+            case .property(let property): properties.append(property)
+            }
+        }
+        lua = LuaClass(name: name, methods: methods, properties: properties)
+        self.constructor = constructor
+    }
+}
+
+/// One thing that scripts can do with an object.
+public struct ScriptMember<Object: AnyObject & Sendable>: Sendable {
+    enum Kind: Sendable {
+        case constructor(@Sendable (borrowing LuaCall) throws -> Object)
+        case method(LuaMethod<Object>)
+        case property(LuaProperty<Object>)
+    }
+    let kind: Kind
+
+    /// How objects are made: `Counter(1)`, and `Counter.new(1)` all the same.
+    public static func new<each Argument: ScriptValue>(
+        _ signature: String,
+        _ body: @escaping @Sendable (repeat each Argument) throws -> Object
+    ) -> Self {
+        let signature = FunctionSignature(lenient: signature)
+        return Self(
+            kind: .constructor { call in
+                let (arguments, _) = try call.reader(signature)
+                return try body(repeat arguments.next((each Argument).self))
+            })
+    }
+
+    /// A method: `counter:add(1)`.
+    public static func method<each Argument: ScriptValue, Value: ScriptValue>(
+        _ signature: String,
+        _ body: @escaping @Sendable (Object, repeat each Argument) throws -> Value
+    ) -> Self {
+        method(signature) { (object, call, signature) in
+            let (arguments, context) = try call.reader(from: 2, signature)
+            let value = try body(object, repeat arguments.next((each Argument).self))
+            return call.answer(try value.toLua(in: context))
+        }
+    }
+
+    /// A method without a result.
+    public static func method<each Argument: ScriptValue>(
+        _ signature: String,
+        _ body: @escaping @Sendable (Object, repeat each Argument) throws -> Void
+    ) -> Self {
+        method(signature) { (object, call, signature) in
+            let (arguments, _) = try call.reader(from: 2, signature)
+            try body(object, repeat arguments.next((each Argument).self))
+            return .none
+        }
+    }
+
+    /// An asynchronous method, for which the script waits as in `moonpool.sleep`.
+    public static func method<each Argument: ScriptValue, Value: ScriptValue>(
+        _ signature: String,
+        _ body: @escaping @Sendable (Object, repeat each Argument) async throws -> Value
+    ) -> Self {
+        method(signature) { (object, call, signature) in
+            let (arguments, context) = try call.reader(from: 2, signature)
+            let values = (repeat try arguments.next((each Argument).self))
+            let value = try context.wait { try await body(object, repeat each values) }
+            return call.answer(try value.toLua(in: context))
+        }
+    }
+
+    /// A property: `counter.count`; without `set` a script cannot assign to it.
+    public static func property<Value: ScriptValue>(
+        _ name: String, _ get: @escaping @Sendable (Object) throws -> Value,
+        set: (@Sendable (Object, Value) throws -> Void)? = nil
+    ) -> Self {
+        var setter: (@Sendable (Object, borrowing LuaField) throws -> Void)?
+        if let set {
+            setter = { object, field in
+                try set(object, assigned(field, to: name, as: Value.self))
+            }
+        }
+        let property = LuaProperty<Object>(
+            name,
+            get: { object, result in
+                let context = try ScriptContext.of(result.state)
+                result.set(try get(object).toLua(in: context))
+            }, set: setter)
+        return Self(kind: .property(property))
+    }
+
+    private static func assigned<Value: ScriptValue>(
+        _ field: borrowing LuaField, to name: String, as type: Value.Type
+    ) throws -> Value {
+        let context = try ScriptContext.of(field.state)
+        do throws(ScriptTypeMismatch) {
+            return try type.fromLua(field.luaValue, in: context)
+        } catch {
+            throw ScriptFunctionError("type_mismatch", "'\(name)': \(error.reason)")
+        }
+    }
+
+    private static func method(
+        _ signature: String,
+        _ body:
+            @escaping @Sendable (Object, borrowing LuaCall, FunctionSignature) throws -> LuaAnswer
+    ) -> Self {
+        let signature = FunctionSignature(lenient: signature)
+        return Self(
+            kind: .method(
+                LuaMethod(signature.name) { object, call in
+                    try body(object, call, signature)
+                }))
+    }
+}
+
+extension ScriptObject {
+    /// The class's name.
+    public static var scriptTypeName: String { scriptClass.name }
+
+    /// An object of this class.
+    public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
+        throws(ScriptTypeMismatch) -> Self
+    {
+        guard let object = operand.lua.userdata?.object(as: scriptClass.lua) else {
+            throw ScriptTypeMismatch(expected: scriptTypeName, found: operand.lua)
+        }
+        return object
+    }
+
+    /// The object; each time it is given it is equal to itself, also in Lua.
+    public func toScript(in conversion: ScriptConversion) -> ScriptOperand {
+        ScriptOperand(conversion.context.state.userdata(self, Self.scriptClass.lua))
+    }
+}
+
+extension ScriptEngine {
+    /// Gives the scripts a class: a global of its name, with which objects are made if the class has a `.new`.
+    ///
+    /// Takes effect before the next run. Throws `invalid_argument` for a name that is none.
+    public func register<Object: ScriptObject>(_ type: Object.Type) throws {
+        let scriptClass = type.scriptClass
+        let name = try GlobalName(scriptClass.name)
+        script.post { context in
+            let state = context.state
+            let table = state.makeTable()
+            if let constructor = scriptClass.constructor {
+                let make = { (call: borrowing LuaCall) throws -> LuaAnswer in
+                    call.answer(try constructor(call), scriptClass.lua)
+                }
+                table["new"] = .function(state.makeFunction("new", make))
+                let metatable = state.makeTable(fields: 1)
+                // Called with the table itself first.
+                metatable["__call"] =
+                    (try? state.run(
+                        "local new = ... return function(_, ...) return new(...) end",
+                        name: "=class", arguments: [table["new"]]))?.first ?? .nil
+                table.metatable = metatable
+            }
+            context[name] = .table(table)
+        }
+    }
+}

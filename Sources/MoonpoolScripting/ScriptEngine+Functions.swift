@@ -1,0 +1,76 @@
+import LuaHost
+
+// Functions of Swift as functions of Lua. There is one `register` for each kind: with and without a result, async or not.
+
+extension ScriptEngine {
+    /// Gives the scripts a Swift function.
+    ///
+    /// The signature is what they call it, with names of its parameters for messages: `add(a, b)`, or `app.add(a, b)` in
+    /// a table. Arguments are converted; one of another type is a Lua error that names it. What the function throws is
+    /// raised in Lua, with `code` and `message`, and is ``ScriptFailure/underlying`` where it comes out again.
+    ///
+    /// Called on the engine's thread. Takes effect before the next run. Throws `invalid_argument` for a bad signature.
+    public func register<each Argument: ScriptValue, Value: ScriptValue>(
+        _ signature: String, _ body: @escaping @Sendable (repeat each Argument) throws -> Value
+    ) throws {
+        try register(signature) { (call, signature) in
+            let (arguments, context) = try call.reader(signature)
+            let value = try body(repeat arguments.next((each Argument).self))
+            return call.answer(try value.toLua(in: context))
+        }
+    }
+
+    /// Gives the scripts a Swift function without a result.
+    public func register<each Argument: ScriptValue>(
+        _ signature: String, _ body: @escaping @Sendable (repeat each Argument) throws -> Void
+    ) throws {
+        try register(signature) { (call, signature) in
+            let (arguments, _) = try call.reader(signature)
+            try body(repeat arguments.next((each Argument).self))
+            return .none
+        }
+    }
+
+    /// Gives the scripts an asynchronous Swift function; to them it is a function like any other.
+    ///
+    /// The script waits as in `moonpool.sleep`: its observers, timers and other runs go on meanwhile. When the script is
+    /// stopped, the function's task is cancelled.
+    public func register<each Argument: ScriptValue, Value: ScriptValue>(
+        _ signature: String,
+        _ body: @escaping @Sendable (repeat each Argument) async throws -> Value
+    ) throws {
+        try register(signature) { (call, signature) in
+            let (arguments, context) = try call.reader(signature)
+            let values = (repeat try arguments.next((each Argument).self))
+            let value = try context.wait { try await body(repeat each values) }
+            return call.answer(try value.toLua(in: context))
+        }
+    }
+
+    /// Gives the scripts an asynchronous Swift function without a result.
+    public func register<each Argument: ScriptValue>(
+        _ signature: String,
+        _ body: @escaping @Sendable (repeat each Argument) async throws -> Void
+    ) throws {
+        try register(signature) { (call, signature) in
+            let (arguments, context) = try call.reader(signature)
+            let values = (repeat try arguments.next((each Argument).self))
+            try context.wait { try await body(repeat each values) }
+            return .none
+        }
+    }
+
+    private func register(
+        _ signature: String,
+        _ body: @escaping @Sendable (borrowing LuaCall, FunctionSignature) throws -> LuaAnswer
+    ) throws {
+        let signature = try FunctionSignature(signature)
+        let name = try GlobalName(signature.name)
+        script.post { context in
+            let function = context.state.makeFunction(name.name) { call in
+                try body(call, signature)
+            }
+            context[name] = .function(function)
+        }
+    }
+}

@@ -1,0 +1,168 @@
+import EventLoops
+import LuaHost
+import ObjectStore
+import StoreBindings
+
+// A Lua host inside of a Swift program.
+//
+// What it is for: programs that let others write scripts. An engine is a script whose loop goes on until it is closed:
+// chunks are run one after the other, functions and classes of Swift are there as globals, observers and timers run
+// between the chunks.
+//
+// Threads: an engine may be used from any thread and any task; everything of Lua happens on the engine's own thread.
+// What crosses are values (`ScriptValue`).
+//
+// Caveats:
+// * A chunk that waits (`moonpool.sleep`, an async function of Swift) lets others run meanwhile, on top of it on the
+//   same stack: it goes on when they have ended. Lua has room for some 190 that wait at once.
+// * To stop one run is to stop those below it on the stack as well.
+
+/// A Lua state with a thread of its own, for scripts in a Swift program.
+///
+/// ```swift
+/// let engine = try ScriptEngine(.sandboxed)
+/// try engine.register("add(a, b)") { (a: Int, b: Int) in a + b }
+/// let sum = try await engine.run("return add(1, 2)", as: Int.self)
+/// ```
+///
+/// Usable on any thread. Ends with its last reference, or when it is closed.
+public final class ScriptEngine: Sendable {
+    let script: Script
+
+    /// Starts an engine: `.sandboxed` for scripts of strangers; by default they may do what `lua` may.
+    ///
+    /// Throws what the system refuses: threads, file descriptors.
+    public init(
+        _ configuration: ScriptConfiguration = ScriptConfiguration(name: "engine")
+    ) throws {
+        var configuration = configuration
+        configuration.isInteractive = true
+        script = try Script(configuration) { _ in 0 }
+    }
+
+    deinit { script.finish() }
+
+    // MARK: - Running
+
+    /// Runs a chunk of Lua whose results do not matter.
+    ///
+    /// Throws ``ScriptFailure``; `CancellationError` when the task was cancelled before the chunk had begun. A task that is
+    /// cancelled later stops the chunk. `name` is what messages call it.
+    public func run(_ source: String, named name: String = "script") async throws {
+        try await perform { context in
+            _ = try context.state.load(source, name: "=" + name).call([])
+        }
+    }
+
+    /// Runs a chunk of Lua and converts its first result.
+    ///
+    /// Throws as ``run(_:named:)`` does, and `type_mismatch` when the result is something else.
+    public func run<Value: ScriptValue>(
+        _ source: String, named name: String = "script", as type: Value.Type = Value.self
+    ) async throws -> Value {
+        try await perform { context in
+            let results: [LuaValue] = try context.state.load(source, name: "=" + name).call([])
+            return try context.convert(results.first ?? .nil, to: type, "the result")
+        }
+    }
+
+    /// Runs a file of Lua; `arguments` are its `...`.
+    ///
+    /// The host names the file, so the script's own rights do not matter here. Throws as ``run(_:named:)`` does.
+    public func run(file path: String, arguments: [String] = []) async throws {
+        try await perform { context in
+            _ = try context.load(file: path).call(arguments.map(LuaValue.text))
+        }
+    }
+
+    /// Runs a file of Lua and converts its first result.
+    public func run<Value: ScriptValue>(
+        file path: String, arguments: [String] = [], as type: Value.Type = Value.self
+    ) async throws -> Value {
+        try await perform { context in
+            let results: [LuaValue] = try context.load(file: path)
+                .call(arguments.map(LuaValue.text))
+            return try context.convert(results.first ?? .nil, to: type, "the result")
+        }
+    }
+
+    /// Calls a global function, such as `update` or `app.update`, and converts its first result.
+    ///
+    /// Throws as ``run(_:named:)`` does, and `type_mismatch` when there is no such function.
+    public func call<Value: ScriptValue>(
+        _ name: String, _ arguments: any ScriptValue..., as type: Value.Type = Value.self
+    ) async throws -> Value {
+        try await perform { context in
+            let results = try context.call(name, arguments)
+            return try context.convert(results.first ?? .nil, to: type, "the result of '\(name)'")
+        }
+    }
+
+    /// Calls a global function whose results do not matter.
+    public func call(_ name: String, _ arguments: any ScriptValue...) async throws {
+        try await perform { context in _ = try context.call(name, arguments) }
+    }
+
+    /// Runs Swift on the engine's thread, with its Lua state and its stores at hand.
+    ///
+    /// For what the other functions do not offer. It counts as one run; errors are thrown as ``ScriptFailure`` if they
+    /// come from Lua, else as they are.
+    package func perform<Value: Sendable>(
+        _ body: @escaping @Sendable (ScriptContext) throws -> Value
+    ) async throws -> Value {
+        let run = EngineRun(script)
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let delivery = EngineDelivery(continuation)
+                script.post { context in run.perform(body, in: context, delivery) }
+            }
+        } onCancel: {
+            run.cancel()
+        }
+    }
+
+    // MARK: - Globals
+
+    /// Sets a global, such as `limit` or `app.limit`.
+    ///
+    /// Takes effect before the next run. Throws `invalid_argument` for a name that is none.
+    public func set(_ name: String, to value: some ScriptValue) throws {
+        let name = try GlobalName(name)
+        script.post { context in
+            // A value that cannot be told in Lua is one of an object that has gone: nil.
+            context[name] = (try? value.toLua(in: context)) ?? .nil
+        }
+    }
+
+    /// Opens a store for the scripts as a global, whatever their own rights; an error is thrown by this call.
+    public func open(_ configuration: StoreConfiguration, as name: String = "store") async throws {
+        let name = try GlobalName(name)
+        try await perform { context in
+            let handle = try context.storeModule.open(configuration)
+            context[name] = context.storeModule.value(of: handle)
+        }
+    }
+
+    // MARK: - The end
+
+    /// Stops what is running, if something is; the engine can be used on.
+    ///
+    /// The stopped run throws a ``ScriptFailure`` with the code `interrupted`. A C or Swift function that computes is not
+    /// cut short: the stop comes when it returns.
+    public func stop() { script.stopRunning() }
+
+    /// Ends the engine: what runs is stopped, writes are rolled back, stores are closed; waits for that.
+    ///
+    /// Runs that wait for their turn and those that come later throw a ``ScriptFailure`` with the code `closed`.
+    public func close() async {
+        do {
+            try script.finishGently(within: .zero)
+        } catch {
+            // No thread is left to look after it: what runs now is stopped, if not what begins this moment.
+            script.kill()
+        }
+        await withCheckedContinuation { continuation in
+            script.whenEnded { _ in continuation.resume() }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import EventLoops
+import LuaHost
+
+/// A Lua function that Swift has been given, and may call later.
+public struct ScriptFunction: ScriptValue, Hashable {
+    private let function: LuaFunction
+    private let link: ScriptLink
+    // Known for good, because only the script's thread can ask Lua.
+    private let address: UInt
+
+    /// `function`.
+    public static var scriptTypeName: String { "function" }
+
+    /// A function.
+    public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
+        throws(ScriptTypeMismatch) -> ScriptFunction
+    {
+        guard let function = operand.lua.function else {
+            throw ScriptTypeMismatch(expected: scriptTypeName, found: operand.lua)
+        }
+        return ScriptFunction(
+            function: function, link: conversion.context.link, address: function.address)
+    }
+
+    /// The function.
+    public func toScript(in conversion: ScriptConversion) -> ScriptOperand {
+        ScriptOperand(.function(function))
+    }
+
+    /// Calls it on its script's thread, between what else runs there, and converts its first result.
+    ///
+    /// From any thread. Throws ``ScriptFailure``.
+    public func call<Value: ScriptValue>(
+        _ arguments: any ScriptValue..., as type: Value.Type = Value.self
+    ) async throws -> Value {
+        let function = function
+        return try await link.perform { context in
+            let results = try function.call(arguments.map { try $0.toLua(in: context) })
+            return try context.convert(results.first ?? .nil, to: type, "the result")
+        }
+    }
+
+    /// Calls it when its script has time, without waiting for that; its errors are reported as those of an observer.
+    ///
+    /// From any thread.
+    public func post(_ arguments: any ScriptValue...) {
+        let function = function
+        link.postToScript { context in
+            let values = try? arguments.map { try $0.toLua(in: context) }
+            context.callback("function called by the host", function, values ?? [])
+        }
+    }
+
+    /// Whether both are the same function; on any thread.
+    public static func == (a: ScriptFunction, b: ScriptFunction) -> Bool {
+        a.address == b.address
+    }
+    /// Identity.
+    public func hash(into hasher: inout Hasher) { hasher.combine(address) }
+}
+
+extension ScriptLink {
+    /// Runs Swift on the script's thread, between its callbacks.
+    ///
+    /// Throws `closed` after the end of the script.
+    fileprivate func perform<Value: Sendable>(
+        _ body: @escaping @Sendable (ScriptContext) throws -> Value
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            let delivery = EngineDelivery(continuation)
+            postToScript { context in
+                guard !context.isExiting else { return delivery.fail(ScriptFailure.closed) }
+                do {
+                    delivery.succeed(try context.entry { () throws in try body(context) })
+                } catch {
+                    delivery.fail(ScriptFailure.describing(error))
+                }
+            }
+        }
+    }
+}

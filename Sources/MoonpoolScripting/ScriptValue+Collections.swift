@@ -1,0 +1,167 @@
+import LuaHost
+
+extension Optional: ScriptValue where Wrapped: ScriptValue {
+    /// `integer or nil`.
+    public static var scriptTypeName: String { "\(Wrapped.scriptTypeName) or nil" }
+    /// Nil, or the value.
+    public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
+        throws(ScriptTypeMismatch) -> Wrapped?
+    {
+        operand.lua.isNil ? nil : try Wrapped.fromScript(operand, in: conversion)
+    }
+    /// Nil, or the value.
+    public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
+        try self?.toScript(in: conversion) ?? ScriptOperand(.nil)
+    }
+}
+
+extension Array: ScriptValue where Element: ScriptValue {
+    /// `table`.
+    public static var scriptTypeName: String { "table" }
+    /// The elements 1 to `#t` of a table.
+    public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
+        throws(ScriptTypeMismatch) -> [Element]
+    {
+        guard let table = operand.lua.table else {
+            throw ScriptTypeMismatch(expected: scriptTypeName, found: operand.lua)
+        }
+        let count = table.count
+        var elements: [Element] = []
+        // The length of a table with gaps may be anything: room is made as elements come.
+        for index in 1..<(count + 1) {
+            do throws(ScriptTypeMismatch) {
+                elements.append(try Element.fromLua(table[index], in: conversion.context))
+            } catch {
+                throw error.inside("[\(index)]")
+            }
+        }
+        return elements
+    }
+    /// A table with these elements.
+    public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
+        let context = conversion.context
+        return ScriptOperand(
+            .table(context.state.makeTable(try map { try $0.toLua(in: context) })))
+    }
+}
+
+extension Dictionary: ScriptValue where Key == String, Value: ScriptValue {
+    /// `table`.
+    public static var scriptTypeName: String { "table" }
+    /// The pairs of a table whose keys are all strings.
+    public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
+        throws(ScriptTypeMismatch) -> [String: Value]
+    {
+        guard let table = operand.lua.table else {
+            throw ScriptTypeMismatch(expected: scriptTypeName, found: operand.lua)
+        }
+        var result: [String: Value] = [:]
+        for (key, element) in table.pairs {
+            guard let name = key.text else {
+                throw ScriptTypeMismatch(expected: "string as key", found: key)
+            }
+            do throws(ScriptTypeMismatch) {
+                result[name] = try Value.fromLua(element, in: conversion.context)
+            } catch {
+                throw error.inside(".\(name)")
+            }
+        }
+        return result
+    }
+    /// A table with these pairs.
+    public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
+        let table = conversion.context.state.makeTable(fields: count)
+        for (name, element) in self { table[name] = try element.toLua(in: conversion.context) }
+        return ScriptOperand(.table(table))
+    }
+}
+
+/// Any plain value of Lua, copied.
+public indirect enum AnyScriptValue: ScriptValue, Hashable {
+    case none
+    case boolean(Bool)
+    case integer(Int64)
+    case number(Double)
+    case string(LuaString)
+    /// A table with the keys 1 … n, or without any.
+    case list([AnyScriptValue])
+    /// A table whose keys are strings.
+    case map([String: AnyScriptValue])
+
+    private static let deepest = 100
+
+    /// `plain value`.
+    public static var scriptTypeName: String { "plain value" }
+
+    /// A copy; functions, coroutines, userdata, other keys and tables that contain themselves are mismatches.
+    public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
+        throws(ScriptTypeMismatch) -> AnyScriptValue
+    {
+        try copy(operand.lua, 0)
+    }
+
+    private static func copy(_ value: LuaValue, _ depth: Int)
+        throws(ScriptTypeMismatch) -> AnyScriptValue
+    {
+        switch value {
+        case .nil: return .none
+        case .boolean(let flag): return .boolean(flag)
+        case .integer(let number): return .integer(number)
+        case .number(let number): return .number(number)
+        case .string(let string): return .string(string)
+        case .table(let table): return try copy(table, depth)
+        case .function, .thread, .userdata:
+            throw ScriptTypeMismatch(expected: scriptTypeName, found: value)
+        }
+    }
+
+    private static func copy(_ table: LuaTable, _ depth: Int)
+        throws(ScriptTypeMismatch) -> AnyScriptValue
+    {
+        guard depth < deepest else {
+            throw ScriptTypeMismatch(
+                expected: "table less than \(deepest) deep", found: .table(table))
+        }
+        let pairs = table.pairs
+        var list: [AnyScriptValue] = []
+        var map: [String: AnyScriptValue] = [:]
+        let isList = pairs.allSatisfy { $0.key.integer != nil } && table.count == pairs.count
+        if isList {
+            for index in 1..<(pairs.count + 1) {
+                do throws(ScriptTypeMismatch) {
+                    list.append(try copy(table[index], depth + 1))
+                } catch {
+                    throw error.inside("[\(index)]")
+                }
+            }
+            return .list(list)
+        }
+        for (key, element) in pairs {
+            guard let name = key.text else {
+                throw ScriptTypeMismatch(expected: "string as key", found: key)
+            }
+            do throws(ScriptTypeMismatch) {
+                map[name] = try copy(element, depth + 1)
+            } catch {
+                throw error.inside(".\(name)")
+            }
+        }
+        return .map(map)
+    }
+
+    /// The value.
+    public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
+        let context = conversion.context
+        let value: LuaValue =
+            switch self {
+            case .none: .nil
+            case .boolean(let flag): .boolean(flag)
+            case .integer(let number): .integer(number)
+            case .number(let number): .number(number)
+            case .string(let string): .string(string)
+            case .list(let elements): try elements.toLua(in: context)
+            case .map(let pairs): try pairs.toLua(in: context)
+            }
+        return ScriptOperand(value)
+    }
+}

@@ -1,0 +1,214 @@
+import LuaHost
+
+/// A Swift value that can be passed to scripts and received from them.
+///
+/// Conforming types: `Bool`, integers, `Double`, `String`, bytes (``LuaHost/LuaString``), optionals, arrays and
+/// dictionaries of these, Lua functions (``ScriptFunction``), objects (``ScriptObject``), and any plain value
+/// (``AnyScriptValue``). Values are converted on the engine's thread.
+///
+/// A type of your own conforms by means of one that does:
+///
+/// ```swift
+/// extension Celsius: ScriptValue {
+///     static var scriptTypeName: String { "number" }
+///     static func fromScript(
+///         _ operand: ScriptOperand, in conversion: ScriptConversion
+///     ) throws(ScriptTypeMismatch) -> Celsius {
+///         Celsius(degrees: try Double.fromScript(operand, in: conversion))
+///     }
+///     func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
+///         degrees.toScript(in: conversion)
+///     }
+/// }
+/// ```
+public protocol ScriptValue: Sendable {
+    /// The name of the type in messages: `integer`.
+    static var scriptTypeName: String { get }
+    /// Converts a Lua value.
+    ///
+    /// Throws if the value has another type. Converts only what Lua itself converts.
+    static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
+        throws(ScriptTypeMismatch) -> Self
+    /// Converts this value to Lua.
+    func toScript(in conversion: ScriptConversion) throws -> ScriptOperand
+}
+
+/// A Lua value, opaque to programs: pass it to the conversion of another ``ScriptValue``.
+public struct ScriptOperand {
+    package let lua: LuaValue
+    package init(_ lua: LuaValue) { self.lua = lua }
+}
+
+/// The engine that a value is converted for, opaque to programs.
+public struct ScriptConversion {
+    package let context: ScriptContext
+    package init(_ context: ScriptContext) { self.context = context }
+}
+
+extension ScriptValue {
+    static func fromLua(_ value: LuaValue, in context: ScriptContext)
+        throws(ScriptTypeMismatch) -> Self
+    {
+        try fromScript(ScriptOperand(value), in: ScriptConversion(context))
+    }
+
+    func toLua(in context: ScriptContext) throws -> LuaValue {
+        try toScript(in: ScriptConversion(context)).lua
+    }
+}
+
+/// A Lua value of another type than the expected one.
+public struct ScriptTypeMismatch: Error, Equatable {
+    /// Where it stands inside of the value: `[3].name`; empty for the value itself.
+    public var path: String
+    /// What was wanted.
+    public var expected: String
+    /// What there is.
+    public var found: String
+
+    /// For a value that should have been one of this type.
+    package init(expected: String, found value: LuaValue, path: String = "") {
+        self.path = path
+        self.expected = expected
+        found = value.isNil ? "nil" : value.typeName
+    }
+
+    /// `integer expected, got string`, with the place if it is inside of the value.
+    public var reason: String {
+        let place = path.isEmpty ? "" : " at \(path)"
+        return "\(expected) expected\(place), got \(found)"
+    }
+
+    func inside(_ place: String) -> ScriptTypeMismatch {
+        var mismatch = self
+        mismatch.path = place + path
+        return mismatch
+    }
+}
+
+extension ScriptContext {
+    /// Converts a value that is no argument.
+    func convert<Value: ScriptValue>(
+        _ value: LuaValue, to type: Value.Type, _ subject: String
+    ) throws(ScriptFailure) -> Value {
+        do throws(ScriptTypeMismatch) {
+            return try type.fromLua(value, in: self)
+        } catch {
+            throw ScriptFailure(code: "type_mismatch", message: "\(subject): \(error.reason)")
+        }
+    }
+}
+
+// MARK: - Plain values
+
+extension Bool: ScriptValue {
+    /// `boolean`.
+    public static var scriptTypeName: String { "boolean" }
+    /// A boolean.
+    public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
+        throws(ScriptTypeMismatch) -> Bool
+    {
+        guard let flag = operand.lua.boolean else {
+            throw ScriptTypeMismatch(expected: scriptTypeName, found: operand.lua)
+        }
+        return flag
+    }
+    /// A boolean.
+    public func toScript(in conversion: ScriptConversion) -> ScriptOperand {
+        ScriptOperand(.boolean(self))
+    }
+}
+
+extension ScriptValue where Self: FixedWidthInteger {
+    /// `integer`.
+    public static var scriptTypeName: String { "integer" }
+    /// An integer, or a float with an integral value, in the type's range.
+    public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
+        throws(ScriptTypeMismatch) -> Self
+    {
+        guard let number = operand.lua.integer else {
+            throw ScriptTypeMismatch(expected: scriptTypeName, found: operand.lua)
+        }
+        guard let result = Self(exactly: number) else {
+            var mismatch = ScriptTypeMismatch(
+                expected: "integer from \(Self.min) to \(Self.max)", found: operand.lua)
+            mismatch.found = "\(number)"
+            throw mismatch
+        }
+        return result
+    }
+    /// An integer; throws `out_of_range` beyond Lua's 64 bits.
+    public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
+        guard let number = Int64(exactly: self) else {
+            throw ScriptFunctionError("out_of_range", "\(self) is no integer of Lua")
+        }
+        return ScriptOperand(.integer(number))
+    }
+}
+
+extension Int: ScriptValue {}
+extension Int64: ScriptValue {}
+extension Int32: ScriptValue {}
+extension UInt: ScriptValue {}
+extension UInt64: ScriptValue {}
+extension UInt32: ScriptValue {}
+extension UInt8: ScriptValue {}
+
+extension Double: ScriptValue {
+    /// `number`.
+    public static var scriptTypeName: String { "number" }
+    /// A number.
+    public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
+        throws(ScriptTypeMismatch) -> Double
+    {
+        guard let number = operand.lua.number else {
+            throw ScriptTypeMismatch(expected: scriptTypeName, found: operand.lua)
+        }
+        return number
+    }
+    /// A float.
+    public func toScript(in conversion: ScriptConversion) -> ScriptOperand {
+        ScriptOperand(.number(self))
+    }
+}
+
+extension String: ScriptValue {
+    /// `string`.
+    public static var scriptTypeName: String { "string" }
+    /// A string that is UTF-8; take ``LuaHost/LuaString`` for bytes.
+    public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
+        throws(ScriptTypeMismatch) -> String
+    {
+        guard let string = operand.lua.string else {
+            throw ScriptTypeMismatch(expected: scriptTypeName, found: operand.lua)
+        }
+        guard let text = string.text else {
+            var mismatch = ScriptTypeMismatch(expected: "string of UTF-8", found: operand.lua)
+            mismatch.found = "other bytes"
+            throw mismatch
+        }
+        return text
+    }
+    /// A string.
+    public func toScript(in conversion: ScriptConversion) -> ScriptOperand {
+        ScriptOperand(.text(self))
+    }
+}
+
+extension LuaString: ScriptValue {
+    /// `string`.
+    public static var scriptTypeName: String { "string" }
+    /// A string, whatever its bytes.
+    public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
+        throws(ScriptTypeMismatch) -> LuaString
+    {
+        guard let string = operand.lua.string else {
+            throw ScriptTypeMismatch(expected: scriptTypeName, found: operand.lua)
+        }
+        return string
+    }
+    /// A string.
+    public func toScript(in conversion: ScriptConversion) -> ScriptOperand {
+        ScriptOperand(.string(self))
+    }
+}

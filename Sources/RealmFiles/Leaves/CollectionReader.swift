@@ -1,0 +1,92 @@
+/// Reads the elements of lists, sets and dictionaries.
+struct CollectionReader {
+    private let reader: NodeReader
+    private let classes: [Int64: Int]
+
+    init(_ reader: NodeReader, _ classes: [Int64: Int]) {
+        self.reader = reader
+        self.classes = classes
+    }
+
+    /// The value of a collection property of one object; 0 stands for an empty collection.
+    func value(_ reference: Int64, _ property: RealmProperty) throws -> RealmValue {
+        if property.collection == .dictionary {
+            return .dictionary(try entries(reference, depth: 0))
+        }
+        var found: [RealmValue] = []
+        if reference != 0 {
+            let form = ElementForm(property, inCollection: true)
+            found = try elements(reference, form, depth: 0)
+            // A list or a set of links leaves out those whose target was not synchronized.
+            if form.type == .link { found.removeAll { $0 == .null } }
+        }
+        return property.collection == .set ? .set(found) : .list(found)
+    }
+
+    /// The elements of a list or a set of mixed values.
+    func mixed(_ reference: Int64, depth: Int) throws -> [RealmValue] {
+        if reference == 0 { return [] }
+        return try elements(reference, ElementForm(.mixed, isNullable: true), depth: depth)
+    }
+
+    /// The elements of a B+tree.
+    func elements(_ reference: Int64, _ form: ElementForm, depth: Int) throws -> [RealmValue] {
+        var found: [RealmValue] = []
+        let leaf = LeafValues(form, reader, classes)
+        try reader.forEachLeaf(reference) { node in
+            try leaf.decode(node, atMost: NodeReader.maximumLeafCount)
+            for index in 0..<leaf.count { found.append(try leaf.value(index, depth: depth)) }
+            return leaf.count
+        }
+        return found
+    }
+
+    /// The entries of a dictionary.
+    func entries(_ reference: Int64, depth: Int) throws -> [RealmEntry] {
+        if reference == 0 { return [] }
+        let node = try reader.node(reference)
+        var keys: [RealmValue] = []
+        var values: [RealmValue] = []
+        if node.count == 2, !node.isInner {
+            guard node.hasReferences else {
+                throw RealmFileError.damaged(
+                    "the dictionary at \(RealmFileError.hex(node.address)) has no keys")
+            }
+            try reader.forEachLeaf(node.int(0)) { leaf in
+                let found = try self.keys(leaf)
+                keys += found
+                return found.count
+            }
+            values = try elements(
+                node.int(1), ElementForm(.mixed, isNullable: true), depth: depth)
+        } else {
+            // Formats 21 and 22: rows of a key and a value.
+            let leaf = LeafValues(ElementForm(.mixed, isNullable: true), reader, classes)
+            try reader.forEachCluster(reference) { cluster in
+                guard cluster.node.count >= 3 else { return }
+                let found = try self.keys(try reader.node(cluster.leaf(0)))
+                try leaf.decode(try reader.node(cluster.leaf(1)), atMost: Cluster.maximumCount)
+                guard found.count == cluster.keys.count, leaf.count == cluster.keys.count else {
+                    throw RealmFileError.damaged(
+                        "a dictionary has a different number of keys and values")
+                }
+                keys += found
+                for index in 0..<leaf.count { values.append(try leaf.value(index, depth: depth)) }
+            }
+        }
+        guard keys.count == values.count else {
+            throw RealmFileError.damaged(
+                "a dictionary has \(keys.count) keys and \(values.count) values")
+        }
+        return zip(keys, values).map { RealmEntry(key: $0, value: $1) }
+    }
+
+    /// The keys of a leaf: integers or strings, which the form of the leaf tells.
+    private func keys(_ node: Node) throws -> [RealmValue] {
+        let isInteger = !node.hasReferences && node.encoding == .integers
+        let form = ElementForm(isInteger ? .int : .string, isNullable: !isInteger)
+        let leaf = LeafValues(form, reader, classes)
+        try leaf.decode(node, atMost: NodeReader.maximumLeafCount)
+        return try (0..<leaf.count).map { try leaf.value($0) }
+    }
+}

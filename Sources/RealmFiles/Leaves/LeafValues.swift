@@ -1,0 +1,380 @@
+/// The decoded values of one leaf.
+///
+/// Texts and bytes stay in the file and are read when they are asked for. Reused from leaf to leaf.
+final class LeafValues {
+    /// Where a text or a byte string is.
+    struct Piece {
+        /// The address of the bytes, or of the node that lists the parts of a large value.
+        var start: Int
+        /// The number of bytes, ``null`` or ``parts``.
+        var length: Int
+
+        static let null = -1
+        static let parts = -2
+    }
+
+    let form: ElementForm
+    let reader: NodeReader
+    /// The table key of typed links to the index of the class.
+    let classes: [Int64: Int]
+    private(set) var count = 0
+    /// Integers, truth values, bit patterns of numbers, seconds, object keys, or the upper part of longer values.
+    private(set) var numbers: [Int64] = []
+    /// Nanoseconds, or the lower part of longer values.
+    private(set) var others: [Int64] = []
+    /// Which elements are null; meaningful if ``hasNulls``.
+    private(set) var nulls: [Bool] = []
+    private(set) var hasNulls = false
+    private(set) var pieces: [Piece] = []
+    private var mixed: MixedLeaf?
+    private var enumeration: [Piece]?
+
+    init(_ form: ElementForm, _ reader: NodeReader, _ classes: [Int64: Int]) {
+        self.form = form
+        self.reader = reader
+        self.classes = classes
+    }
+
+    /// Decodes a leaf.
+    ///
+    /// `limit` is the most elements that it may have. Throws `damaged` if the leaf contradicts itself.
+    func decode(_ node: Node, atMost limit: Int) throws {
+        hasNulls = false
+        switch form.type {
+        case .int: try decodeInts(node, limit)
+        case .bool: try decodeBools(node, limit)
+        case .string, .binary: try decodePieces(node, limit)
+        case .timestamp: try decodeTimestamps(node, limit)
+        case .float: try decodeFloats(node, limit, bytes: 4, null: 0x7FC0_00AA)
+        case .double: try decodeFloats(node, limit, bytes: 8, null: 0x7FF8_0000_0000_00AA)
+        case .decimal: try decodeDecimals(node, limit)
+        case .link: try decodeLinks(node, limit)
+        case .objectID: try decodeFixed(node, limit, size: 12)
+        case .uuid: try decodeFixed(node, limit, size: 16)
+        case .mixed: try decodeMixed(node, limit)
+        case .table: try decodePlain(node, limit)
+        }
+    }
+
+    /// Represents a leaf that cannot be read by nulls.
+    func decodeNothing(count: Int) {
+        self.count = count
+        mixed = nil
+        fill(&numbers, count)
+        fill(&others, count)
+        pieces = Array(repeating: Piece(start: 0, length: Piece.null), count: count)
+        nulls = Array(repeating: true, count: count)
+        hasNulls = true
+        isLost = true
+    }
+
+    /// Whether the values were replaced by nulls, because the leaf cannot be read.
+    private(set) var isLost = false
+
+    /// Takes the place of an element that cannot be read.
+    func isNull(_ index: Int) -> Bool {
+        if isLost { return true }
+        switch form.type {
+        case .string, .binary: return pieces[index].length == Piece.null
+        case .mixed: return numbers[index] == 0
+        default: return hasNulls && nulls[index]
+        }
+    }
+
+    // MARK: - Decoding
+
+    private func integers(_ node: Node, _ limit: Int) throws {
+        guard node.encoding == .integers else {
+            throw RealmFileError.damaged(
+                "the leaf at \(RealmFileError.hex(node.address)) holds no integers")
+        }
+        try reader.check(node, atMost: limit)
+    }
+
+    private func begin(_ count: Int) {
+        self.count = count
+        isLost = false
+    }
+
+    private func fill(_ values: inout [Int64], _ count: Int) {
+        if values.count < count {
+            values.append(contentsOf: repeatElement(0, count: count - values.count))
+        }
+    }
+
+    private func prepareNulls(_ count: Int) {
+        if nulls.count < count {
+            nulls.append(contentsOf: repeatElement(false, count: count - nulls.count))
+        }
+        hasNulls = true
+    }
+
+    private func decodePlain(_ node: Node, _ limit: Int) throws {
+        try integers(node, limit)
+        begin(node.count)
+        node.payload.decodeIntegers(width: node.width, count: node.count, into: &numbers)
+    }
+
+    /// Integers, the first of which stands for null.
+    private func decodeNullable(_ node: Node, _ limit: Int) throws {
+        try decodePlain(node, limit + 1)
+        guard count > 0 else { return }
+        let null = numbers[0]
+        numbers.withUnsafeMutableBufferPointer { numbers in
+            for index in 1..<count { numbers[index - 1] = numbers[index] }
+        }
+        count -= 1
+        prepareNulls(count)
+        for index in 0..<count { nulls[index] = numbers[index] == null }
+    }
+
+    private func decodeInts(_ node: Node, _ limit: Int) throws {
+        if form.isNullable { try decodeNullable(node, limit) } else { try decodePlain(node, limit) }
+    }
+
+    private func decodeBools(_ node: Node, _ limit: Int) throws {
+        if form.isNullable, form.isOld { return try decodeNullable(node, limit) }
+        try decodePlain(node, limit)
+        guard form.isNullable else { return }
+        prepareNulls(count)
+        for index in 0..<count { nulls[index] = numbers[index] == 3 }
+    }
+
+    private func decodeTimestamps(_ node: Node, _ limit: Int) throws {
+        if form.isOldDate {
+            if form.isNullable {
+                try decodeNullable(node, limit)
+            } else {
+                try decodePlain(node, limit)
+            }
+            fill(&others, count)
+            for index in 0..<count { others[index] = 0 }
+            return
+        }
+        guard node.hasReferences, node.count >= 2 else {
+            throw RealmFileError.damaged(
+                "the dates at \(RealmFileError.hex(node.address)) have no seconds or nanoseconds")
+        }
+        let nanoseconds = try reader.integers(node.int(1), atMost: limit)
+        nanoseconds.payload.decodeIntegers(
+            width: nanoseconds.width, count: nanoseconds.count, into: &others)
+        try decodeNullable(try reader.integers(node.int(0), atMost: limit + 1), limit)
+        guard nanoseconds.count == count else {
+            throw RealmFileError.damaged(
+                "\(count) dates at \(RealmFileError.hex(node.address)) have \(nanoseconds.count) "
+                    + "nanoseconds")
+        }
+    }
+
+    private func decodeFloats(_ node: Node, _ limit: Int, bytes: Int, null: Int64) throws {
+        try reader.check(node, atMost: limit)
+        begin(node.count)
+        if node.width == 0 || node.count == 0 {
+            fill(&numbers, count)
+            for index in 0..<count { numbers[index] = 0 }
+            return
+        }
+        guard node.encoding == .fixed, node.width == bytes else {
+            throw RealmFileError.damaged(
+                "the numbers at \(RealmFileError.hex(node.address)) have \(node.width) bytes each, not "
+                    + "\(bytes)")
+        }
+        node.payload.decodeIntegers(width: bytes * 8, count: count, into: &numbers)
+        guard form.isNullable else { return }
+        prepareNulls(count)
+        for index in 0..<count { nulls[index] = numbers[index] == null }
+    }
+
+    private func decodeDecimals(_ node: Node, _ limit: Int) throws {
+        try reader.check(node, atMost: limit)
+        guard node.width == 0 || node.encoding == .fixed && [4, 8, 16].contains(node.width) else {
+            throw RealmFileError.damaged(
+                "the decimals at \(RealmFileError.hex(node.address)) have \(node.width) bytes each")
+        }
+        begin(node.count)
+        fill(&numbers, count)
+        fill(&others, count)
+        prepareNulls(count)
+        let bytes = node.payload
+        for index in 0..<count {
+            var value: RealmDecimal?
+            switch node.width {
+            case 0: value = node.hasContext ? .zero : nil
+            case 4:
+                let bits = bytes.load(index * 4, as: UInt32.self)
+                value = bits == 0x7C00_00AA ? nil : RealmDecimal(bits32: bits)
+            case 8:
+                let bits = bytes.load(index * 8, as: UInt64.self)
+                value = bits == 0x7C00_0000_0000_00AA ? nil : RealmDecimal(bits64: bits)
+            default:
+                let low = bytes.load(index * 16, as: UInt64.self)
+                let high = bytes.load(index * 16 + 8, as: UInt64.self)
+                let isNull = low == 0xAA && high == 0x7C00_0000_0000_0000
+                value = isNull ? nil : RealmDecimal(high: high, low: low)
+            }
+            nulls[index] = value == nil
+            numbers[index] = Int64(bitPattern: value?.high ?? 0)
+            others[index] = Int64(bitPattern: value?.low ?? 0)
+        }
+    }
+
+    private func decodeLinks(_ node: Node, _ limit: Int) throws {
+        if form.isTypedLink { return try decodeTypedLinks(node, limit) }
+        try decodePlain(node, limit)
+        prepareNulls(count)
+        for index in 0..<count {
+            numbers[index] &-= form.linkOffset
+            nulls[index] = numbers[index] < 0
+        }
+    }
+
+    private func decodeTypedLinks(_ node: Node, _ limit: Int) throws {
+        try decodePlain(node, limit * 2)
+        guard count % 2 == 0 else {
+            throw RealmFileError.damaged(
+                "the links at \(RealmFileError.hex(node.address)) lack a number")
+        }
+        count /= 2
+        prepareNulls(count)
+        fill(&others, count)
+        for index in 0..<count {
+            let table = numbers[index * 2]
+            others[index] = (table &- 1) & 0x7FFF_FFFF
+            numbers[index] = numbers[index * 2 + 1] &- 1
+            nulls[index] = table == 0 || numbers[index] < 0
+        }
+    }
+
+    /// Object ids and UUIDs: blocks of a byte of null marks and 8 values.
+    private func decodeFixed(_ node: Node, _ limit: Int, size: Int) throws {
+        let block = size * 8 + 1
+        let found = (node.count - (node.count + block - 1) / block) / size
+        guard node.encoding == .fixed || node.count == 0 || node.width == 0, node.width <= 1,
+            found <= limit
+        else {
+            throw RealmFileError.damaged(
+                "the identifiers at \(RealmFileError.hex(node.address)) are not valid")
+        }
+        try reader.take(elements: found)
+        begin(found)
+        fill(&numbers, found)
+        fill(&others, found)
+        prepareNulls(found)
+        let bytes = node.payload
+        for index in 0..<found {
+            let start = index / 8 * block
+            nulls[index] = node.width == 0 || bytes[start] >> UInt8(index % 8) & 1 == 1
+            guard !nulls[index] else { continue }
+            let value = start + 1 + index % 8 * size
+            numbers[index] = Int64(bigEndian: bytes.load(value, as: Int64.self))
+            others[index] =
+                size == 16
+                ? Int64(bigEndian: bytes.load(value + 8, as: Int64.self))
+                : Int64(UInt32(bigEndian: bytes.load(value + 8, as: UInt32.self)))
+        }
+    }
+
+    private func decodePieces(_ node: Node, _ limit: Int) throws {
+        let isText = form.type == .string
+        if isText, !node.hasReferences, node.encoding == .integers,
+            form.enumeration != 0 || node.count > 0
+        {
+            try decodeEnumerated(node, limit)
+        } else {
+            try StringLeaf(reader).decode(
+                node, isText: isText, hasOldNulls: isText && form.isOld, atMost: limit,
+                into: &pieces)
+            begin(pieces.count)
+        }
+        guard !form.isNullable else { return }
+        for index in 0..<count where pieces[index].length == Piece.null {
+            pieces[index] = Piece(start: 24, length: 0)
+        }
+    }
+
+    private func decodeEnumerated(_ node: Node, _ limit: Int) throws {
+        guard form.enumeration != 0 else {
+            throw RealmFileError.damaged(
+                "the texts at \(RealmFileError.hex(node.address)) are numbers without a list of texts"
+            )
+        }
+        if enumeration == nil {
+            var all: [Piece] = []
+            var some: [Piece] = []
+            let leaf = StringLeaf(reader)
+            try reader.forEachLeaf(form.enumeration) { node in
+                try leaf.decode(
+                    node, isText: true, hasOldNulls: form.isOld,
+                    atMost: NodeReader.maximumLeafCount,
+                    into: &some)
+                all += some
+                return some.count
+            }
+            enumeration = all
+        }
+        let texts = enumeration ?? []
+        try decodePlain(node, limit)
+        pieces.removeAll(keepingCapacity: true)
+        for index in 0..<count {
+            let number = numbers[index]
+            guard number >= 0, number < Int64(texts.count) else {
+                throw RealmFileError.damaged("text number \(number) of \(texts.count)")
+            }
+            pieces.append(texts[Int(number)])
+        }
+    }
+
+    private func decodeMixed(_ node: Node, _ limit: Int) throws {
+        let leaf = try MixedLeaf(node, reader, limit)
+        begin(leaf.count)
+        leaf.composites.payload.decodeIntegers(
+            width: leaf.composites.width, count: leaf.count, into: &numbers)
+        mixed = leaf
+    }
+
+    // MARK: - Values
+
+    /// The bytes of a text or a byte string that is not null.
+    func bytes(_ index: Int) throws -> ByteView {
+        let piece = pieces[index]
+        return try reader.bytes.view(piece.start, max(piece.length, 0))
+    }
+
+    /// Whether a text or a byte string is stored in several parts.
+    func isInParts(_ index: Int) -> Bool { pieces[index].length == Piece.parts }
+
+    /// The value of an element.
+    ///
+    /// `depth` is the number of collections around it.
+    func value(_ index: Int, depth: Int = 0) throws -> RealmValue {
+        if form.type != .mixed, isNull(index) { return .null }
+        let number = numbers.count > index ? numbers[index] : 0
+        switch form.type {
+        case .int, .table: return .int(number)
+        case .bool: return .bool(number != 0)
+        case .float: return .float(Float(bitPattern: UInt32(truncatingIfNeeded: number)))
+        case .double: return .double(Double(bitPattern: UInt64(bitPattern: number)))
+        case .timestamp:
+            return .timestamp(RealmTimestamp(seconds: number, nanoseconds: others[index]))
+        case .decimal:
+            return .decimal(
+                RealmDecimal(
+                    high: UInt64(bitPattern: number), low: UInt64(bitPattern: others[index])))
+        case .objectID:
+            return .objectID(
+                RealmObjectID(
+                    high: UInt64(bitPattern: number), low: UInt32(truncatingIfNeeded: others[index])
+                ))
+        case .uuid:
+            return .uuid(
+                RealmUUID(high: UInt64(bitPattern: number), low: UInt64(bitPattern: others[index])))
+        case .link:
+            let target = form.isTypedLink ? classes[others[index]] ?? -1 : form.target
+            return .link(RealmLink(target: target, key: number))
+        case .string, .binary: return try StringLeaf(reader).value(pieces[index], form.type)
+        case .mixed:
+            if isLost { return .null }
+            return try mixed?.value(number, reader, classes, depth) ?? .null
+        }
+    }
+}

@@ -1,0 +1,349 @@
+// RealmFiles: reads Realm database files of every released format without Realm.
+//
+// The layers: FileBytes maps and decrypts; NodeReader opens nodes, checks them and limits the work; the leaves decode
+// columns; RealmFile knows the classes; RealmPass reads the rows of a class, up to 256 at a time.
+//
+// Only Bytes/ uses pointers. Everything that a file claims is checked before it is used.
+
+/// A Realm file that is open for reading.
+///
+/// Reads formats 2 to 11 and 20 to 24, as apps wrote them since 2014, encrypted or not. Never writes to the file and
+/// creates no file beside it. Confined to one thread.
+///
+/// ```swift
+/// let file = try RealmFile("app.realm")
+/// for found in file.classes where found.isUserClass {
+///     try file.makePass().read(found) { rows in
+///         for row in 0..<rows.count { print(try rows.value(row, 0)) }
+///     }
+/// }
+/// ```
+package final class RealmFile {
+    /// How the history of the file is kept.
+    package enum History: Int64, Sendable {
+        case none, beside, inside, syncClient, syncServer
+    }
+
+    /// The path of the file.
+    package let path: String
+    /// The file format; 0 for a file without content.
+    package let format: Int
+    /// Whether the file was written as a copy and never written to since.
+    package let isStreaming: Bool
+    /// The number of the last commit; nil if the file does not tell.
+    package let commit: Int?
+    /// How the history is kept; `syncClient` for a synchronized file.
+    package let history: History
+    /// The number of bytes in use, including space that is free inside the file.
+    package let logicalSize: Int
+    /// The classes and Realm's own tables, in the order of the file.
+    package private(set) var classes: [RealmClass] = []
+    /// What could not be read; empty unless the file was opened for rescue.
+    package private(set) var damage = RealmDamage()
+    /// Whether the version of the commit before is read, because the newest one is damaged.
+    package private(set) var isPreviousVersion = false
+
+    let isRescuing: Bool
+    let bytes: FileBytes
+    /// The indexes of classes by table key.
+    private(set) var indexes: [Int64: Int] = [:]
+    private let header: [UInt8]
+
+    /// The size of the file in bytes.
+    package var fileSize: Int { bytes.fileSize }
+    /// Whether the file is encrypted.
+    package var isEncrypted: Bool { bytes.isEncrypted }
+    /// The tables that hold objects of the app: those with names that begin with `class_`, or all if there is none.
+    package var userClasses: [RealmClass] {
+        let found = classes.filter(\.isUserClass)
+        return found.isEmpty && !classes.contains { $0.name.hasPrefix("class_") } ? classes : found
+    }
+
+    /// Opens a file.
+    ///
+    /// `rescue` opens a damaged file as far as possible; ``damage`` tells what is missing.
+    ///
+    /// Throws `RealmFileError`.
+    package init(_ path: String, key: RealmKey? = nil, rescue: Bool = false) throws {
+        self.path = path
+        isRescuing = rescue
+        bytes = try FileBytes(path, key: key)
+        self.header = bytes.currentHeader()
+        let header = try FileHeader(bytes, isRescuing: rescue)
+        isStreaming = header.isStreaming
+        var content: Content?
+        if header.live.top == 0, !header.isStreaming {
+            content = Content(version: header.live, logicalSize: bytes.count)
+        } else {
+            do {
+                content = try Content(header.live, bytes, rescue)
+            } catch {
+                guard rescue else { throw error }
+                damage.add(error)
+            }
+        }
+        if content == nil, let previous = header.previous {
+            // because what keeps both from being read was reported with the newest
+            content = try? Content(previous, bytes, true)
+            isPreviousVersion = content != nil
+        }
+        if content == nil {
+            content = try Content(searching: bytes, format: header.live.format)
+        }
+        guard let content else { throw RealmFileError.damaged("it has no readable top node") }
+        format = content.version.format
+        commit = content.commit
+        history = content.history
+        logicalSize = content.logicalSize
+        try readClasses(content)
+    }
+
+    // MARK: - Opening
+
+    /// The top node of a version.
+    private struct Content {
+        let version: FileHeader.Version
+        let logicalSize: Int
+        var names: [String] = []
+        var tables: [Int64] = []
+        var commit: Int?
+        var history = History.none
+
+        init(version: FileHeader.Version, logicalSize: Int) {
+            self.version = version
+            self.logicalSize = logicalSize
+        }
+
+        init(_ version: FileHeader.Version, _ bytes: FileBytes, _ isRescuing: Bool) throws {
+            self.version = version
+            switch version.format {
+            case 2...11, 20...24: break
+            default:
+                throw RealmFileError(
+                    .unsupportedFormat,
+                    "Realm file format \(version.format) is not supported: released formats are 2 to 11 "
+                        + "and 20 to 24")
+            }
+            let probe = NodeReader(bytes, end: bytes.count)
+            let top = try probe.references(Int64(version.top), atLeast: 3)
+            guard top.count <= 16 else {
+                throw RealmFileError.damaged("the top node has \(top.count) elements")
+            }
+            var size = top.tagged(2)
+            if size < 24 || size > Int64(bytes.count) {
+                guard isRescuing else {
+                    throw RealmFileError.damaged(
+                        size > Int64(bytes.count)
+                            ? "it should have \(size) bytes and has \(bytes.count); it was cut off"
+                            : "its content claims \(size) bytes")
+                }
+                size = Int64(bytes.count)
+            }
+            logicalSize = Int(size)
+            let reader = NodeReader(bytes, end: isRescuing ? bytes.count : logicalSize)
+            let limit = bytes.count / 8
+            let namesNode = try reader.node(top.int(0))
+            let form = ElementForm(.string, isNullable: false)
+            let leaf = LeafValues(form, reader, [:])
+            try leaf.decode(namesNode, atMost: limit)
+            names = try (0..<leaf.count).map { index in
+                switch try leaf.value(index) {
+                case .string(let text): text
+                case .malformedString(let bytes): String(decoding: bytes, as: UTF8.self)
+                default: ""
+                }
+            }
+            let list = try reader.references(top.int(1))
+            try reader.check(list, atMost: limit)
+            tables = list.integers
+            guard names.count >= tables.count else {
+                throw RealmFileError.damaged("\(tables.count) tables have \(names.count) names")
+            }
+            if top.count > 6 { commit = Int(clamping: top.tagged(6)) }
+            history = History(rawValue: top.tagged(7)) ?? .none
+        }
+
+        /// Searches a damaged file for a top node, from its end: it is written after everything else.
+        init?(searching bytes: FileBytes, format: Int) throws {
+            var offset = (bytes.count - 32) & ~7
+            let version = (2...11).contains(format) || (20...24).contains(format) ? format : 24
+            while offset >= 24 {
+                defer { offset -= 8 }
+                guard let header = try? bytes.view(offset, 8), header[4] & 0xF8 == 0x40,
+                    header[5] == 0, header[6] == 0, (3...12).contains(header[7])
+                else { continue }
+                if let content = try? Self(
+                    FileHeader.Version(top: offset, format: version), bytes, true),
+                    !content.tables.isEmpty
+                {
+                    self = content
+                    return
+                }
+            }
+            return nil
+        }
+    }
+
+    private func readClasses(_ content: Content) throws {
+        let reader = makeReader()
+        var found: [(index: Int, reference: Int64)] = []
+        for (index, reference) in content.tables.enumerated()
+        where reference != 0 && reference & 1 == 0 {
+            found.append((index, reference))
+        }
+        if Set(found.map(\.reference)).count < found.count {
+            try tolerate(RealmFileError.damaged("two tables have the same address"))
+        }
+        if format < 10, format > 0 {
+            try OldTables(reader, content.names, found, tolerate).read(into: &classes)
+            try readOldPrimaryKeys()
+            return
+        }
+        // Links name tables by their keys, which may be in tables behind.
+        var tables: [NewTable] = []
+        for (index, reference) in found {
+            do {
+                tables.append(
+                    try NewTable(reader, content.names[index], reference, index, tables.count))
+                let key = tables[tables.count - 1].key
+                if indexes[key] == nil { indexes[key] = tables.count - 1 }
+            } catch {
+                try tolerate(error, "table '\(content.names[index])'")
+            }
+        }
+        let keys = indexes
+        for table in tables {
+            do {
+                classes.append(try table.makeClass(reader, keys, tolerate))
+            } catch {
+                try tolerate(error, "table '\(table.name)'")
+                classes.append(table.emptyClass)
+            }
+        }
+        connectBacklinks()
+    }
+
+    /// Finds the linking property of backlinks by the key of its column.
+    private func connectBacklinks() {
+        for index in classes.indices {
+            for position in classes[index].backlinks.indices {
+                let link = classes[index].backlinks[position]
+                guard classes.indices.contains(link.origin) else { continue }
+                classes[index].backlinks[position].property =
+                    classes[link.origin].columnKeys.firstIndex(of: link.originColumn)
+            }
+        }
+    }
+
+    /// Formats below 10 keep the primary keys in a table `pk`: class name and property.
+    private func readOldPrimaryKeys() throws {
+        guard let table = classes.first(where: { $0.name == "pk" }),
+            let className = table.properties.firstIndex(where: { $0.name == "pk_table" }),
+            let property = table.properties.firstIndex(where: { $0.name == "pk_property" })
+        else { return }
+        do {
+            try makePass().read(table) { rows in
+                for row in 0..<rows.count {
+                    guard case .string(let name) = try rows.value(row, className),
+                        let index = classes.firstIndex(where: { $0.name == "class_" + name })
+                            ?? classes.firstIndex(where: { $0.name == name })
+                    else { continue }
+                    switch try rows.value(row, property) {
+                    case .string(let wanted):
+                        classes[index].primaryKey =
+                            classes[index].properties.firstIndex { $0.name == wanted }
+                    case .int(let position):
+                        guard let position = Int(exactly: position),
+                            classes[index].properties.indices.contains(position)
+                        else { continue }
+                        classes[index].primaryKey = position
+                    default: continue
+                    }
+                }
+            }
+        } catch {
+            try tolerate(error, "table 'pk'")
+        }
+    }
+
+    /// The version of the app's schema, which the table `metadata` holds; nil if there is none.
+    package func schemaVersion() throws -> UInt64? {
+        guard let table = classes.first(where: { $0.name == "metadata" }),
+            let property = table.properties.firstIndex(where: {
+                $0.name == "version" && $0.type == .int && $0.collection == nil
+            })
+        else { return nil }
+        var version: UInt64?
+        do {
+            try makePass().read(table) { rows in
+                if version == nil, rows.count > 0,
+                    case .int(let number) = try rows.value(0, property)
+                {
+                    // An app that never set a version has -1.
+                    version = number < 0 ? nil : UInt64(number)
+                }
+            }
+        } catch {
+            try tolerate(error, "table 'metadata'")
+        }
+        return version
+    }
+
+    // MARK: - Reading
+
+    private func tolerate(_ error: any Error) throws { try tolerate(error, "") }
+
+    /// Begins a reading of the file, within which every object is read at most once or twice.
+    package func makePass() -> RealmPass { RealmPass(self) }
+
+    /// Throws `changed` if another program has written to the file since it was opened.
+    package func checkUnchanged() throws {
+        guard bytes.currentHeader() != header else { return }
+        throw RealmFileError(
+            .changed,
+            "another program has written to '\(path)' while it was read; close the app, or copy the "
+                + "file and read the copy")
+    }
+
+    /// Counts what a damaged file has lost.
+    func noteLost(values: Int, objects: Int) {
+        damage.lostValues += values
+        damage.lostObjects += objects
+    }
+
+    func makeReader() -> NodeReader {
+        NodeReader(bytes, end: isRescuing ? bytes.count : logicalSize)
+    }
+
+    /// Records damage while rescuing; throws it otherwise.
+    func tolerate(_ error: any Error, _ location: @autoclosure () -> String) throws {
+        let location = location()
+        var located = error
+        if let error = error as? RealmFileError, !location.isEmpty { located = error.at(location) }
+        guard isRescuing, let found = located as? RealmFileError, found.kind == .damaged else {
+            throw located
+        }
+        damage.add(found)
+    }
+}
+
+/// What could not be read of a damaged file.
+package struct RealmDamage: Sendable {
+    /// How many parts could not be read.
+    package private(set) var count = 0
+    /// The first of them, at most 100.
+    package private(set) var messages: [String] = []
+    /// How many values were replaced by null, or left out of a collection.
+    package internal(set) var lostValues = 0
+    /// How many objects are missing, as far as that is known.
+    package internal(set) var lostObjects = 0
+
+    /// Whether everything was read.
+    package var isEmpty: Bool { count == 0 }
+
+    mutating func add(_ error: any Error) {
+        count += 1
+        guard messages.count < 100 else { return }
+        messages.append((error as? RealmFileError)?.detail ?? "\(error)")
+    }
+}

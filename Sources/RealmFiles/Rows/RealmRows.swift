@@ -1,0 +1,278 @@
+/// Some rows of a class, as a pass hands them over: up to 256, in formats below 10 up to 1,000.
+///
+/// Valid only inside the call that received them. Values are read by row and by the index of the property in
+/// ``RealmClass/properties``.
+package final class RealmRows {
+    /// The class.
+    package let realmClass: RealmClass
+    /// The number of rows.
+    package private(set) var count = 0
+    private var keys: [Int64] = []
+    private var firstKey: Int64 = 0
+    private let file: RealmFile
+    private let reader: NodeReader
+    private var columns: [Column?]
+    private var backlinkColumns: [Column] = []
+
+    /// A column of the rows.
+    private enum Column {
+        /// Leaves of clusters.
+        case cluster(LeafValues)
+        /// Addresses of collections in clusters.
+        case collections(LeafValues)
+        /// A column of formats below 10.
+        case old(OldColumn)
+        /// A column that cannot be read.
+        case lost
+    }
+
+    init(
+        _ file: RealmFile, _ reader: NodeReader, _ realmClass: RealmClass, _ properties: [Int]?,
+        backlinks: Bool
+    ) {
+        self.file = file
+        self.reader = reader
+        self.realmClass = realmClass
+        columns = Array(repeating: nil, count: realmClass.properties.count)
+        guard !realmClass.isOld else { return }
+        for index in properties ?? Array(realmClass.properties.indices) {
+            let property = realmClass.properties[index]
+            if property.collection != nil {
+                columns[index] = .collections(
+                    LeafValues(ElementForm(.table, isNullable: false), reader, file.indexes))
+            } else {
+                columns[index] = .cluster(
+                    LeafValues(
+                        ElementForm(property, inCollection: false), reader, file.indexes))
+            }
+        }
+        if backlinks {
+            backlinkColumns = realmClass.backlinks.map { _ in
+                .cluster(LeafValues(ElementForm(.table, isNullable: false), reader, file.indexes))
+            }
+        }
+    }
+
+    // MARK: - Values
+
+    /// The key of a row's object.
+    package func key(_ row: Int) -> Int64 {
+        keys.isEmpty ? firstKey &+ Int64(row) : keys[row]
+    }
+
+    /// The row with an object key; nil if it is not among these rows.
+    package func row(withKey key: Int64) -> Int? {
+        if keys.isEmpty {
+            let (row, overflow) = key.subtractingReportingOverflow(firstKey)
+            return !overflow && row >= 0 && row < Int64(count) ? Int(row) : nil
+        }
+        var low = 0
+        var high = count
+        while low < high {
+            let middle = (low + high) / 2
+            if keys[middle] < key { low = middle + 1 } else { high = middle }
+        }
+        return low < count && keys[low] == key ? low : nil
+    }
+
+    /// The value of a property.
+    ///
+    /// Throws `damaged`; while rescuing, such a value is null and counted.
+    package func value(_ row: Int, _ property: Int) throws -> RealmValue {
+        do {
+            switch columns[property] {
+            case .cluster(let leaf): return try leaf.value(row)
+            case .collections(let leaf):
+                if leaf.isLost { return .null }
+                return try CollectionReader(reader, file.indexes)
+                    .value(leaf.numbers[row], realmClass.properties[property])
+            case .old(let column): return try column.value(row)
+            case .lost, nil: return .null
+            }
+        } catch {
+            try file.tolerate(
+                error,
+                "\(realmClass.name).\(realmClass.properties[property].name), object \(key(row))")
+            file.noteLost(values: 1, objects: 0)
+            return .null
+        }
+    }
+
+    /// The keys of the objects that link here through backlinks number `index` of the class.
+    package func origins(_ row: Int, _ index: Int) throws -> [Int64] {
+        let value: Int64
+        switch backlinkColumns[index] {
+        case .cluster(let leaf):
+            if leaf.isLost { return [] }
+            value = leaf.numbers[row]
+        case .old(let column): value = column.number(row)
+        default: return []
+        }
+        if value == 0 { return [] }
+        if value & 1 == 1 { return [Node.untagged(value)] }
+        var found: [Int64] = []
+        let leaf = LeafValues(ElementForm(.table, isNullable: false), reader, [:])
+        try reader.forEachLeaf(value) { node in
+            // Before format 24 a leaf may have any length; its elements count.
+            try leaf.decode(node, atMost: node.count)
+            found += leaf.numbers.prefix(leaf.count)
+            return leaf.count
+        }
+        return found
+    }
+
+    // MARK: - Values without copies
+
+    private func leaf(_ property: Int) -> (LeafValues, Int)? {
+        switch columns[property] {
+        case .cluster(let leaf): return (leaf, 0)
+        case .old(let column): return column.plain.map { ($0.values, $0.offset) }
+        default: return nil
+        }
+    }
+
+    /// Whether the value of a property that is not a collection or mixed is null.
+    package func isNull(_ row: Int, _ property: Int) -> Bool {
+        guard let (leaf, offset) = leaf(property) else { return false }
+        return leaf.isNull(offset + row)
+    }
+
+    /// The integer of a row in a column of type int, bool (0 and 1) or link (object keys), or the bit pattern of a
+    /// number; anything if it is null, and 0 for other columns.
+    package func int(_ row: Int, _ property: Int) -> Int64 {
+        guard let (leaf, offset) = leaf(property) else { return 0 }
+        return leaf.numbers[offset + row]
+    }
+
+    /// Calls `body` with the bytes of a text or byte string in one part; false, without calling it, for others.
+    package func withBytes(
+        _ row: Int, _ property: Int, _ body: (RawSpan) throws -> Void
+    ) throws -> Bool {
+        guard let (leaf, offset) = leaf(property), !leaf.isInParts(offset + row) else {
+            return false
+        }
+        let bytes = try leaf.bytes(offset + row)
+        try bytes.withSpan(body)
+        return true
+    }
+
+    // MARK: - Filling
+
+    /// Decodes the rows of a cluster.
+    func fill(_ cluster: Cluster) throws {
+        count = cluster.keys.count
+        keys = cluster.keys
+        for index in columns.indices {
+            switch columns[index] {
+            case .cluster(let leaf), .collections(let leaf):
+                do {
+                    try decode(leaf, cluster, realmClass.properties[index].storage.position)
+                } catch {
+                    try file.tolerate(
+                        error, "\(realmClass.name).\(realmClass.properties[index].name)")
+                    file.noteLost(values: count, objects: 0)
+                    leaf.decodeNothing(count: count)
+                }
+            default: break
+            }
+        }
+        for (index, column) in backlinkColumns.enumerated() {
+            guard case .cluster(let leaf) = column else { continue }
+            do {
+                try decode(leaf, cluster, realmClass.backlinks[index].position)
+            } catch {
+                try file.tolerate(error, "backlinks of \(realmClass.name)")
+                leaf.decodeNothing(count: count)
+            }
+        }
+    }
+
+    private func decode(_ leaf: LeafValues, _ cluster: Cluster, _ position: Int) throws {
+        let node = try reader.node(cluster.leaf(position))
+        try leaf.decode(node, atMost: Cluster.maximumCount)
+        guard leaf.count == count else {
+            throw RealmFileError.damaged("\(count) rows have \(leaf.count) values")
+        }
+    }
+
+    /// Hands over the rows of an old table, as many at a time as all columns have in a leaf.
+    func readOld(_ properties: [Int]?, backlinks: Bool, _ body: (RealmRows) throws -> Void) throws {
+        let node = try reader.references(realmClass.rows)
+        func column(_ property: RealmProperty) throws -> OldColumn {
+            guard property.storage.position < node.count else {
+                throw RealmFileError.damaged(
+                    "\(node.count) columns are too few for the description of the table")
+            }
+            return try OldColumn(property, node.int(property.storage.position), reader)
+        }
+        var active: [(column: OldColumn, index: Int)] = []
+        for index in properties ?? Array(realmClass.properties.indices) {
+            do {
+                let opened = try column(realmClass.properties[index])
+                columns[index] = .old(opened)
+                active.append((opened, index))
+            } catch {
+                try file.tolerate(
+                    error, "\(realmClass.name).\(realmClass.properties[index].name)")
+                file.noteLost(values: realmClass.count, objects: 0)
+                columns[index] = .lost
+            }
+        }
+        if backlinks {
+            for link in realmClass.backlinks {
+                let property = RealmProperty(
+                    name: "", type: .table, isNullable: false, collection: nil, target: nil,
+                    index: nil, hasIntegerKeys: false, columns: [],
+                    storage: ColumnStorage(position: link.position, code: 14, isOld: true))
+                let opened = try column(property)
+                backlinkColumns.append(.old(opened))
+                active.append((opened, -1))
+            }
+        }
+        if active.isEmpty { return try handOverCount(body) }
+        while true {
+            var rows = Int.max
+            var isAtEnd = true
+            for (position, (column, index)) in active.enumerated().reversed() {
+                do {
+                    let remaining = try column.remaining()
+                    if remaining > 0 { isAtEnd = false }
+                    rows = min(rows, remaining)
+                } catch {
+                    // Rows of a leaf that cannot be read have no known number: the column ends here.
+                    try file.tolerate(error, "\(realmClass.name), column \(index)")
+                    file.noteLost(values: 1, objects: 0)
+                    if index >= 0 { columns[index] = .lost }
+                    active.remove(at: position)
+                }
+            }
+            guard rows > 0, rows < Int.max else {
+                if !isAtEnd, !active.isEmpty {
+                    try file.tolerate(
+                        RealmFileError.damaged("the columns have different lengths"),
+                        realmClass.name)
+                }
+                return
+            }
+            count = rows
+            try body(self)
+            firstKey += Int64(rows)
+            for (column, _) in active { column.advance(rows) }
+            reader.bytes.trim()
+        }
+    }
+
+    /// Rows without a column that is asked for.
+    private func handOverCount(_ body: (RealmRows) throws -> Void) throws {
+        var left = realmClass.count
+        guard left <= reader.bytes.count * 128 else {
+            throw RealmFileError.damaged("\(left) rows are more than the file can hold")
+        }
+        while left > 0 {
+            count = min(left, NodeReader.maximumLeafCount)
+            try body(self)
+            firstKey += Int64(count)
+            left -= count
+        }
+    }
+}

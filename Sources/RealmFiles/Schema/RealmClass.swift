@@ -1,0 +1,105 @@
+/// The type of a property of a Realm file, or of the elements of a collection.
+package enum RealmType: String, Hashable, Sendable {
+    case int, bool, string, binary, mixed, timestamp, float, double, decimal, link, uuid
+    /// An identifier of 12 bytes.
+    case objectID = "objectId"
+    /// A subtable, which formats below 10 have.
+    case table
+}
+
+/// A collection of values.
+package enum RealmCollection: String, Hashable, Sendable {
+    case list, set, dictionary
+}
+
+/// The index of a property.
+package enum RealmIndex: String, Hashable, Sendable {
+    case general, fullText
+}
+
+/// A property of a class of a Realm file.
+package struct RealmProperty: Hashable, Sendable {
+    /// The name.
+    ///
+    /// It may be empty, and old files may have it twice in a class.
+    package let name: String
+    /// The type of the value, or of the elements of a collection.
+    package let type: RealmType
+    /// Whether the value, or an element of the collection, may be null.
+    package let isNullable: Bool
+    /// The collection; nil for a single value.
+    package let collection: RealmCollection?
+    /// The index of the class that links lead to in ``RealmFile/classes``.
+    package let target: Int?
+    /// The index, if there is one.
+    package let index: RealmIndex?
+    /// Whether the keys of a dictionary are integers.
+    package let hasIntegerKeys: Bool
+    /// The columns of a subtable.
+    package let columns: [RealmProperty]
+    /// How the file stores the values.
+    let storage: ColumnStorage
+}
+
+/// Where and how a file stores the values of a property.
+struct ColumnStorage: Hashable, Sendable {
+    /// The position of the column: among the leaves of a cluster, or among the columns of an old table.
+    var position: Int
+    /// The type code.
+    var code: Int
+    /// The address of the distinct strings that integers stand for; 0 if there are none.
+    var enumeration: Int64 = 0
+    /// Whether the layout is that of formats below 10.
+    var isOld = false
+}
+
+/// Links to the objects of a class, from one property of another class.
+package struct RealmBacklinks: Hashable, Sendable {
+    /// The index of the linking class in ``RealmFile/classes``.
+    package let origin: Int
+    /// The index of the linking property in its class; nil if the file does not tell.
+    package internal(set) var property: Int?
+    let position: Int
+    let originColumn: Int64
+}
+
+/// A class (a table) of a Realm file.
+package struct RealmClass: Hashable, Sendable {
+    /// What the objects of a class are.
+    package enum Kind: String, Hashable, Sendable {
+        /// Objects of their own.
+        case object
+        /// Parts of other objects.
+        case embedded
+        /// Objects that were written for a server and cannot be read in the app.
+        case asymmetric
+    }
+
+    /// The index in ``RealmFile/classes``.
+    package let index: Int
+    /// The name of the table: `class_Dog` for the class `Dog`.
+    package let name: String
+    /// What the objects are.
+    package let kind: Kind
+    /// The properties, in the order of the file.
+    package let properties: [RealmProperty]
+    /// The index of the primary key in ``properties``.
+    package internal(set) var primaryKey: Int?
+    /// The number of objects.
+    package let count: Int
+    /// The number of objects that are known only as targets of links.
+    package let tombstones: Int
+    /// Which properties link to the objects.
+    package internal(set) var backlinks: [RealmBacklinks]
+    /// Whether the file holds the rows as columns, as formats below 10 do.
+    let isOld: Bool
+    /// The address of the cluster tree, or of the columns.
+    let rows: Int64
+    /// The address of the table.
+    let address: Int64
+    /// Column keys by property, for backlinks.
+    let columnKeys: [Int64]
+
+    /// Whether the table holds objects of an app, not Realm's own data.
+    package var isUserClass: Bool { name.hasPrefix("class_") && !name.hasPrefix("class___") }
+}

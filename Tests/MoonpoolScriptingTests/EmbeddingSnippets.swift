@@ -1,0 +1,88 @@
+import MoonpoolScripting
+import Synchronization
+
+// The Swift of the article "Embedding" and of README.md, compiled and run: each block there stands here, line by line.
+
+enum EmbeddingSnippets {
+    static func first() async throws -> Int {
+        let engine = try ScriptEngine(.sandboxed)
+        try engine.register("add(a, b)") { (a: Int, b: Int) in a + b }
+        let sum = try await engine.run("return add(1, 2)", as: Int.self)
+        return sum
+    }
+
+    static func limits(_ folder: String) throws -> ScriptEngine {
+        let engine = try ScriptEngine(
+            .sandboxed(
+                files: .folders([folder + "/data"], reading: [folder + "/library"]),
+                limits: ScriptLimits(memory: 32 << 20, time: .seconds(2))))
+        return engine
+    }
+
+    static func functions(_ engine: ScriptEngine) async throws -> String {
+        try engine.register("app.greet(name, times)") { (name: String, times: Int?) in
+            String(repeating: "Hello \(name). ", count: times ?? 1)
+        }
+        try engine.register("app.fetch(key)") { (key: String) async throws -> [String: Double] in
+            guard key == "prices" else {
+                throw ScriptFunctionError("unknown_key", "there is no '\(key)'")
+            }
+            return ["table": 100, "chair": 25]
+        }
+        return try await engine.run(
+            """
+            local ok, problem = pcall(app.fetch, 'colors')
+            return app.greet('Ann', 2) .. problem.code
+            """)
+    }
+
+    static func classes(_ engine: ScriptEngine) async throws -> Int {
+        try engine.register(Account.self)
+        let left: Int = try await engine.run(
+            """
+            local account = Account(100)
+            account:withdraw(30)
+            return account.balance
+            """)
+        return left
+    }
+
+    static func errors(_ engine: ScriptEngine) async throws -> [String] {
+        var seen: [String] = []
+        func tell(_ text: String) { seen.append(text) }
+        do {
+            try await engine.run("local total = nil + 1", named: "rules.lua")
+        } catch let failure as ScriptFailure {
+            tell(failure.code)
+            tell(failure.message)
+            tell(failure.traceback ?? "")
+        }
+        return seen
+    }
+
+    static func stores(_ engine: ScriptEngine, _ path: String) async throws -> Int {
+        try await engine.open(StoreConfiguration(.file(path)), as: "store")
+        let dogs: Int = try await engine.run(
+            """
+            store:define { Dog = { name = 'string' } }
+            store:write(function() store:create('Dog', { name = 'Rex' }) end)
+            return #store:objects 'Dog'
+            """)
+        return dogs
+    }
+}
+
+final class Account: ScriptObject {
+    private let cents: Mutex<Int>
+    init(_ balance: Int) { cents = Mutex(balance) }
+
+    static let scriptClass = ScriptClass<Account>(
+        "Account",
+        [
+            .new("Account(balance)") { (balance: Int) in Account(balance) },
+            .method("withdraw(amount)") { (account: Account, amount: Int) in
+                account.cents.withLock { $0 -= amount }
+            },
+            .property("balance") { $0.cents.withLock { $0 } },
+        ])
+}

@@ -1,0 +1,79 @@
+import Glibc
+import MoonpoolScripting
+import Synchronization
+import TestThreads
+import Testing
+
+@Suite struct EmbeddingTests {
+    private static let root: String = {
+        var parts = #filePath.split(separator: "/", omittingEmptySubsequences: false)
+        parts.removeLast(3)
+        return parts.joined(separator: "/")
+    }()
+
+    private func lines(of path: String) throws -> [String] {
+        let file = try #require(fopen("\(Self.root)/\(path)", "r"))
+        defer { fclose(file) }
+        var lines: [String] = []
+        var buffer = [CChar](repeating: 0, count: 4096)
+        while fgets(&buffer, Int32(buffer.count), file) != nil {
+            let line = String(
+                decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            lines.append(String(line.drop { $0 == " " }.prefix { $0 != "\n" }))
+        }
+        return lines
+    }
+
+    @Test func `the example prints what it says it prints`() async throws {
+        let printed = Mutex<[String]>([])
+        try await Shop { line in printed.withLock { $0.append(line) } }.open()
+        let source = try lines(of: "examples/embedding/Sources/rules/Shop.swift")
+        let begin = try #require(source.firstIndex(of: "// It prints:"))
+        let promised = source[(begin + 1)...].prefix { $0.hasPrefix("//") }.map {
+            String($0.dropFirst(2).drop { $0 == " " })
+        }
+        #expect(printed.withLock { $0 } == promised)
+    }
+
+    @Test(arguments: ["README.md", "Sources/MoonpoolScripting/MoonpoolScripting.docc/Embedding.md"])
+    func `every Swift block of the pages is compiled`(page: String) throws {
+        let compiled = try lines(of: "Tests/MoonpoolScriptingTests/EmbeddingSnippets.swift")
+            .joined(separator: "\n")
+        var block: [String]?
+        var count = 0
+        for line in try lines(of: page) {
+            if line == "```swift" {
+                block = []
+            } else if line == "```", let lines = block {
+                #expect(compiled.contains(lines.joined(separator: "\n")), "\(lines)")
+                block = nil
+                count += 1
+            } else {
+                block?.append(line)
+            }
+        }
+        #expect(count > 0)
+    }
+
+    @Test func `what the pages show works`() async throws {
+        let folder = try TemporaryFolder()
+        try folder.make("data")
+        try folder.make("library")
+        #expect(try await EmbeddingSnippets.first() == 3)
+        let limited = try EmbeddingSnippets.limits(folder.path)
+        #expect(try await limited.run("return 1", as: Int.self) == 1)
+        // Functions of tasks get no thread for minutes while other tests keep all of them.
+        let engine = try ScriptEngine(.sandboxed(limits: ScriptLimits(memory: 32 << 20)))
+        #expect(
+            try await EmbeddingSnippets.functions(engine)
+                == "Hello Ann. Hello Ann. unknown_key")
+        #expect(try await EmbeddingSnippets.classes(engine) == 70)
+        let errors = try await EmbeddingSnippets.errors(engine)
+        #expect(
+            errors.prefix(2) == [
+                "error", "rules.lua:1: attempt to perform arithmetic on a nil value",
+            ])
+        #expect(errors.last?.hasPrefix("stack traceback:") == true)
+        #expect(try await EmbeddingSnippets.stores(engine, folder.path + "/zoo.moonpool") == 1)
+    }
+}

@@ -1,1 +1,0 @@
-../../examples/embedding/Sources/rules/Shop.swift

@@ -1,0 +1,39 @@
+import Testing
+
+/// `scripts/check-words` keeps the language of the project's texts.
+@Suite struct WordCheckTests {
+    private func check(_ files: [String] = []) throws -> Tool.Outcome {
+        try Subprocess("/bin/bash", [Tool.root + "/scripts/check-words"] + files, in: Tool.root)
+            .finish()
+    }
+
+    @Test func `the project uses none of the listed words`() throws {
+        let outcome = try check()
+        #expect(outcome.exitCode == 0, "\(outcome.output)\(outcome.error)")
+    }
+
+    @Test func `a listed word is reported with its line and the preferred word`() throws {
+        let folder = try TemporaryFolder()
+        let words = [
+            "a" + "new", "some" + "body", "Goes" + " on", "is " + "told of", "there is " + "no way",
+        ]
+        let text = words.map { "-- The script \($0) here.\n" }.joined()
+        let path = try folder.write(text, to: "script.lua")
+        let outcome = try check([path])
+        #expect(outcome.exitCode == 1)
+        #expect(outcome.lines.count == words.count)
+        for (index, word) in words.enumerated() {
+            let line = try #require(outcome.lines.dropFirst(index).first)
+            #expect(line.hasPrefix("\(path):\(index + 1): "), "\(line)")
+            #expect(line.contains("'\(word.prefix(4))"), "\(line)")
+            #expect(line.contains(": write "), "\(line)")
+        }
+    }
+
+    @Test func `parts of longer words are not reported`() throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.write("mushrooms, recommend, classroom, a pony\n", to: "page.md")
+        let outcome = try check([path])
+        #expect(outcome.exitCode == 0, "\(outcome.output)")
+    }
+}
