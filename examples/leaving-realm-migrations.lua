@@ -80,6 +80,6 @@ end
 
 do
   local store <close> = moonpool.open(path)
-  print(store:object("Person", 1).name .. ", and " .. (store:schema("Draft") and "drafts" or "no drafts"))
+  print(store:object("Person", 1).name .. ", and " .. (pcall(store.schema, store, "Draft") and "drafts" or "no drafts"))
 end
 os.execute("rm -r " .. dir)

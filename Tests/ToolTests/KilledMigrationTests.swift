@@ -9,6 +9,7 @@ import Testing
     private static let migration = """
         return {
           schema = { Person = { id = "int primary", name = "string indexed", age = "int" } },
+          drops = { "Person.first", "Person.last" },
           up = function(m)
             m:each("Person", function(old, new)
               new.name = old.first .. " " .. old.last
@@ -67,7 +68,7 @@ import Testing
             let last = Self.count / 100 + 1
             let enough =
                 Bool.random(using: &random) ? last : Int.random(in: 0...last, using: &random)
-            try process.wait { process.output.utf8.count { $0 == 10 } >= enough }
+            try process.wait { process.error.utf8.count { $0 == 10 } >= enough }
             process.send(SIGKILL)
             _ = try process.finish()
             let checked = try Tool.run([checker, store])
@@ -117,11 +118,11 @@ import Testing
                 in: shop.folder.path)
             // A killed run keeps its whole batches at least.
             if rounds < 6 {
-                try process.wait { process.output.utf8.count { $0 == 10 } >= 5 }
+                try process.wait { process.error.utf8.count { $0 == 10 } >= 5 }
                 process.send(SIGKILL)
             }
             let outcome = try process.finish()
-            lines += outcome.lines.filter { Int($0) != nil }
+            lines += outcome.error.split(separator: "\n").map(String.init).filter { Int($0) != nil }
             if rounds == 6 {
                 #expect(outcome.exitCode == 0, "\(outcome.error)")
                 break

@@ -45,7 +45,7 @@ import Testing
         let unsaid = try shop.migrate("baseline")
         #expect(unsaid.exitCode == 1)
         #expect(unsaid.error.contains("has schema version 0"), "\(unsaid.error)")
-        #expect(unsaid.error.contains("say which one the store is at"))
+        #expect(unsaid.error.contains("name the one that the store is at with --to"))
         let wrong = try shop.migrate("baseline", "--to", "1")
         #expect(wrong.exitCode == 1)
         #expect(

@@ -153,10 +153,8 @@ import Testing
         #expect(dry.exitCode == 0)
         #expect(dry.lines.contains("  'Person.name' would be added"))
         #expect(dry.lines.contains("  dropped: 5 values of Person.first"))
-        #expect(
-            dry.lines.contains(
-                "    - id = 1, age = \"21\", first = \"F1\", last = \"L1\""))
-        #expect(dry.lines.contains("    + id = 1, age = \"21\", name = \"F1 L1\""))
+        #expect(dry.lines.contains("    id = 1: name = nil → \"F1 L1\""))
+        #expect(dry.lines.contains("    id = 1: first = \"F1\" → nil"))
         // The values of 'age' are converted, so none of them is dropped.
         #expect(!dry.output.contains("values of Person.age"))
         #expect(dry.lines.last?.hasPrefix("dry run on a copy") == true)

@@ -166,7 +166,7 @@ import Testing
             "-e",
             """
             local store = moonpool.open {
-              path = "\(store)", schema_version = 2,
+              path = "\(store)", schema_version = 2, drops = { "Dog.age" },
               schema = { Dog = { id = "int primary", name = "string", years = "int" } },
               migration = function(m) m:each("Dog", function(old, new) new.years = tonumber(old.age) end) end,
             }

@@ -28,6 +28,15 @@ public final class Migration {
     /// For trying a migration out: what it leaves is to be thrown away.
     package var failureHandler: ((_ message: String, _ object: String) -> Void)?
 
+    /// Whether an object could not be migrated, so that the outcome is only good for a report.
+    private(set) var hasFailed = false
+
+    /// Reports an object that the function given to `each` could not migrate.
+    package func objectFailed(_ message: String, _ object: String) {
+        hasFailed = true
+        failureHandler?(message, object)
+    }
+
     /// What `each` goes through now, for reports of what failed.
     var currentWalk: MigrationWalk?
 
@@ -80,8 +89,8 @@ public final class Migration {
             do {
                 try body(walk.oldObject(key), walk.newObject(key))
             } catch {
-                guard let failureHandler else { throw error }
-                failureHandler("\(error)", walk.currentName ?? className)
+                guard failureHandler != nil else { throw error }
+                objectFailed("\(error)", walk.currentName ?? className)
             }
         }
     }

@@ -22,6 +22,8 @@ final class SchemaMigration {
     let resumed: MigrationCheckpoint?
     /// Whether the file had the columns of an interrupted run when this one began.
     private let hadCheckpoint: Bool
+    /// Whether objects have failed in a rehearsal, which reports them and goes on.
+    private var hasFailedObjects = false
     /// Whether this run has committed in between.
     var hasCommitted = false
     /// How many resumable loops were entered.
@@ -110,6 +112,7 @@ final class SchemaMigration {
             try body(migration)
             for (table, keys) in foreignChanges { try carried.carry(keys, of: table, from: oldView()) }
             try migration.repeatLoops()
+            hasFailedObjects = migration.hasFailed
         }
         guard !store.isClosed, store.view.snapshot.write === session else {
             throw StoreError(.closed, "the store was closed in its migration; nothing was changed")
@@ -214,7 +217,7 @@ final class SchemaMigration {
         try checkRenames()
         if isWhole { try removeUnnamed() }
         try UndeclaredLoss.check(losses, differences, before: oldView, in: store)
-        try carried.checkConverted(except: losses)
+        if !hasFailedObjects { try carried.checkConverted(except: losses) }
         if circumstances.interim != nil { try SchemaValidation.check(change.schema.classes) }
         try define(keepingOldColumns: false)
         let schema = change.schema

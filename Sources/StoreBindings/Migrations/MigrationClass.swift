@@ -62,7 +62,7 @@ package final class MigrationHandle {
             if call.state.isStopping || message.hasSuffix(LuaInterrupted().scriptMessage) {
                 throw LuaInterrupted()
             }
-            migration.failureHandler?(message, walk.currentName ?? walk.newClass.name)
+            migration.objectFailed(message, walk.currentName ?? walk.newClass.name)
             return .none
         }
         try withExtendedLifetime(anchor) {
