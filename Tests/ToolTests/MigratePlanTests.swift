@@ -58,13 +58,19 @@ import Testing
         #expect(plan.output.contains(#"drops = { "Note" }"#))
         #expect(
             plan.output.contains(
-                "new.age = math.tointeger(tonumber(old.age)) or error(tostring(old) .. \": age = \""))
+                "new.age = math.tointeger(tonumber(old.age)) or error(tostring(old) .. \": age = \""
+            ))
         #expect(plan.output.contains("Person.nick is required"))
         #expect(plan.output.contains(#"m:rename_class("Animal", "Dog")"#))
         // What the script leaves open is decided here.
         let script = plan.output
-            .replacing("or error(tostring(old) .. \": age = \" .. tostring(old.age) .. \" does not convert from string to int\")", with: "or 0")
-            .replacing("if new.nick == nil then error(tostring(old) .. \": Person.nick is required\") end", with: "new.nick = old.nick or \"\"")
+            .replacing(
+                "or error(tostring(old) .. \": age = \" .. tostring(old.age) .. \" does not convert from string to int\")",
+                with: "or 0"
+            )
+            .replacing(
+                "if new.nick == nil then error(tostring(old) .. \": Person.nick is required\") end",
+                with: "new.nick = old.nick or \"\"")
         mkdir(world.folder.path + "/migrations", 0o755)
         _ = try world.folder.write(script, to: "migrations/0001_plan.lua")
         let up = try Tool.run(
@@ -137,7 +143,7 @@ import Testing
         #expect(try terminal.exitCode() == 0)
         let script = try contents(of: world.folder.path + "/plan.lua")
         #expect(script.contains("m:rename_class(\"Dog\", \"Animal\")\n"))
-        #expect(script.contains("drops = { \"Note\", \"Person.surname\" }"))
+        #expect(script.contains("drops = { \"Person.surname\", \"Note\" }"))
         #expect(script.contains("new.last_name = \"\"  -- new and required (string): which value?"))
     }
 

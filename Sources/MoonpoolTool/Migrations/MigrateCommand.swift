@@ -81,12 +81,17 @@ struct MigrationGate: ParsableArguments {
 
     /// The kinds of findings; empty without the option.
     var kinds: Set<MigrationFinding.Kind> {
-        Set((failOn ?? "").split(separator: ",").compactMap { MigrationFinding.Kind(rawValue: String($0)) })
+        Set(
+            (failOn ?? "").split(separator: ",").compactMap {
+                MigrationFinding.Kind(rawValue: String($0))
+            })
     }
 
     func validate() throws {
-        for name in (failOn ?? "").split(separator: ",") where name != "drops" && name != "rewrites" {
-            throw ValidationError("--fail-on: expected drops, rewrites, or drops,rewrites; got '\(name)'")
+        for name in (failOn ?? "").split(separator: ",") where name != "drops" && name != "rewrites"
+        {
+            throw ValidationError(
+                "--fail-on: expected drops, rewrites, or drops,rewrites; got '\(name)'")
         }
     }
 }

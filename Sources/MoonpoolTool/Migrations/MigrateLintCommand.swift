@@ -8,7 +8,8 @@ import StoreBindings
 struct MigrateLintCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lint",
-        abstract: "Report what a change of the schema, or the pending migrations, would lose or break.",
+        abstract:
+            "Report what a change of the schema, or the pending migrations, would lose or break.",
         discussion: """
             With a schema script it looks at the data: values and objects that would be lost, values that a new type cannot \
             express, required properties without values, objects that would share a key. With --dir it compiles and \

@@ -39,7 +39,12 @@ struct MigratePlanCommand: ParsableCommand {
             throw ValidationError("expected a schema script: plan --dir DIR schema.lua")
         }
         if folder == nil, name != nil { throw ValidationError("--name needs --dir") }
-        if let name, name.isEmpty || name.contains(where: { !$0.isASCII || !($0.isLetter || $0.isNumber || $0 == "_") }) {
+        if let name,
+            name.isEmpty
+                || name.contains(where: {
+                    !$0.isASCII || !($0.isLetter || $0.isNumber || $0 == "_")
+                })
+        {
             throw ValidationError("--name: expected letters, digits and _, got '\(name)'")
         }
     }

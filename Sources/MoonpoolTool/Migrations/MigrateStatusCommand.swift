@@ -29,7 +29,8 @@ struct MigrateStatusCommand: ParsableCommand {
 struct MigrateCheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Check by the exit code whether a store is up to date and its pending migrations work.",
+        abstract:
+            "Check by the exit code whether a store is up to date and its pending migrations work.",
         discussion: """
             Compiles every pending file and rehearses it on a copy of the store. The exit code is 0 if the store is up to \
             date, 1 if migrations are pending, 2 if something is wrong: a pending file does not compile or fails, the schema \

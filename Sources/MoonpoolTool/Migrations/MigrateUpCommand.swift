@@ -46,7 +46,10 @@ struct MigrateUpCommand: ParsableCommand {
     @Option(help: "With a pattern of stores: migrate N stores at a time.")
     var jobs = 1
 
-    @Option(help: "With a pattern of stores: begin with N stores, and continue only if all of them succeed.")
+    @Option(
+        help:
+            "With a pattern of stores: begin with N stores, and continue only if all of them succeed."
+    )
     var canary = 0
 
     @Option(help: "With a pattern of stores: start no other store after N failures.")
@@ -134,7 +137,8 @@ struct MigrateUpCommand: ParsableCommand {
         }
         var lines = MigrationText.lines(rehearsal)
         lines.append(
-            "dry run on a copy: '\(rehearsal.store)' is unchanged; " + MigrationText.cost(rehearsal))
+            "dry run on a copy: '\(rehearsal.store)' is unchanged; " + MigrationText.cost(rehearsal)
+        )
         lines += findings.map(\.message)
         return .init(report: rehearsal.value, lines: lines, exitCode: code)
     }

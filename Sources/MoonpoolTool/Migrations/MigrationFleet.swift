@@ -72,13 +72,17 @@ struct MigrationFleet {
             guard started < canaries, failures == 0 else { return nil }
             defer { started += 1 }
             return started
-        } didEnd: { try didEnd($0, $1) }
+        } didEnd: {
+            try didEnd($0, $1)
+        }
         if failures == 0 {
             try ChildProcesses.run(commands, jobs: options.jobs) {
                 guard started < stores.count, mayStart() else { return nil }
                 defer { started += 1 }
                 return started
-            } didEnd: { try didEnd($0, $1) }
+            } didEnd: {
+                try didEnd($0, $1)
+            }
         }
         return result(states, reports, failures)
     }

@@ -25,7 +25,9 @@ struct StorePattern {
     private static func split(_ argument: String) -> (folder: String?, pattern: String) {
         guard let end = argument.lastIndex(of: "/") else { return (nil, argument) }
         let folder = argument[..<end]
-        return (folder.isEmpty ? "/" : String(folder), String(argument[argument.index(after: end)...]))
+        return (
+            folder.isEmpty ? "/" : String(folder), String(argument[argument.index(after: end)...])
+        )
     }
 
     /// Whether a name matches a pattern of `*` and `?`.

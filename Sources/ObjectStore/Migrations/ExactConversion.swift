@@ -66,7 +66,8 @@ enum ExactConversion {
 
     /// What a text says, if writing that gives the same text again.
     private static func parsed(_ value: Value, _ parse: (String) -> Value?) -> Value? {
-        guard case .string(let written) = value, let result = parse(written), text(result) == written
+        guard case .string(let written) = value, let result = parse(written),
+            text(result) == written
         else { return nil }
         return result
     }
@@ -86,7 +87,8 @@ enum ExactConversion {
         switch value {
         case .int(let number): return number
         case .bool(let flag): return flag ? 1 : 0
-        case .float(let number): return isNegativeZero(Double(number)) ? nil : Int64(exactly: number)
+        case .float(let number):
+            return isNegativeZero(Double(number)) ? nil : Int64(exactly: number)
         case .double(let number): return isNegativeZero(number) ? nil : Int64(exactly: number)
         case .decimal(let number):
             guard let whole = number.exactInt, DecimalValue(whole).description == number.description
@@ -107,7 +109,8 @@ enum ExactConversion {
         switch value {
         case .double(let number): return number
         case .float(let number): return Double(number)
-        case .int(let number): return Int64(exactly: Double(number)) == number ? Double(number) : nil
+        case .int(let number):
+            return Int64(exactly: Double(number)) == number ? Double(number) : nil
         case .decimal(let number):
             return DecimalValue(number.double).description == number.description
                 ? number.double : nil

@@ -48,7 +48,8 @@ enum UndeclaredLoss {
             else { continue }
             let view = try before()
             defer { view.close() }
-            let count = SchemaLoss.losses(differences, in: view)
+            let count =
+                SchemaLoss.losses(differences, in: view)
                 .first { $0.place == "\(name).\(old.name)" }?.count ?? 0
             guard losses.isStrict || count > 0 else { continue }
             let what = count == 1 ? "1 object has a value" : "\(count) objects have a value"

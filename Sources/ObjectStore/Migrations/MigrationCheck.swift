@@ -107,13 +107,22 @@ struct MigrationCheck {
         try store.view.forEachKey(of: classSchema) { object in
             guard try store.view.value(key, of: object, in: classSchema) == value else { return }
             count += 1
-            if names.count < 5 { names.append("object \(object.rawValue)") }
+            if names.count < 5 { names.append(try name(of: object, classSchema)) }
         }
         throw StoreError(
             .duplicateKey,
             "'\(classSchema.name).\(key.name)' cannot be the primary key: \(count) objects have the "
                 + "value \(value.summary) (\(names.joined(separator: ", "))"
                 + (count > names.count ? ", …" : "") + "); give each its own in the migration")
+    }
+
+    /// What identified an object before: its old key, if it still has one.
+    private func name(of object: ObjectKey, _ classSchema: ClassSchema) throws -> String {
+        guard let old = before.find(table: classSchema.table)?.primaryKey,
+            let property = classSchema.property(in: old.column), !property.isPrimary
+        else { return "object \(object.rawValue)" }
+        let value = try store.view.value(property, of: object, in: classSchema)
+        return "\(property.name) = \(value.summary)"
     }
 
     private func checkPresent(_ property: Property, _ classSchema: ClassSchema) throws {

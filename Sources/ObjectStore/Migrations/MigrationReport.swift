@@ -135,12 +135,14 @@ package struct MigrationReport {
         var result: [(property: String, old: String?, new: String?)] = []
         var seen: Set<String> = []
         for property in new.properties where !property.isBacklinks {
-            let counterpart = old.property(in: property.column) ?? old.property(named: property.name)
+            let counterpart =
+                old.property(in: property.column) ?? old.property(named: property.name)
             if let counterpart { seen.insert(counterpart.name) }
             let (was, now) = (text(before, counterpart, old), text(after, property, new))
             if was != now { result.append((property.name, was, now)) }
         }
-        for property in old.properties where !seen.contains(property.name) && !property.isBacklinks {
+        for property in old.properties where !seen.contains(property.name) && !property.isBacklinks
+        {
             guard let was = text(before, property, old) else { continue }
             result.append((property.name, was, nil))
         }

@@ -22,7 +22,8 @@ extension SchemaLint {
         add(
             isAll ? .changedType : .narrowedType, "\(name).\(new.name)", odd.count, odd.objects,
             "\(objects(odd.count)) with a value of '\(name).\(old.name)' that does not convert exactly from "
-                + "\(old.typeName) to \(new.typeName), such as \(first.summary); set '\(new.name)' with m:each")
+                + "\(old.typeName) to \(new.typeName), such as \(first.summary); set '\(new.name)' with m:each"
+        )
     }
 
     /// Objects without a value of a property that becomes required.
@@ -33,7 +34,8 @@ extension SchemaLint {
         var without = Some()
         view.forEachKey(of: stored) { key in
             guard let value = try? view.value(old, of: key, in: stored) else { return }
-            if old.isSingle ? value == .null && property.defaultValue == nil
+            if old.isSingle
+                ? value == .null && property.defaultValue == nil
                 : ExactConversion.convert(value, to: property) == nil
             {
                 without.add(key, stored)

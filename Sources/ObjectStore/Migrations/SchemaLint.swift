@@ -102,7 +102,8 @@ package struct SchemaLint {
                 add(
                     .lostValues, loss.place, loss.count, loss.objects,
                     "\(objects(loss.count)) would lose the value of '\(loss.place)'; keep it with "
-                        + "m:rename_property, or declare the loss with drops = { \"\(loss.place)\" }")
+                        + "m:rename_property, or declare the loss with drops = { \"\(loss.place)\" }"
+                )
             }
         case .madeRequired(let name, let property): lookAtRequired(property, name)
         case .typeChanged(let name, let old, let new):

@@ -110,7 +110,9 @@ final class SchemaMigration {
                 self, old: old, oldVersion: before.version, newVersion: version)
             defer { migration.end() }
             try body(migration)
-            for (table, keys) in foreignChanges { try carried.carry(keys, of: table, from: oldView()) }
+            for (table, keys) in foreignChanges {
+                try carried.carry(keys, of: table, from: oldView())
+            }
             try migration.repeatLoops()
             hasFailedObjects = migration.hasFailed
         }
@@ -249,7 +251,8 @@ final class SchemaMigration {
                 guard !isTaken || wanted.property(named: old) == nil else {
                     throw StoreError(
                         .invalidSchema,
-                        "\(place), and the new schema still declares '\(old)'; declare only one of them")
+                        "\(place), and the new schema still declares '\(old)'; declare only one of them"
+                    )
                 }
                 guard wanted.property(named: name) != nil else {
                     throw StoreError(
@@ -280,7 +283,8 @@ final class SchemaMigration {
                     .invalidSchema,
                     "the schema does not name class '\(classSchema.name)', which has "
                         + "\(count) object\(count == 1 ? "" : "s"); declare the loss with drops = { "
-                        + "\"\(classSchema.name)\" }, rename the class with m:rename_class, or name it in the schema")
+                        + "\"\(classSchema.name)\" }, rename the class with m:rename_class, or name it in the schema"
+                )
             }
             if let stored = before.find(table: classSchema.table) {
                 circumstances.removed.insert(stored.name)

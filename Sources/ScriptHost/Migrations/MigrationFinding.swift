@@ -81,7 +81,8 @@ package struct MigrationFinding: Sendable {
                         MigrationFinding(
                             .drops,
                             "\(dropped.count) \(dropped.isClass ? "objects" : "values") of \(dropped.place) would be "
-                                + "dropped", path: migration.file.path, number: migration.file.number,
+                                + "dropped", path: migration.file.path,
+                            number: migration.file.number,
                             object: dropped.place))
                 }
             }

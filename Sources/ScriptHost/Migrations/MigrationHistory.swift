@@ -66,6 +66,8 @@ struct MigrationHistory {
                     .withdrawn(entry, isNewer: entry.number > directory.files.last?.number ?? 0))
                 continue
             }
+            // The files that a squashed one replaces are gone, and nothing can have changed in them.
+            if file.squashedChecksum != nil { continue }
             if !Self.isSame(entry, file) { problems.append(.edited(entry, file)) }
             for (name, checksum) in entry.helpers.sorted(by: { $0.key < $1.key }) {
                 let path = MigrationListing.path(name, in: directory.path)
@@ -77,7 +79,8 @@ struct MigrationHistory {
                 }
             }
         }
-        if let squash, squashedEntry == nil, let entry = entries.last, entry.number < squash.number {
+        if let squash, squashedEntry == nil, let entry = entries.last, entry.number < squash.number
+        {
             problems = [.squashed(squash, last: entry.number)]
         } else if !isRenumbered {
             for file in pending where file.number < last {
@@ -102,7 +105,9 @@ struct MigrationHistory {
     /// The record with the numbers and names that the files have now.
     var recorded: [MigrationLog.Entry] {
         applied.map { applied in
-            guard let file = applied.file, file.squashedChecksum == nil else { return applied.entry }
+            guard let file = applied.file, file.squashedChecksum == nil else {
+                return applied.entry
+            }
             var entry = applied.entry
             entry.number = file.number
             entry.name = file.name
@@ -143,27 +148,34 @@ extension MigrationHistory.Problem {
     func message(store: String, folder: String) -> String {
         switch self {
         case .withdrawn(let entry, let isNewer):
-            return "migration \(entry.number) (\(entry.name)) was applied, and is not in '\(folder)'"
+            return
+                "migration \(entry.number) (\(entry.name)) was applied, and is not in '\(folder)'"
                 + (isNewer ? ": the store is newer than the folder" : "")
                 + "; restore the file, or run moonpool migrate repair"
         case .edited(let entry, let file):
             let renamed = entry.number == file.number ? "" : " as number \(entry.number)"
-            return "'\(file.path)' was edited, in more than comments, after it was applied\(renamed); revert the "
+            return
+                "'\(file.path)' was edited, in more than comments, after it was applied\(renamed); revert the "
                 + "edit and write another migration, or accept it with moonpool migrate repair"
         case .editedHelper(_, let file, let helper):
-            return "'\(helper)', which '\(file.fileName)' loads, was edited or removed after the migration was "
+            return
+                "'\(helper)', which '\(file.fileName)' loads, was edited or removed after the migration was "
                 + "applied; revert that, or accept it with moonpool migrate repair"
         case .skipped(let file, let last):
-            return "'\(file.path)' was never applied, and migration \(last) was; move it behind the others with "
+            return
+                "'\(file.path)' was never applied, and migration \(last) was; move it behind the others with "
                 + "moonpool migrate merge \(file.fileName)"
         case .squashed(let file, let last):
-            return "'\(store)' is at migration \(last), and '\(file.fileName)' replaces later ones; apply the files in "
+            return
+                "'\(store)' is at migration \(last), and '\(file.fileName)' replaces later ones; apply the files in "
                 + "'\(folder)/squashed' first"
         case .abandoned(let done, let total):
-            return "a migration was interrupted after \(done) of \(total) objects, and no file of '\(folder)' "
+            return
+                "a migration was interrupted after \(done) of \(total) objects, and no file of '\(folder)' "
                 + "continues it; restore the file and run up, or run moonpool migrate repair"
         case .otherVersion(let version, let file):
-            return "the store has schema version \(version), and '\(file.fileName)' leads to \(file.number): a program "
+            return
+                "the store has schema version \(version), and '\(file.fileName)' leads to \(file.number): a program "
                 + "has migrated it; record that with moonpool migrate baseline"
         case .otherSchema(let differences, let file):
             return "the schema was changed by hand; to be that of '\(file.fileName)', "

@@ -21,7 +21,8 @@ enum MigrationModule {
         }
         add("plan") { module, call in
             .text(
-                try MigrationPlanning(module).plan(store: call.storePath(1), schema: call.table(2)) {
+                try MigrationPlanning(module).plan(store: call.storePath(1), schema: call.table(2))
+                {
                     _ in .unasked
                 })
         }
@@ -37,7 +38,8 @@ enum MigrationModule {
                 module, call, ["to", "dry_run", "backup", "keep", "sample", "lock_timeout"])
             let target = try number("to", options, call)
             if try flag("dry_run", options, call) == true {
-                return try runner.rehearse(to: target, sample: number("sample", options, call)).value
+                return try runner.rehearse(to: target, sample: number("sample", options, call))
+                    .value
             }
             runner.keptBackups = try number("keep", options, call)
             return try runner.up(to: target, backup: backup(options, call)).value
@@ -45,7 +47,8 @@ enum MigrationModule {
         add("down") { module, call in
             let (runner, options) = try runner(module, call, ["to", "backup", "lock_timeout"])
             return try runner.down(
-                to: number("to", options, call), backup: backup(options, call)).value
+                to: number("to", options, call), backup: backup(options, call)
+            ).value
         }
         add("undo") { module, call in try runner(module, call, []).runner.undo() }
         add("baseline") { module, call in
@@ -83,13 +86,15 @@ enum MigrationModule {
             throw call.typeError(2, "table of options")
         }
         guard let folder = options["dir"].text else {
-            throw call.argumentError(2, "option 'dir' must be the path of the folder of the migrations")
+            throw call.argumentError(
+                2, "option 'dir' must be the path of the folder of the migrations")
         }
         let runner = MigrationRunner(
             module, store: store, directory: try MigrationDirectory(folder))
         if known.contains("lock_timeout"), !options["lock_timeout"].isNil {
             guard let seconds = options["lock_timeout"].number, seconds >= 0 else {
-                throw call.argumentError(2, "option 'lock_timeout' must be a number of seconds, 0 or more")
+                throw call.argumentError(
+                    2, "option 'lock_timeout' must be a number of seconds, 0 or more")
             }
             runner.lockTimeout = seconds
         }

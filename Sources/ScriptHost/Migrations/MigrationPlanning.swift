@@ -55,7 +55,8 @@ package struct MigrationPlanning {
         try withExisting(store) { handle in
             let schema = handle.store.schema
             return (
-                try SchemaPlan(from: [], to: schema.classes, answer: { _ in .no }).script(for: store),
+                try SchemaPlan(from: [], to: schema.classes, answer: { _ in .no }).script(
+                    for: store),
                 schema.version
             )
         }

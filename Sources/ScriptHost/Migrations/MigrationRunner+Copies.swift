@@ -109,7 +109,8 @@ extension MigrationRunner {
         guard let name = log.backupOfDown ?? entry?.backup else {
             throw StoreError(
                 .invalidArgument,
-                "no backup was made when '\(store)' was migrated; down takes the last migration back")
+                "no backup was made when '\(store)' was migrated; down takes the last migration back"
+            )
         }
         let backup = Self.path(name, beside: store)
         guard ProcessServices.size(of: backup) != nil else {
@@ -131,7 +132,8 @@ extension MigrationRunner {
         }
         // Migrations commit once each; all other versions since the backup are writes that the store has lost.
         let since = entry.flatMap { entry in log.entries.last.map { ($0.version, entry.version) } }
-        let later = since.flatMap { last, _ in last > 0 && version > last ? Int(version - last) : 0 }
+        let later = since.flatMap { last, _ in last > 0 && version > last ? Int(version - last) : 0
+        }
         return .members([
             "store": .text(store), "restored": .text(backup), "kept": .text(kept),
             "undone": log.backupOfDown == nil ? entry.map { .count($0.number) } ?? .null : .null,

@@ -66,7 +66,8 @@ extension MigrationRunner {
         let previous = directory.file(before: file.number)
         let classes = try scripts.schema(after: previous)
         let attempt = MigrationAttempt(file)
-        let added = try handle.store.migrationLog().entries.last?.added
+        let added =
+            try handle.store.migrationLog().entries.last?.added
             ?? SchemaLint.additions(from: classes, to: script.schema)
         isWaiting?(true)
         let report = try attempt.run(on: handle.store) {

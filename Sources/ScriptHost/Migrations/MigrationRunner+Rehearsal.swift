@@ -32,8 +32,11 @@ extension MigrationRunner {
     /// The state of a store as `check` reports it: pending files are compiled and rehearsed on a copy.
     ///
     /// Throws what opening the store may throw, and an interrupt.
-    package func check() throws -> (state: MigrationState, findings: [MigrationFinding], rehearsal: UpReport?) {
-        let standing = try withExisting(isReadOnly: true) { handle in try self.standing(of: handle) }
+    package func check() throws -> (
+        state: MigrationState, findings: [MigrationFinding], rehearsal: UpReport?
+    ) {
+        let standing = try withExisting(isReadOnly: true) { handle in try self.standing(of: handle)
+        }
         var state = self.state(standing)
         var findings = zip(standing.problems, state.problems).map { problem, message in
             MigrationFinding(
@@ -57,7 +60,8 @@ extension MigrationRunner {
                     findings.append(
                         MigrationFinding(
                             .failure, failure.message, path: migration.file.path,
-                            line: MigrationFinding.line(in: failure.message, of: migration.file.path),
+                            line: MigrationFinding.line(
+                                in: failure.message, of: migration.file.path),
                             number: migration.file.number, object: failure.object))
                 }
                 if migration.failureCount > 0 {

@@ -27,7 +27,8 @@ extension MigrationRunner {
                 }
                 if file.number != applied.entry.number, file.squashedChecksum == nil {
                     steps.append(
-                        "record migration \(applied.entry.number) (\(applied.entry.name)) as '\(file.fileName)'")
+                        "record migration \(applied.entry.number) (\(applied.entry.name)) as '\(file.fileName)'"
+                    )
                 }
             }
             for problem in standing.problems {
@@ -51,7 +52,9 @@ extension MigrationRunner {
             let differences = try SchemaLint.differences(
                 from: Schema.planned(expected), to: present)
             let adopted: (name: String, text: String)?
-            if differences.isEmpty || history.pending.contains(where: { $0.number < last?.number ?? 0 }) {
+            if differences.isEmpty
+                || history.pending.contains(where: { $0.number < last?.number ?? 0 })
+            {
                 adopted = nil
             } else {
                 adopted = try adoption(present, after: last, history)
@@ -59,13 +62,15 @@ extension MigrationRunner {
                     "write '\(adopted?.name ?? "")', which adopts the schema of the store: "
                         + differences.map(\.description).joined(separator: ", "))
             }
-            let version = adopted.map { _ in (directory.files.last?.number ?? 0) + 1 } ?? last?.number ?? 0
+            let version =
+                adopted.map { _ in (directory.files.last?.number ?? 0) + 1 } ?? last?.number ?? 0
             if steps.isEmpty, standing.schemaVersion != UInt64(version), !history.applied.isEmpty {
                 steps.append("set the schema version of the store to \(version)")
             }
             guard !steps.isEmpty else { return MigrationFolderEdit(steps: []) {} }
             return MigrationFolderEdit(
-                steps: steps, difference: adopted?.text.split(separator: "\n").map { "+ \($0)" } ?? []
+                steps: steps,
+                difference: adopted?.text.split(separator: "\n").map { "+ \($0)" } ?? []
             ) { [self] in
                 try record(kept, adopted, version)
             }

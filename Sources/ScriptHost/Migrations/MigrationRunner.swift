@@ -222,7 +222,16 @@ package final class MigrationRunner {
         let base = try scripts.schema(after: directory.file(before: script.file.number))
         let schema = try SchemaDelta(from: base, to: script.schema)
             .applied(to: handle.store.schema.classes)
-        return (schema, last.number)
+        // The last of them leads to the schema that the folder ends with, in its order of properties.
+        let final = try scripts.schema(after: last)
+        let others = history.pending.filter {
+            $0.number < last.number && $0.number != script.file.number
+        }
+        let differences = try SchemaLint.differences(from: Schema.planned(schema), to: final)
+        let isFinal =
+            others.isEmpty
+            && differences.allSatisfy { if case .orderChanged = $0 { true } else { false } }
+        return (isFinal ? final : schema, last.number)
     }
 
     private func entry(

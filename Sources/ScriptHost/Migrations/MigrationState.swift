@@ -107,7 +107,8 @@ extension MigrationRunner {
             guard let file = applied.file, file.squashedChecksum == nil,
                 file.number != applied.entry.number
             else { return nil }
-            return "migration \(applied.entry.number) (\(applied.entry.name)) is '\(file.fileName)' now; up records "
+            return
+                "migration \(applied.entry.number) (\(applied.entry.name)) is '\(file.fileName)' now; up records "
                 + "that"
         }
         return MigrationState(

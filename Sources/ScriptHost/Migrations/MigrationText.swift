@@ -6,7 +6,8 @@ package enum MigrationText {
     package static func lines(_ report: UpReport) -> [String] {
         guard !report.applied.isEmpty else { return ["nothing to do"] }
         return report.applied.flatMap {
-            migration($0, verb: report.isRehearsal ? "rehearsed" : "applied", isTrial: report.isRehearsal)
+            migration(
+                $0, verb: report.isRehearsal ? "rehearsed" : "applied", isTrial: report.isRehearsal)
         }
     }
 
@@ -26,13 +27,15 @@ package enum MigrationText {
             for sample in item.samples where isTrial {
                 for change in sample.changes {
                     lines.append(
-                        "    \(sample.key): \(change.property) = \(short(change.old)) → \(short(change.new))")
+                        "    \(sample.key): \(change.property) = \(short(change.old)) → \(short(change.new))"
+                    )
                 }
             }
         }
         for item in applied.report.dropped {
             lines.append(
-                "  dropped: \(count(item.count, item.isClass ? "objects" : "values")) of \(item.place)")
+                "  dropped: \(count(item.count, item.isClass ? "objects" : "values")) of \(item.place)"
+            )
         }
         if applied.failureCount > 0 {
             lines.append("  failed: \(count(applied.failureCount, "objects"))")
@@ -58,7 +61,8 @@ package enum MigrationText {
         ]
         if case .int(let number) = report["lost_commits"], number > 0 {
             lines.append(
-                "\(count(Int(clamping: number), "commits")) made since the last migration are not in it; down keeps them")
+                "\(count(Int(clamping: number), "commits")) made since the last migration are not in it; down keeps them"
+            )
         }
         return lines + ["the store as it was until now is kept in \(plain(report["kept"]))"]
     }

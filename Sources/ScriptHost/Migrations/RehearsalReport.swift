@@ -107,7 +107,9 @@ package enum RehearsalReport: String, CaseIterable, Sendable {
         ]
     }
 
-    private static let columns = ["Class", "Created", "Deleted", "Changed", "Dropped values", "Rewritten values"]
+    private static let columns = [
+        "Class", "Created", "Deleted", "Changed", "Dropped values", "Rewritten values",
+    ]
 
     private static func title(_ migration: AppliedMigration) -> String {
         "\(MigrationState.number(migration.file.number)) \(migration.file.name)"
@@ -119,7 +121,9 @@ package enum RehearsalReport: String, CaseIterable, Sendable {
         func cell(_ text: String) -> String {
             text.replacing("|", with: "\\|").replacing("\n", with: " ")
         }
-        func code(_ text: String?) -> String { text.map { "`\(cell($0).replacing("`", with: "'"))`" } ?? "–" }
+        func code(_ text: String?) -> String {
+            text.map { "`\(cell($0).replacing("`", with: "'"))`" } ?? "–"
+        }
         var lines = ["# Rehearsal of \(cell(report.store))", ""]
         if report.applied.isEmpty { lines += ["Nothing is pending.", ""] }
         for migration in report.applied {
@@ -129,14 +133,19 @@ package enum RehearsalReport: String, CaseIterable, Sendable {
             let names = classNames(migration)
             if !names.isEmpty {
                 lines.append("| " + columns.joined(separator: " | ") + " |")
-                lines.append("|---|" + columns.dropFirst().map { _ in "---:" }.joined(separator: "|") + "|")
+                lines.append(
+                    "|---|" + columns.dropFirst().map { _ in "---:" }.joined(separator: "|") + "|")
                 for name in names {
-                    lines.append("| " + row(name, migration).map(cell).joined(separator: " | ") + " |")
+                    lines.append(
+                        "| " + row(name, migration).map(cell).joined(separator: " | ") + " |")
                 }
                 lines.append("")
             }
             for item in migration.report.classes where !item.samples.isEmpty {
-                lines += ["| Object of \(cell(item.name)) | Property | Before | After |", "|---|---|---|---|"]
+                lines += [
+                    "| Object of \(cell(item.name)) | Property | Before | After |",
+                    "|---|---|---|---|",
+                ]
                 for sample in item.samples {
                     for change in sample.changes {
                         lines.append(
@@ -175,7 +184,9 @@ package enum RehearsalReport: String, CaseIterable, Sendable {
             if !names.isEmpty {
                 body += "<table>\n<tr>" + columns.map { "<th>\($0)</th>" }.joined() + "</tr>\n"
                 for name in names {
-                    body += "<tr>" + row(name, migration).map { "<td>\(cell($0))</td>" }.joined() + "</tr>\n"
+                    body +=
+                        "<tr>" + row(name, migration).map { "<td>\(cell($0))</td>" }.joined()
+                        + "</tr>\n"
                 }
                 body += "</table>\n"
             }
@@ -184,7 +195,8 @@ package enum RehearsalReport: String, CaseIterable, Sendable {
                 body += "<tr><th>Object</th><th>Property</th><th>Before</th><th>After</th></tr>\n"
                 for sample in item.samples {
                     for change in sample.changes {
-                        body += "<tr><td>\(cell(sample.key))</td><td>\(cell(change.property))</td>"
+                        body +=
+                            "<tr><td>\(cell(sample.key))</td><td>\(cell(change.property))</td>"
                             + "<td class=old>\(cell(change.old))</td><td class=new>\(cell(change.new))</td></tr>\n"
                     }
                 }

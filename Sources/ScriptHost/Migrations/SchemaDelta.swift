@@ -37,7 +37,8 @@ struct SchemaDelta {
         for new in after where Self.find(new.name, base) == nil {
             guard Self.find(new.name, before) == nil else {
                 if Self.isSame(new, Self.find(new.name, before) ?? new) { continue }
-                throw conflict("class '\(new.name)' was removed on one side and changed on the other")
+                throw conflict(
+                    "class '\(new.name)' was removed on one side and changed on the other")
             }
             result.append(new)
         }
@@ -90,7 +91,8 @@ struct SchemaDelta {
 
     private func conflict(_ what: String) -> StoreError {
         StoreError(
-            .invalidSchema, "the branches do not merge: \(what); edit one of the two migrations by hand")
+            .invalidSchema,
+            "the branches do not merge: \(what); edit one of the two migrations by hand")
     }
 
     private static func find(_ name: String, _ classes: [ClassSchema]) -> ClassSchema? {
@@ -141,7 +143,8 @@ extension SchemaDelta {
                 }
             }
             let names = Set(properties.map(\.name))
-            let indexes = change.map { $0.indexes.isEmpty ? present.indexes : $0.indexes }
+            let indexes =
+                change.map { $0.indexes.isEmpty ? present.indexes : $0.indexes }
                 ?? present.indexes
             result.append(
                 ClassSchema(

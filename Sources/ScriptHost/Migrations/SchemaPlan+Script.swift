@@ -6,7 +6,8 @@ extension SchemaPlan {
     ///
     /// As a delta it names only what changes; otherwise it has the whole schema. Renames that were not asked about are
     /// done, so that nothing is lost, and marked.
-    package func script(for subject: String, isDelta: Bool = false, parent: String? = nil) -> String {
+    package func script(for subject: String, isDelta: Bool = false, parent: String? = nil) -> String
+    {
         let name = subject.split(separator: "/").last.map(String.init) ?? subject
         var lines = [
             isDelta
@@ -26,7 +27,8 @@ extension SchemaPlan {
         let drops = drops(isDelta: isDelta)
         if !drops.isEmpty {
             lines.append("  -- What disappears on purpose; values of renamed properties are kept.")
-            lines.append("  drops = { \(drops.map { LuaLiteral.string($0) }.joined(separator: ", ")) },")
+            lines.append(
+                "  drops = { \(drops.map { LuaLiteral.string($0) }.joined(separator: ", ")) },")
         }
         lines.append("")
         lines.append("  up = function(m)")
@@ -92,7 +94,8 @@ extension SchemaPlan {
             lines.append(
                 differences.isEmpty
                     ? "-- The schema does not change."
-                    : "-- Nothing to do beyond the schema: values are kept, and converted where that is exact.")
+                    : "-- Nothing to do beyond the schema: values are kept, and converted where that is exact."
+            )
         }
         return lines
     }
@@ -144,7 +147,8 @@ extension SchemaPlan {
         }
         for difference in differences {
             switch (difference, direction) {
-            case (.typeChanged(let name, let old, let new), _) where !new.isBacklinks && !old.isBacklinks:
+            case (.typeChanged(let name, let old, let new), _)
+            where !new.isBacklinks && !old.isBacklinks:
                 let (from, to) = direction == .up ? (old, new) : (new, old)
                 let className = direction == .up ? name : oldName(ofClass: name)
                 guard let lines = PropertyConversion(from, to).lines else { continue }
@@ -155,7 +159,8 @@ extension SchemaPlan {
                     let field = LuaLiteral.field(property.name)
                     fill.lines.append(
                         "if new\(field) == nil then error(tostring(old) .. \": "
-                            + "\(name).\(property.name) is required\") end  -- or give it a value here")
+                            + "\(name).\(property.name) is required\") end  -- or give it a value here"
+                    )
                 }
             case (.propertyAdded(let name, let property), .up)
             where property.isSingle && !property.isOptional && property.defaultValue == nil
@@ -234,15 +239,19 @@ struct PropertyConversion {
     private func expression(_ value: String) -> Expression? {
         switch (old.type, new.type) {
         case (.string, .int), (.double, .int), (.float, .int), (.decimal, .int), (.mixed, .int):
-            return Expression(description: "math.tointeger(tonumber(\(value == "" ? "nil" : text(value))))")
+            return Expression(
+                description: "math.tointeger(tonumber(\(value == "" ? "nil" : text(value))))")
         case (.string, .double), (.string, .float), (.mixed, .double), (.mixed, .float),
             (.decimal, .double), (.decimal, .float):
             return Expression(description: "tonumber(\(text(value)))")
-        case (.double, .float), (.int, .double), (.int, .float): return Expression(description: value)
+        case (.double, .float), (.int, .double), (.int, .float):
+            return Expression(description: value)
         case (.string, .decimal), (.double, .decimal), (.float, .decimal), (.mixed, .decimal):
             return Expression(description: "moonpool.decimal(\(text(value)))")
-        case (.string, .date), (.mixed, .date): return Expression(description: "moonpool.date(\(value))")
-        case (.string, .uuid), (.mixed, .uuid): return Expression(description: "moonpool.uuid(\(value))")
+        case (.string, .date), (.mixed, .date):
+            return Expression(description: "moonpool.date(\(value))")
+        case (.string, .uuid), (.mixed, .uuid):
+            return Expression(description: "moonpool.uuid(\(value))")
         case (.string, .objectID), (.mixed, .objectID):
             return Expression(description: "moonpool.object_id(\(value))")
         case (.string, .data): return Expression(description: "moonpool.data(\(value))")

@@ -89,7 +89,8 @@ struct SquashedData {
         return property
     }
 
-    private func embedded(_ reference: ObjectReference, _ classSchema: ClassSchema) throws -> String {
+    private func embedded(_ reference: ObjectReference, _ classSchema: ClassSchema) throws -> String
+    {
         var values: [String] = []
         for property in classSchema.properties where !property.isBacklinks {
             let value = try store.view.value(property, of: reference.key, in: classSchema)

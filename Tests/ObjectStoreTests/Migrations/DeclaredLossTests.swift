@@ -24,7 +24,9 @@ import Testing
         let error = storeError(.migrationNeeded) {
             _ = try world.open([person()], version: 1, drops: [])
         }
-        #expect(error?.message.contains("'P.phone' would disappear, and 2 objects have a value in it") == true)
+        #expect(
+            error?.message.contains("'P.phone' would disappear, and 2 objects have a value in it")
+                == true)
         #expect(error?.message.contains("drops = { \"P.phone\" }") == true)
         #expect(try values("phone", world.open(nil)) == ["1", "2"])
         let store = try world.open([person()], version: 1, drops: ["P.phone"])
@@ -92,7 +94,9 @@ import Testing
         let state = Property("state", .string, defaultValue: "new")
         let store = try world.open([person(Property("n", .int), state)], version: 1, drops: [])
         #expect(try values("state", store) == ["new", "new"])
-        try store.define([person(Property("n", .int), state, Property("k", .int, defaultValue: .int(3)))])
+        try store.define([
+            person(Property("n", .int), state, Property("k", .int, defaultValue: .int(3)))
+        ])
         #expect(try values("k", store) == [.int(3), .int(3)])
     }
 

@@ -34,7 +34,8 @@ import Testing
         var seen: [Int64] = []
         do {
             _ = try store.migrate(
-                to: [Self.after], version: 2, dropping: ["Person.old"], resumingAs: key, if: { _ in true },
+                to: [Self.after], version: 2, dropping: ["Person.old"], resumingAs: key,
+                if: { _ in true },
                 recording: { log, _ in
                     log.entries.append(
                         .init(number: 2, name: "x", checksum: key, appliedAt: .now))

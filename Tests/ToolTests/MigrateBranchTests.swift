@@ -1,0 +1,193 @@
+import Glibc
+import Testing
+
+/// Two branches, one production file, and the ways forward.
+@Suite struct MigrateBranchTests {
+    private static let start = """
+        return { schema = { P = { id = "int primary" } } }
+        """
+    private static let phone = """
+        return { schema = { P = { id = "int primary", phone = "string?" } } }
+        """
+    private static let mail = """
+        return {
+          schema = { P = { id = "int primary", mail = "string?" } },
+          up = function(m) m:each("P", function(old, new) new.mail = "p" .. old.id .. "@example.com" end) end,
+        }
+        """
+
+    /// A production store that has applied one branch's `0002`, with an object in it.
+    private func deployed(_ second: String, as name: String) throws -> MigrationShop {
+        let shop = try MigrationShop([Self.start])
+        try rename("0001_people.lua", "0001_start.lua", shop)
+        try shop.write(second, to: name)
+        #expect(try shop.migrate("up").exitCode == 0)
+        _ = try shop.value(
+            "store:write(function() local p = store:create('P', { id = 1 }) "
+                + "if store:schema('P').phone then p.phone = '+49 30' end end)")
+        return shop
+    }
+
+    private func rename(_ old: String, _ new: String, _ shop: MigrationShop) throws {
+        #expect(Glibc.rename(shop.migrations + "/" + old, shop.migrations + "/" + new) == 0)
+    }
+
+    private func names(_ shop: MigrationShop) -> [String] {
+        TemporaryFolder.names(in: shop.migrations).sorted()
+    }
+
+    @Test func `merge moves a file behind the others, and no value is lost`() throws {
+        let shop = try deployed(Self.phone, as: "0002_phone.lua")
+        try shop.write(Self.mail, to: "0002_mail.lua")
+        #expect(try shop.migrate("status").error.contains("have the same number"))
+        let merge = try Tool.run(
+            ["migrate", "merge", "--dir", "migrations", "--store", shop.store],
+            in: shop.folder.path)
+        #expect(merge.error == "")
+        #expect(merge.lines.first == "'0002_mail.lua' becomes '0003_mail.lua'")
+        #expect(names(shop) == ["0001_start.lua", "0002_phone.lua", "0003_mail.lua"])
+        let up = try shop.migrate("up")
+        #expect(up.exitCode == 0, "\(up.error)")
+        #expect(try shop.value("store:object('P', 1).phone") == "+49 30")
+        #expect(try shop.value("store:object('P', 1).mail") == "p1@example.com")
+        #expect(try shop.migrate("check").exitCode == 0)
+    }
+
+    @Test func `a store that has applied the moved file recognizes it`() throws {
+        let shop = try deployed(Self.mail, as: "0002_mail.lua")
+        try shop.write(Self.phone, to: "0002_phone.lua")
+        let merge = try Tool.run(
+            ["migrate", "merge", "0002_mail.lua", "--dir", "migrations"], in: shop.folder.path)
+        #expect(merge.exitCode == 0, "\(merge.error)")
+        let status = try shop.migrate("status")
+        #expect(status.output.contains("0002 phone  pending"), "\(status.output)")
+        #expect(status.output.contains("is '0003_mail.lua' now"), "\(status.output)")
+        #expect(try shop.migrate("check").exitCode == 1)
+        let up = try shop.migrate("up")
+        #expect(up.exitCode == 0, "\(up.error)")
+        #expect(try shop.value("store.schema_version") == "3")
+        #expect(try shop.migrate("check").output.hasPrefix("up to date"))
+        #expect(try shop.value("store:object('P', 1).id") == "1")
+    }
+
+    @Test func `without a terminal and a choice, merge asks for one`() throws {
+        let shop = try deployed(Self.phone, as: "0002_phone.lua")
+        try shop.write(Self.mail, to: "0002_mail.lua")
+        let merge = try Tool.run(["migrate", "merge", "--dir", "migrations"], in: shop.folder.path)
+        #expect(merge.exitCode == 1)
+        #expect(merge.error.contains("0002_mail.lua, 0002_phone.lua"))
+        #expect(names(shop) == ["0001_start.lua", "0002_mail.lua", "0002_phone.lua"])
+    }
+
+    @Test func `branches that changed the same property differently do not merge`() throws {
+        let shop = try deployed(Self.phone, as: "0002_phone.lua")
+        try shop.write(
+            #"return { schema = { P = { id = "int primary", phone = "int?" } } }"#,
+            to: "0002_number.lua")
+        let merge = try Tool.run(
+            ["migrate", "merge", "0002_number.lua", "--dir", "migrations"], in: shop.folder.path)
+        #expect(merge.exitCode == 1)
+        #expect(merge.error.contains("'P.phone' was added with different types"), "\(merge.error)")
+    }
+
+    @Test func `the later branch's schema without the other's property is refused`() throws {
+        let shop = try deployed(Self.phone, as: "0002_phone.lua")
+        try shop.write(Self.mail, to: "0003_mail.lua")
+        let up = try shop.migrate("up")
+        #expect(up.exitCode == 1)
+        #expect(up.error.contains("'P.phone' would disappear, and 1 object has a value in it"))
+        #expect(try shop.migrate("check").exitCode == 2)
+        #expect(
+            try Tool.run(["migrate", "test", "migrations"], in: shop.folder.path).exitCode == 1)
+        #expect(try shop.value("store:object('P', 1).phone") == "+49 30")
+    }
+
+    @Test func `repair shows its plan and changes nothing until it is confirmed`() throws {
+        let shop = try deployed(Self.phone, as: "0002_phone.lua")
+        try shop.write(
+            Self.phone.replacing("}\n", with: "}\n").replacing(
+                "} } }", with: "} }, up = function(m) end }"), to: "0002_phone.lua")
+        #expect(try shop.migrate("check").exitCode == 2)
+        let plan = try shop.migrate("repair")
+        #expect(plan.exitCode == 1)
+        #expect(
+            plan.lines == [
+                "accept '0002_phone.lua' as it is now", "nothing was changed; confirm with --yes",
+            ])
+        #expect(try shop.migrate("check").exitCode == 2)
+        #expect(try shop.migrate("repair", "--yes").exitCode == 0)
+        #expect(try shop.migrate("check").exitCode == 0)
+        #expect(try shop.value("store:object('P', 1).phone") == "+49 30")
+    }
+
+    @Test func `repair adopts what a withdrawn migration has done`() throws {
+        let shop = try deployed(Self.phone, as: "0002_phone.lua")
+        unlink(shop.migrations + "/0002_phone.lua")
+        #expect(try shop.migrate("check").exitCode == 2)
+        let repair = try shop.migrate("repair", "--yes")
+        #expect(repair.exitCode == 0, "\(repair.error)")
+        #expect(names(shop) == ["0001_start.lua", "0002_adopted.lua"])
+        #expect(try shop.migrate("check").output.hasPrefix("up to date"))
+        #expect(try shop.value("store:object('P', 1).phone") == "+49 30")
+        #expect(
+            try Tool.run(["migrate", "test", "migrations"], in: shop.folder.path).exitCode == 0)
+    }
+
+    @Test func `repair adopts a change that was made by hand`() throws {
+        let shop = try deployed(Self.phone, as: "0002_phone.lua")
+        _ = try shop.value("store:define { Toy = { name = 'string' } }")
+        #expect(try shop.migrate("check").exitCode == 2)
+        #expect(try shop.migrate("repair", "--yes").exitCode == 0)
+        #expect(names(shop) == ["0001_start.lua", "0002_phone.lua", "0003_adopted.lua"])
+        #expect(try shop.migrate("check").output.hasPrefix("up to date"))
+    }
+
+    @Test func `squash keeps the schema and the data that migrations create`() throws {
+        let shop = try MigrationShop()
+        #expect(try shop.migrate("up").exitCode == 0)
+        let squash = try Tool.run(
+            ["migrate", "squash", "--to", "2", "--dir", "migrations"], in: shop.folder.path)
+        #expect(squash.exitCode == 0, "\(squash.error)")
+        #expect(names(shop) == ["0002_squashed.lua", "0003_ages.lua", "squashed"])
+        #expect(try shop.migrate("check").output.hasPrefix("up to date"))
+        let fresh = shop.folder.path + "/fresh.moonpool"
+        let up = try Tool.run(
+            ["migrate", "up", fresh, "--dir", "migrations"], in: shop.folder.path)
+        #expect(up.exitCode == 0, "\(up.error)")
+        let people =
+            "for p in moonpool.open(arg[1]):objects('Person'):each() do print(p.id, p.name, p.age) end"
+        let old = try Tool.run(["-e", people, "-", shop.store])
+        let new = try Tool.run(["-e", people, "-", fresh])
+        #expect(old.output == new.output && old.lines.count == 5)
+    }
+
+    @Test func `an older store needs the squashed files first`() throws {
+        let shop = try MigrationShop()
+        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
+        _ = try Tool.run(
+            ["migrate", "squash", "--to", "2", "--dir", "migrations"], in: shop.folder.path)
+        let up = try shop.migrate("up")
+        #expect(up.exitCode == 1)
+        #expect(up.error.contains("apply the files in 'migrations/squashed' first"), "\(up.error)")
+    }
+
+    @Test func `down goes back to a number, or refuses before it starts`() throws {
+        let shop = try MigrationShop([
+            MigrationShop.first, MigrationShop.second,
+            MigrationShop.third.replacing(
+                "  up = function(m)",
+                with:
+                    "  down = function(m) m:each('Person', function(o, n) n.age = tostring(o.age) end) end,\n  up = function(m)"
+            ),
+        ])
+        #expect(try shop.migrate("up").exitCode == 0)
+        let all = try shop.migrate("down", "--to", "0")
+        #expect(all.exitCode == 1)
+        #expect(all.error.contains("0001_people.lua' has no 'down' function"))
+        #expect(try shop.value("store.schema_version") == "3")
+        let down = try shop.migrate("down", "--to", "1")
+        #expect(down.exitCode == 0, "\(down.error)")
+        #expect(try shop.value("store:object('Person', 2).first") == "F2")
+        #expect(try shop.value("store.schema_version") == "1")
+    }
+}

@@ -1,0 +1,260 @@
+import Glibc
+import Testing
+
+/// What CI systems and reviewers see of migrations, and fleets of stores.
+@Suite struct MigrateReviewTests {
+    @Test func `check, lint and test write findings for CI systems`() throws {
+        let shop = try MigrationShop()
+        #expect(try shop.migrate("up", "--to", "2").exitCode == 0)
+        _ = try shop.value(
+            "store:write(function() store:object('Person', 4).age = 'old' end)")
+        let github = try shop.migrate("check", "--format", "github")
+        #expect(github.exitCode == 2)
+        #expect(
+            github.output.hasPrefix(
+                "::error title=failure,file=migrations/0003_ages.lua,line="), "\(github.output)")
+        #expect(github.output.contains("(Person id = 4)"))
+        let junit = try shop.migrate("check", "--format", "junit")
+        #expect(junit.output.hasPrefix("<?xml version=\"1.0\""))
+        #expect(junit.output.contains("<testcase name=\"migrations/0003_ages.lua Person id = 4\""))
+        let json = try shop.migrate("check", "--format", "json")
+        #expect(try MigrationShop.json(json, "version") == "1")
+        #expect(try MigrationShop.json(json, "findings[1].object") == "Person id = 4")
+        #expect(try MigrationShop.json(json, "findings[1].number") == "3")
+        let lint = try Tool.run(
+            ["migrate", "lint", shop.store, "--dir", "migrations", "--json"], in: shop.folder.path)
+        #expect(lint.exitCode == 1)
+        #expect(try MigrationShop.json(lint, "findings[1].file") == "migrations/0003_ages.lua")
+        let test = try Tool.run(
+            ["migrate", "test", "migrations", "--format", "junit"], in: shop.folder.path)
+        #expect(test.exitCode == 0, "\(test.output)")
+        #expect(test.output.contains("<testcase name=\"0002 names\"/>"), "\(test.output)")
+    }
+
+    @Test func `a gate refuses drops and rewrites before anything is applied`() throws {
+        let shop = try MigrationShop()
+        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
+        let up = try shop.migrate("up", "--fail-on", "drops")
+        #expect(up.exitCode == 3)
+        #expect(up.output.contains("5 values of Person.first would be dropped"), "\(up.output)")
+        #expect(try shop.value("store.schema_version") == "1")
+        #expect(try shop.migrate("check", "--fail-on", "drops,rewrites").exitCode == 3)
+        #expect(try shop.migrate("check").exitCode == 1)
+        #expect(try shop.migrate("check", "--fail-on", "losses").exitCode == 64)
+    }
+
+    @Test func `a rehearsal is written as text, JSON, Markdown and HTML`() throws {
+        let shop = try MigrationShop()
+        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
+        func report(_ name: String) throws -> String {
+            let dry = try shop.migrate("up", "--dry-run", "--report", name)
+            #expect(dry.exitCode == 0, "\(dry.error)")
+            return try contents(of: shop.folder.path + "/" + name)
+        }
+        #expect(try report("r.txt").contains("id = 1: name = nil → \"F1 L1\""))
+        #expect(try report("r.md").contains("| Person | 0 | 0 | 5 | 10 | 0 |"))
+        let page = try report("r.html")
+        #expect(page.hasPrefix("<!DOCTYPE html>"))
+        #expect(page.contains("<td class=new>&quot;F1 L1&quot;</td>"))
+        let json = try Tool.run(
+            [
+                "-e",
+                "local r = moonpool.json.decode(io.read 'a') local c = r.migrations[1].classes.Person "
+                    + "print(r.version, c.changed, c.dropped_values, c.rewritten_values, c.samples[1].key, "
+                    + "c.samples[1].changes[1].property)",
+            ],
+            input: try report("r.json"))
+        #expect(json.output == "1\t5\t10\t0\tid = 1\tname\n", "\(json.error)")
+        let wrong = try shop.migrate("up", "--dry-run", "--report", "r.pdf")
+        #expect(wrong.exitCode == 1)
+        #expect(wrong.error.contains(".txt, .json, .md or .html"))
+        #expect(try shop.migrate("up", "--report", "r.md").exitCode == 64)
+    }
+
+    @Test func `a sample holds some objects and what they link to`() throws {
+        let shop = try MigrationShop([
+            """
+            return {
+              schema = { Dog = { id = "int primary", owner = "Person" }, Person = { id = "int primary", name = "string" } },
+              up = function(m)
+                for i = 1, 100 do
+                  m:create("Dog", { id = i, owner = m:create("Person", { id = 1000 + i, name = "P" .. i }) })
+                end
+              end,
+            }
+            """,
+            """
+            return {
+              changes = { Dog = { label = "string" } },
+              up = function(m) m:each("Dog", function(old, new) new.label = old.owner.name end) end,
+            }
+            """,
+        ])
+        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
+        let dry = try shop.migrate("up", "--dry-run", "--sample", "10")
+        #expect(dry.exitCode == 0, "\(dry.error)")
+        #expect(
+            dry.output.contains(
+                "Dog: 10 objects before, 10 after; 0 created, 0 deleted, 10 changed"))
+        #expect(try shop.value("#store:objects 'Dog'") == "100")
+    }
+
+    @Test func `init, plan and up lead from a store to its first migration`() throws {
+        let folder = try TemporaryFolder()
+        let store = folder.path + "/zoo.moonpool"
+        let fill = """
+            local s = moonpool.open { path = arg[1], schema = { Dog = { id = "int primary", name = "string", age = "string" } } }
+            s:write(function() for i = 1, 3 do s:create("Dog", { id = i, name = "d" .. i, age = tostring(i) }) end end)
+            """
+        #expect(try Tool.run(["-e", fill, "-", store]).exitCode == 0)
+        let initial = try Tool.run(["migrate", "init", store, "--dir", "m"], in: folder.path)
+        #expect(initial.exitCode == 0, "\(initial.error)")
+        #expect(initial.lines.first == "wrote m/0001_start.lua")
+        _ = try folder.write(
+            #"return { Dog = { id = "int primary", label = "string", age = "int", kind = { type = "string", default = "dog" } } }"#,
+            to: "schema.lua")
+        let plan = try Tool.run(["migrate", "plan", "--dir", "m", "schema.lua"], in: folder.path)
+        #expect(plan.exitCode == 0, "\(plan.error)")
+        #expect(plan.output.contains("→ m/0002_rename_name_to_label.lua"), "\(plan.output)")
+        let up = try Tool.run(["migrate", "up", store, "--dir", "m"], in: folder.path)
+        #expect(up.exitCode == 0, "\(up.error)")
+        let look =
+            "local d = moonpool.open(arg[1]):object('Dog', 2) print(d.label, d.age + 1, d.kind)"
+        #expect(try Tool.run(["-e", look, "-", store]).output == "d2\t3\tdog\n")
+        let check = try Tool.run(["migrate", "check", store, "--dir", "m"], in: folder.path)
+        #expect(check.output.hasPrefix("up to date"), "\(check.output)")
+        let again = try Tool.run(["migrate", "plan", "--dir", "m", "schema.lua"], in: folder.path)
+        #expect(again.lines == ["the folder leads to this schema already"])
+    }
+
+    @Test func `a fleet is migrated store by store, and continues when it is run again`() throws {
+        let shop = try MigrationShop()
+        mkdir(shop.folder.path + "/tenants", 0o755)
+        for name in ["a", "b", "c"] {
+            let store = "tenants/\(name).moonpool"
+            let up = try Tool.run(
+                ["migrate", "up", store, "--dir", "migrations", "--to", "2"], in: shop.folder.path)
+            #expect(up.exitCode == 0, "\(up.error)")
+        }
+        func fleet(_ options: String...) throws -> Tool.Outcome {
+            try Tool.run(
+                ["migrate", "up", "tenants/*.moonpool", "--dir", "migrations", "--json"] + options,
+                in: shop.folder.path)
+        }
+        func setAge(_ age: String) throws {
+            _ = try Tool.run([
+                "-e",
+                "local s = moonpool.open(arg[1]) s:write(function() s:object('Person', 1).age = '\(age)' end)",
+                "-", shop.folder.path + "/tenants/a.moonpool",
+            ])
+        }
+        try setAge("old")
+        let canary = try fleet("--canary", "1", "--jobs", "2")
+        #expect(canary.exitCode == 1)
+        #expect(try MigrationShop.json(canary, "not_started") == "2")
+        #expect(try MigrationShop.json(canary, "stores[1].error").contains("no age: old"))
+        let rest = try fleet("--jobs", "2", "--stop-after-failures", "3")
+        #expect(try MigrationShop.json(rest, "migrated") == "2")
+        #expect(try MigrationShop.json(rest, "failed") == "1")
+        try setAge("7")
+        let last = try fleet()
+        #expect(last.exitCode == 0, "\(last.output)")
+        #expect(try MigrationShop.json(last, "up_to_date") == "2")
+        #expect(try MigrationShop.json(last, "migrated") == "1")
+        let none = try Tool.run(
+            ["migrate", "up", "none/*.moonpool", "--dir", "migrations"], in: shop.folder.path)
+        #expect(none.exitCode == 1)
+    }
+
+    @Test func `what scripts print goes to standard error, and os.exit is a failure`() throws {
+        let shop = try MigrationShop([
+            """
+            return { schema = { P = { id = "int primary" } }, up = function(m) print("hello", 1) io.write("there\\n") end }
+            """,
+            """
+            return { schema = { P = { id = "int primary" } }, up = function(m) os.exit(0) end }
+            """,
+        ])
+        let first = try shop.migrate("up", "--to", "1", "--json")
+        #expect(first.exitCode == 0)
+        #expect(first.error == "hello\t1\nthere\n")
+        #expect(try MigrationShop.json(first, "applied[1].number") == "1")
+        let exit = try shop.migrate("up")
+        #expect(exit.exitCode == 1)
+        #expect(exit.error.contains("os.exit ends the process"), "\(exit.error)")
+    }
+
+    @Test func `SIGTERM rolls back and reports as JSON`() throws {
+        let shop = try MigrationShop([
+            """
+            return {
+              schema = { P = { id = "int primary" } },
+              up = function(m) print "begun" while true do end end,
+            }
+            """
+        ])
+        let process = try Subprocess(
+            Tool.path, ["migrate", "up", shop.store, "--dir", "migrations", "--json"],
+            in: shop.folder.path)
+        try process.wait { process.error.contains("begun") }
+        process.send(SIGTERM)
+        let outcome = try process.finish()
+        #expect(outcome.exitCode == 143, "\(outcome.error)")
+        #expect(try MigrationShop.json(outcome, "error.code") == "interrupted")
+        #expect(try MigrationShop.json(outcome, "error.file") == "migrations/0001_people.lua")
+    }
+
+    @Test func `a lock that is not free in time is an error`() throws {
+        let shop = try MigrationShop()
+        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
+        let writer = try Subprocess(
+            Tool.path,
+            [
+                "-e",
+                "local s = moonpool.open(arg[1]) s:begin_write() print 'held' io.flush() while true do end",
+                "-", shop.store,
+            ], in: shop.folder.path)
+        try writer.wait { writer.output.contains("held") }
+        let up = try shop.migrate("up", "--lock-timeout", "0", "--json")
+        #expect(up.exitCode == 1)
+        #expect(try MigrationShop.json(up, "error.code") == "limit_exceeded")
+        writer.send(SIGKILL)
+        _ = try writer.finish()
+        #expect(try shop.migrate("up").exitCode == 0)
+    }
+
+    @Test func `backups are kept up to a number, and a failed up leaves none`() throws {
+        let shop = try MigrationShop([
+            MigrationShop.first, MigrationShop.second,
+            MigrationShop.third.replacing(
+                "  up = function(m)",
+                with:
+                    "  down = function(m) m:each('Person', function(o, n) n.age = tostring(o.age) end) end,\n  up = function(m)"
+            ),
+        ])
+        #expect(try shop.migrate("up").exitCode == 0)
+        for _ in 1...3 {
+            #expect(try shop.migrate("down", "--no-backup").exitCode == 0)
+            #expect(try shop.migrate("up", "--backup", "--keep", "2").exitCode == 0)
+        }
+        let backups = TemporaryFolder.names(in: shop.folder.path).filter { $0.contains(".backup-") }
+        #expect(backups.count == 2, "\(backups)")
+    }
+
+    @Test func `a program opens a store with the folder's migrations`() throws {
+        let shop = try MigrationShop()
+        let open = """
+            local s = moonpool.open { path = arg[1], migrations = "migrations" }
+            print(s.schema_version, s:object("Person", 3).age)
+            """
+        let outcome = try Tool.run(["-e", open, "-", shop.store], in: shop.folder.path)
+        #expect(outcome.output == "3\t23\n", "\(outcome.error)")
+        let refused = try Tool.run(
+            [
+                "-e",
+                "moonpool.open { path = arg[1], schema_version = 9, schema = { Person = { id = 'int primary' } } }",
+                "-", shop.store,
+            ])
+        #expect(refused.error.contains("moonpool migrate up"), "\(refused.error)")
+    }
+}
