@@ -133,10 +133,15 @@ let package = Package(
             swiftSettings: unsafeZone),
         .testTarget(
             name: "EventLoopsTests", dependencies: ["EventLoops"], swiftSettings: unsafeZone),
+        .target(
+            name: "RealmFixtures", dependencies: ["RealmFiles"], path: "Tests/RealmFixtures",
+            swiftSettings: unsafeZone),
         .testTarget(
-            name: "RealmFilesTests", dependencies: ["RealmFiles"], swiftSettings: unsafeZone),
+            name: "RealmFilesTests", dependencies: ["RealmFiles", "RealmFixtures"],
+            swiftSettings: unsafeZone),
         .testTarget(
-            name: "TransferTests", dependencies: ["Transfer", "DataFormats", "ObjectStore"],
+            name: "TransferTests",
+            dependencies: ["Transfer", "DataFormats", "ObjectStore", "RealmFixtures"],
             swiftSettings: unsafeZone),
         .testTarget(
             name: "ReferenceTests",

@@ -165,7 +165,7 @@ package final class RealmFile {
 
         /// Searches a damaged file for a top node, from its end: it is written after everything else.
         init?(searching bytes: FileBytes, format: Int) throws {
-            var offset = (bytes.count - 32) & ~7
+            var offset = (bytes.count - 16) & ~7
             let version = (2...11).contains(format) || (20...24).contains(format) ? format : 24
             while offset >= 24 {
                 defer { offset -= 8 }

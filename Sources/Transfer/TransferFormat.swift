@@ -12,6 +12,8 @@ package enum TransferFormat: String, CaseIterable, Sendable {
     case sqlite
     /// Source of Lua that holds data only.
     case lua
+    /// A database of Realm, which is only read.
+    case realm
 
     /// The format that a file's ending names; JSON Lines for `-`, which is standard input or output.
     ///
@@ -28,6 +30,7 @@ package enum TransferFormat: String, CaseIterable, Sendable {
         case "csv": self = .csv
         case "sqlite", "sqlite3", "db": self = .sqlite
         case "lua": self = .lua
+        case "realm": self = .realm
         default:
             throw StoreError(
                 .invalidArgument,

@@ -29,13 +29,47 @@ struct MigratePlanCommand: ParsableCommand {
             lost, and the script marks it.
             """)
 
-    @OptionGroup var place: SchemaPlace
+    @Argument(
+        help: "The store, or with --dir a Realm file.",
+        completion: .file(extensions: ["moonpool", "realm"]))
+    var store: String
+
+    @Argument(
+        help: "A script that returns the schema that is wanted.",
+        completion: .file(extensions: ["lua"]))
+    var schema: String?
+
+    @Flag(help: "Report as JSON, errors too.")
+    var json = false
 
     @Option(help: "The script's file, which must not exist; otherwise standard output.")
     var output: String?
 
+    @Option(
+        help: "Write the schema of a Realm file as the first migration of this folder.",
+        completion: .directory)
+    var dir: String?
+
+    @OptionGroup var realm: RealmOptionGroup
+
+    func validate() throws {
+        guard (schema == nil) == (dir != nil) else {
+            throw ValidationError(
+                "name a schema script, or a folder with --dir for the schema of a Realm file")
+        }
+    }
+
     func run() throws {
-        let (place, output) = (place, output)
+        if let dir {
+            let (store, realm, json) = (store, realm.options, json)
+            MigrationSession.run(json: json) { _ in
+                let path = try RealmMigration.write(store, realm, in: dir)
+                return .init(
+                    report: .members(["file": .text(path)]), lines: ["\(store) → \(path)"])
+            }
+        }
+        let place = (store: store, schema: schema ?? "", json: json)
+        let output = output
         let asks = !place.json && ProcessServices.isTerminal(0) && ProcessServices.isTerminal(2)
         MigrationSession.run(json: place.json) { context in
             if let output, ProcessServices.size(of: output) != nil {

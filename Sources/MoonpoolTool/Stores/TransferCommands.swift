@@ -34,6 +34,8 @@ struct ExportCommand: ParsableCommand {
     @Option(help: "How SQLite is to keep dates: text, seconds, milliseconds or julian.")
     var dates = "text"
 
+    @OptionGroup var realm: RealmOptionGroup
+
     func run() throws {
         CommandInterruption.begin()
         try CommandFailure.shown {
@@ -43,7 +45,7 @@ struct ExportCommand: ParsableCommand {
             guard predicate == nil || className != nil else {
                 throw StoreError(.invalidArgument, "--where needs --class")
             }
-            let source = try CommandStore.open(store, isReadOnly: true)
+            let source = try RealmCopy.open(store, realm.options)
             var subject = Exporter.Subject.store(source)
             if let className {
                 let all = try source.objects(className)
@@ -114,6 +116,8 @@ struct ImportCommand: ParsableCommand {
     @Flag(help: "Do everything but the commit.")
     var dryRun = false
 
+    @OptionGroup var realm: RealmOptionGroup
+
     func run() throws {
         CommandInterruption.begin()
         try CommandFailure.shown {
@@ -135,6 +139,7 @@ struct ImportCommand: ParsableCommand {
         options.rejects = skipBad
         options.batch = batch
         options.isDryRun = dryRun
+        options.realm = realm.options
         options.dates = try dates.map { try SQLiteDates(name: $0) }
         for map in maps {
             let (field, property) = try Self.pair(map, "--map takes field=property, got '\(map)'")

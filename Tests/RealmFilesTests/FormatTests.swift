@@ -1,0 +1,134 @@
+import RealmFiles
+import RealmFixtures
+import Testing
+
+/// Files of every layout, written by the tests.
+struct FormatTests {
+    @Test(
+        "Every value of a file is read as it was written",
+        arguments: [9, 10, 22, 23, 24], [0, 1, 19, 130])
+    func values(_ format: Int, _ rows: Int) throws {
+        var samples = RealmSamples(seed: UInt64(format * 1000 + rows))
+        let tables = samples.tables(format: format, rows: rows)
+        try TemporaryFile.with(RealmWriter.file(format: format, tables)) { path in
+            let file = try RealmFile(path)
+            #expect(file.format == format)
+            #expect(file.isStreaming)
+            #expect(try file.schemaVersion() == 7)
+            #expect(file.classes.map(\.name) == tables.map(\.name))
+            let pass = file.makePass()
+            for (found, table) in zip(file.classes, tables) {
+                #expect(found.count == table.rows.count)
+                #expect(found.primaryKey == table.primaryKey)
+                #expect(found.properties.map(\.name) == table.properties.map(\.name))
+                #expect(found.properties.map(\.type) == table.properties.map(\.type))
+                #expect(found.properties.map(\.isNullable) == table.properties.map(\.isNullable))
+                #expect(found.properties.map(\.collection) == table.properties.map(\.collection))
+                #expect(found.properties.map(\.target) == table.properties.map(\.target))
+                var next = 0
+                try pass.read(found) { batch in
+                    for row in 0..<batch.count {
+                        let expected = table.rows[next]
+                        #expect(batch.key(row) == expected.key)
+                        for property in found.properties.indices {
+                            let value = try batch.value(row, property)
+                            #expect(
+                                value == expected.values[property],
+                                "\(found.name).\(found.properties[property].name), row \(next)")
+                        }
+                        next += 1
+                    }
+                }
+                #expect(next == table.rows.count)
+            }
+            #expect(try file.check() == [])
+        }
+    }
+
+    @Test("An object is found by its key", arguments: [22, 24])
+    func lookup(_ format: Int) throws {
+        var samples = RealmSamples(seed: 5)
+        let tables = samples.tables(format: format, rows: 130)
+        try TemporaryFile.with(RealmWriter.file(format: format, tables)) { path in
+            let file = try RealmFile(path)
+            let lookup = RealmLookup(file, file.classes[0])
+            for row in tables[0].rows.reversed() {
+                let (rows, index) = try #require(try lookup.find(row.key))
+                #expect(try rows.value(index, 0) == row.values[0])
+            }
+            #expect(try lookup.find(1) == nil)
+            #expect(try lookup.find(-1) == nil)
+            #expect(try lookup.find(.max) == nil)
+        }
+    }
+
+    @Test("A changed byte never crashes the reader", arguments: [9, 10, 22, 23, 24])
+    func mutations(_ format: Int) throws {
+        var samples = RealmSamples(seed: UInt64(format))
+        let whole = RealmWriter.file(
+            format: format, samples.tables(format: format, rows: 30))
+        for _ in 0..<60 {
+            var bytes = whole
+            for _ in 0...samples.below(4) {
+                bytes[samples.below(bytes.count)] = UInt8(truncatingIfNeeded: samples.next())
+            }
+            if samples.below(8) == 0 { bytes.removeLast(samples.below(bytes.count)) }
+            TemporaryFile.with(bytes) { path in
+                _ = Reading.isReadable(path)
+                _ = Reading.isReadable(path, rescue: true)
+            }
+        }
+    }
+
+    @Test("A rescue reads what is left of a damaged file, and counts the rest")
+    func rescue() throws {
+        var samples = RealmSamples(seed: 3)
+        let tables = samples.tables(format: 24, rows: 130)
+        let whole = RealmWriter.file(format: 24, tables)
+        // The last bytes, with the address of the top node, are lost.
+        try TemporaryFile.with(Array(whole.dropLast(16))) { path in
+            #expect(throws: RealmFileError.self) { _ = try RealmFile(path) }
+            let file = try RealmFile(path, rescue: true)
+            var rows = 0
+            for found in file.classes { try file.makePass().read(found) { rows += $0.count } }
+            #expect(rows == tables.reduce(0) { $0 + $1.rows.count })
+        }
+        // A leaf in the middle is damaged: everything else is there.
+        var bytes = whole
+        let position = try #require(
+            bytes.firstRange(of: [0x41, 0x41, 0x41, 0x41])?.lowerBound)
+        bytes[position + 4] |= 0x18
+        try TemporaryFile.with(bytes) { path in
+            let file = try RealmFile(path, rescue: true)
+            var rows = 0
+            for found in file.classes {
+                try file.makePass().read(found) { batch in
+                    for row in 0..<batch.count {
+                        for property in found.properties.indices {
+                            _ = try batch.value(row, property)
+                        }
+                    }
+                    rows += batch.count
+                }
+            }
+            #expect(rows > 0)
+            #expect(!file.damage.isEmpty)
+        }
+    }
+
+    @Test("A key is accepted as hexadecimal digits, Base64 and a file, and nothing else")
+    func keys() throws {
+        let bytes = (0..<64).map { UInt8($0 * 7 % 256) }
+        let digits = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        let base64 = OracleDocument.base64(bytes)
+        _ = try RealmKey(digits)
+        _ = try RealmKey("0x" + digits.uppercased())
+        _ = try RealmKey(base64)
+        for contents in [bytes, Array(digits.utf8), Array((base64 + "\n").utf8)] {
+            try TemporaryFile.with(contents) { _ = try RealmKey("@" + $0) }
+        }
+        for text in ["", "abc", String(digits.dropLast()), digits + "00", "@/nowhere/key"] {
+            #expect(throws: RealmFileError.self) { _ = try RealmKey(text) }
+        }
+    }
+}
