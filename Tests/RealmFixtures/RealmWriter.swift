@@ -10,7 +10,7 @@ package struct RealmWriter {
         package var kind = RealmClass.Kind.object
         package var properties: [Property]
         package var primaryKey: Int?
-        /// The rows by object key, ascending; in formats below 10 keys are 0, 1, 2 …
+        /// The rows by object key, ascending; in formats below 10 keys count from 0.
         package var rows: [(key: Int64, values: [RealmValue])]
 
         package init(
@@ -50,15 +50,15 @@ package struct RealmWriter {
 
     /// The most elements of a leaf of a B+tree.
     static let leafCount = 5
-    /// The most rows of a cluster.
-    static let clusterCount = 20
 
     let format: Int
+    /// The most rows of a cluster.
+    let clusterSize: Int
     private(set) var bytes = [UInt8](repeating: 0, count: 24)
 
-    /// A file with these tables.
-    package static func file(format: Int, _ tables: [Table]) -> [UInt8] {
-        var writer = RealmWriter(format: format)
+    /// A file with these tables, with at most so many rows in a cluster: Realm's own files have 256.
+    package static func file(format: Int, clusterSize: Int = 20, _ tables: [Table]) -> [UInt8] {
+        var writer = RealmWriter(format: format, clusterSize: clusterSize)
         let references =
             format < 10
             ? tables.indices.map { writer.oldTable($0, tables) }
@@ -66,7 +66,10 @@ package struct RealmWriter {
         return writer.finish(tables.map(\.name), references)
     }
 
-    private init(format: Int) { self.format = format }
+    private init(format: Int, clusterSize: Int) {
+        self.format = format
+        self.clusterSize = clusterSize
+    }
 
     private mutating func finish(_ names: [String], _ tables: [Int64]) -> [UInt8] {
         let nameLeaf = strings(names.map { Array($0.utf8) })
@@ -421,16 +424,32 @@ package struct RealmWriter {
             let head = isDense ? Self.tagged(Int64(range.count)) : writer.integers(own)
             return writer.references([head] + columns(&writer, range))
         }
-        guard keys.count > Self.clusterCount else { return leaf(&self, 0..<keys.count, 0) }
-        var children: [Int64] = []
-        var offsets: [Int64] = []
-        for start in stride(from: 0, to: keys.count, by: Self.clusterCount) {
-            let range = start..<min(start + Self.clusterCount, keys.count)
-            offsets.append(keys[start])
-            children.append(leaf(&self, range, keys[start]))
+        let size = clusterSize
+        /// Rows below a node of a level: leaves are level 0, a node has up to 60 children.
+        func subtree(
+            _ writer: inout RealmWriter, _ range: Range<Int>, _ level: Int, _ offset: Int64
+        )
+            -> Int64
+        {
+            guard level > 0 else { return leaf(&writer, range, offset) }
+            let step = (1..<level).reduce(size) { step, _ in step * 60 }
+            var children: [Int64] = []
+            var offsets: [Int64] = []
+            for start in stride(from: range.lowerBound, to: range.upperBound, by: step) {
+                let part = start..<min(start + step, range.upperBound)
+                offsets.append(keys[start] - offset)
+                children.append(subtree(&writer, part, level - 1, keys[start]))
+            }
+            let counts = [Self.tagged(Int64(level)), Self.tagged(Int64(range.count))]
+            return writer.references(
+                [writer.integers(offsets)] + counts + children, isInner: true)
         }
-        return references(
-            [integers(offsets), Self.tagged(1), Self.tagged(Int64(keys.count))] + children,
-            isInner: true)
+        var level = 0
+        var capacity = size
+        while capacity < keys.count {
+            level += 1
+            capacity *= 60
+        }
+        return subtree(&self, 0..<keys.count, level, 0)
     }
 }

@@ -11,7 +11,9 @@ struct RealmNames {
     private static let reserved = Set(
         PropertyType.allCases.map(\.rawValue) + ["list", "set", "map"])
 
-    /// A valid and unique name. `fallback` replaces a name without letters and digits.
+    /// A valid and unique name.
+    ///
+    /// `fallback` replaces a name without letters and digits.
     mutating func name(_ wanted: String, fallback: String, isClass: Bool = false) -> String {
         var name = Self.valid(wanted)
         if !name.unicodeScalars.contains(where: { $0 != "_" }) { name = fallback }

@@ -285,7 +285,8 @@ final class RealmObjects {
 
     private func text(_ rows: RealmRows, _ row: Int, _ fields: [Field]) -> String {
         fields.map { field in
-            let value = try? rows.value(row, field.column.index)  // because the row is rejected anyway
+            // because the row is rejected anyway
+            let value = try? rows.value(row, field.column.index)
             return "\(field.column.name)=\(value.map { "\($0)" } ?? "?")"
         }.joined(separator: ", ")
     }
