@@ -169,7 +169,9 @@ let package = Package(
             name: "REPLTests", dependencies: ["REPL", "TestSupport"], swiftSettings: unsafeZone),
         .testTarget(
             name: "ToolTests",
-            dependencies: ["TestSupport", "Reference", "EventLoops", "MoonpoolTool"],
+            dependencies: [
+                "TestSupport", "Reference", "EventLoops", "MoonpoolTool", "RealmFixtures",
+            ],
             swiftSettings: unsafeZone),
     ],
     swiftLanguageModes: [.v6]

@@ -34,8 +34,9 @@ package enum TransferFormat: String, CaseIterable, Sendable {
         default:
             throw StoreError(
                 .invalidArgument,
-                "the ending of '\(path)' names no format; use .jsonl, .json, .csv, .sqlite or "
-                    + ".lua, or say the format with --format (in Lua, format = …)")
+                "the ending of '\(path)' names no format; use .jsonl, .json, .csv, .sqlite, "
+                    + ".lua or, to import, .realm, or say the format with --format (in Lua, format = …)"
+            )
         }
     }
 

@@ -82,9 +82,10 @@ package struct RealmSamples {
         case .list:
             return .list(
                 (0..<count).map { _ in element(property, targets, format, depth: 1, inList: true) })
+        // Sets hold no collections.
         case .set:
             return .set(
-                (0..<count).map { _ in element(property, targets, format, depth: 1, inList: true) })
+                (0..<count).map { _ in element(property, targets, format, depth: 4, inList: true) })
         case .dictionary:
             return .dictionary(
                 (0..<count).map {

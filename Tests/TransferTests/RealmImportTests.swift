@@ -187,7 +187,7 @@ import Transfer
         #expect(dog.property(named: "owner") == nil)
         #expect(report.notes.contains { $0.contains("'Dog.owner' is left out") })
 
-        #expect(throws: StoreError.self) { _ = try read(world, path, options) }
+        #expect(throws: FormatError.self) { _ = try read(world, path, options) }
         options.isUpsert = true
         let second = try read(world, path, options)
         #expect(second.created == 0)

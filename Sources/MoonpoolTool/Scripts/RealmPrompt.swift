@@ -3,7 +3,6 @@ import EventLoops
 import LuaHost
 import ObjectStore
 import ScriptHost
-import StoreBindings
 import Transfer
 
 /// `moonpool app.realm [--key KEY] [--to FILE]`: a prompt, or standard input, on a copy of a Realm file.
@@ -39,27 +38,23 @@ struct RealmPrompt: Sendable {
             let file = path.split(separator: "/").last.map(String.init) ?? path
             let name = file.lowercased().hasSuffix(".realm") ? String(file.dropLast(6)) : file
             let label = "\(name) (realm \(format), read-only copy)"
-            let state = context.state
-            let open = try context.module.get("open")
-            let writing = state.makeTable()
+            let options = context.state.makeTable()
+            let filled: Store
             if let target {
-                writing["path"] = .text(target)
+                options["path"] = .text(target)
+                filled = try CommandStore.open(target, isReadOnly: false)
             } else {
-                writing["in_memory"] = .text(label)
+                options["in_memory"] = .text(label)
+                options["read_only"] = .boolean(true)
+                filled = try CommandStore.openInMemory(named: label)
             }
-            let opened = try state.call(open, [.table(writing)]).first ?? .nil
-            guard case .store(let handle)? = context.storeModule.inspect(opened) else { return }
-            let report = try RealmCopy.read(path, into: handle.store, options)
+            // The content of a store in memory lives while one store is open.
+            defer { filled.close() }
+            let report = try RealmCopy.read(path, into: filled, self.options)
             for note in report.notes { ProcessServices.writeError("note: \(note)\n") }
-            if target != nil {
-                state.globals["store"] = opened
-                return
-            }
-            let reading = state.makeTable()
-            reading["in_memory"] = .text(label)
-            reading["read_only"] = .boolean(true)
-            state.globals["store"] = try state.call(open, [.table(reading)]).first ?? .nil
-            handle.store.close()
+            let open = try context.module.get("open")
+            let opened = try context.state.call(open, [.table(options)])
+            context.state.globals["store"] = opened.first ?? .nil
         } catch {
             let message =
                 (error as? StoreError)?.message ?? (error as? LuaError)?.message ?? "\(error)"

@@ -66,8 +66,8 @@ struct ImportCommand: ParsableCommand {
         commandName: "import",
         abstract: "Take the rows of a file into a store.",
         discussion: """
-            JSON Lines (.jsonl), JSON (.json), CSV (.csv), SQLite (.sqlite) and Lua source (.lua, read as data and never \
-            run); - reads standard input. All or nothing, unless --batch or --skip-bad say otherwise; a bad row is named by its \
+            JSON Lines (.jsonl), JSON (.json), CSV (.csv), SQLite (.sqlite), Realm (.realm) and Lua source (.lua, read as \
+            data and never run); - reads standard input. All or nothing, unless --batch or --skip-bad say otherwise; a bad row is named by its \
             line. A class that the store does not have is made as the file's schema says, else as its first 1,000 rows show, in \
             a database as all rows show.
             """)
@@ -89,7 +89,9 @@ struct ImportCommand: ParsableCommand {
     var classes: [String] = []
 
     @Option(
-        help: "jsonl, json, csv, sqlite or lua; otherwise the file's ending tells, and - is jsonl.")
+        help:
+            "jsonl, json, csv, sqlite, lua or realm; otherwise the file's ending tells, and - is jsonl."
+    )
     var format: String?
 
     @Option(
@@ -122,7 +124,8 @@ struct ImportCommand: ParsableCommand {
         CommandInterruption.begin()
         try CommandFailure.shown {
             let format =
-                try format.map { try TransferFormat(name: $0) } ?? TransferFormat(path: file)
+                try format.map { try TransferFormat(name: $0) }
+                ?? (RealmCopy.isRealm(file) ? .realm : TransferFormat(path: file))
             let options = try options(format)
             let target = try openStore()
             let progress = ProgressLine("imported")

@@ -135,7 +135,8 @@ package final class RealmRows {
     @inline(__always)
     package func isNull(_ row: Int, _ property: Int) -> Bool {
         let start = starts[property]
-        return start >= 0 && cells.isNull(start + row)
+        if start >= 0 { return cells.isNull(start + row) }
+        return plainLeaf(property).map { $0.isNull($1 + row) } ?? false
     }
 
     /// The integer of a row in a column of type int, bool (0 and 1) or link (object keys), or the bit pattern of a
@@ -143,7 +144,8 @@ package final class RealmRows {
     @inline(__always)
     package func int(_ row: Int, _ property: Int) -> Int64 {
         let start = starts[property]
-        return start >= 0 ? cells.number(start + row) : 0
+        if start >= 0 { return cells.number(start + row) }
+        return plainLeaf(property).map { $0.isLost ? 0 : $0.numbers[$1 + row] } ?? 0
     }
 
     /// Calls `body` with the bytes of a text or byte string in one part; false, without calling it, for others.
@@ -157,6 +159,19 @@ package final class RealmRows {
         guard piece.length >= 0 else { return false }
         try reader.bytes.view(piece.start, piece.length).withSpan(body)
         return true
+    }
+
+    /// The leaf of a column that has no cells, and the index of the first row in it.
+    private func plainLeaf(_ property: Int) -> (LeafValues, Int)? {
+        let found = realmClass.properties[property]
+        guard found.collection == nil, found.type != .mixed, found.type != .string,
+            found.type != .binary, found.type != .table
+        else { return nil }
+        switch columns[property] {
+        case .cluster(let leaf): return (leaf, 0)
+        case .old(let column): return column.plain.map { ($0.values, $0.offset) }
+        default: return nil
+        }
     }
 
     /// The most columns whose plain values are kept side by side; others are read by ``value(_:_:)``.

@@ -3,7 +3,7 @@ struct RealmLosses {
     /// What happens to values.
     enum Kind: Int, CaseIterable {
         case nanoseconds, distantDates, malformedText, malformedKeys, repeatedKeys, unknownLinks,
-            danglingLinks, orphans, sharedParts, repeatedElements
+            danglingLinks, orphans, sharedParts, requiredValues
     }
 
     private struct Entry {
@@ -49,15 +49,16 @@ struct RealmLosses {
             counted("mixed value links", "mixed values link")
                 + " to a class that is not imported, and is nil"
         case .danglingLinks:
-            counted("link leads", "links lead") + " to an object that does not exist, and is nil"
+            counted("link leads", "links lead")
+                + " to an object that does not exist, and is nil or left out"
         case .orphans:
             counted("embedded object has", "embedded objects have") + " no parent and are left out"
         case .sharedParts:
             counted("embedded object has", "embedded objects have")
                 + " several parents; each gets a copy"
-        case .repeatedElements:
-            counted("set element occurs", "set elements occur")
-                + " twice for a store and are merged"
+        case .requiredValues:
+            counted("value is", "values are")
+                + " nil where the schema requires one, and becomes zero or empty"
         }
     }
 }

@@ -77,7 +77,9 @@ final class RealmObjects {
             for field in fields { try set(field, rows, row, inserter, position) }
             var isUpdate = false
             if importer.options.isUpsert, let key {
-                let primary = try values.value(rows.value(row, key.column.index), "") ?? .null
+                let primary =
+                    try values.value(
+                        rows.value(row, key.column.index), of: key.property, "") ?? .null
                 isUpdate =
                     try importer.store.object(
                         schemas[position].name, primaryKey: primary) != nil
@@ -87,7 +89,8 @@ final class RealmObjects {
                 object = try inserter.insert(mode: isUpdate ? .modified : .error)
             } catch let error as StoreError where error.code == .duplicateKey {
                 let value = try key.flatMap {
-                    try values.value(rows.value(row, $0.column.index), "")
+                    try values.value(
+                        rows.value(row, $0.column.index), of: $0.property, "")
                 }
                 throw Importer.duplicate(value, schemas[position])
             }
@@ -146,7 +149,9 @@ final class RealmObjects {
         _ field: Field, _ rows: RealmRows, _ row: Int, _ inserter: ObjectInserter, _ position: Int
     ) throws {
         let stored = try rows.value(row, field.column.index)
-        if let value = try values.value(stored, place(position, field, rows, row)) {
+        if let value = try values.value(
+            stored, of: field.property, place(position, field, rows, row))
+        {
             guard value == .null else { return inserter.set(field.position, value) }
             // A collection that cannot be read stays empty.
             if field.property.collection == nil { inserter.set(field.position, field.null) }
@@ -264,7 +269,7 @@ final class RealmObjects {
                     }
                     changes[schema.properties[field.position].name] =
                         try values.value(
-                            stored, place(position, field, rows, row)) ?? .null
+                            stored, of: field.property, place(position, field, rows, row)) ?? .null
                 }
             }
             guard !changes.isEmpty,

@@ -58,7 +58,7 @@ final class RealmSource: RowSource {
         let values = RealmValues(
             file, plan, schemas, swapsGUIDs: options.realm.hasDotNetGUIDs)
         self.values = values
-        try RealmErrors.wrapping(path) {
+        try whileUnchanged {
             let order = RealmOrder(plan)
             let objects = RealmObjects(importer, plan, schemas, values)
             let pass = file.makePass()
@@ -76,6 +76,18 @@ final class RealmSource: RowSource {
                 } else if missing < 0 {
                     values.losses.add(.sharedParts, count: -missing, found.name)
                 }
+            }
+        }
+    }
+
+    /// Runs the work. If another program has written to the file meanwhile, that is the error, whatever else was found.
+    private func whileUnchanged(_ work: () throws -> Void) throws {
+        try RealmErrors.wrapping(path) {
+            do {
+                try work()
+            } catch let error as RealmFileError where error.kind == .damaged {
+                try file.checkUnchanged()
+                throw error
             }
             try file.checkUnchanged()
         }

@@ -39,11 +39,39 @@ final class RealmValues {
 
     /// The value of a property; nil if it links to objects that are created later.
     func value(
-        _ value: RealmValue, _ location: @autoclosure () -> String
+        _ value: RealmValue, of property: RealmProperty, _ location: @autoclosure () -> String
     ) throws -> Value? {
         var isLater = false
         let result = try convert(value, depth: 0, &isLater, location)
-        return isLater ? nil : result
+        return isLater ? nil : fitted(result, property, location)
+    }
+
+    /// The value without nil where a store cannot hold it: links that lead nowhere leave lists and sets, and what is
+    /// required becomes zero.
+    private func fitted(
+        _ value: Value, _ property: RealmProperty, _ location: () -> String
+    ) -> Value {
+        switch property.type {
+        case .mixed, .table: return value
+        case .link:
+            guard case .list(let elements) = value, elements.contains(.null) else { return value }
+            return .list(elements.filter { $0 != .null })
+        default: break
+        }
+        guard !property.isNullable else { return value }
+        let zero = RealmPlan.type(property.type).zero
+        switch value {
+        case .null where property.collection == nil:
+            losses.add(.requiredValues, location())
+            return zero
+        case .list(let elements) where elements.contains(.null):
+            losses.add(.requiredValues, count: elements.count { $0 == .null }, location())
+            return .list(elements.map { $0 == .null ? zero : $0 })
+        case .dictionary(let entries) where entries.values.contains(.null):
+            losses.add(.requiredValues, count: entries.values.count { $0 == .null }, location())
+            return .dictionary(entries.mapValues { $0 == .null ? zero : $0 })
+        default: return value
+        }
     }
 
     /// The range of dates that can be written as text and read back.
@@ -208,7 +236,9 @@ final class RealmValues {
         var values = [Value](repeating: .null, count: schemas[target].properties.count)
         for (column, value) in zip(source.columns, stored) {
             guard let position = schemas[target].position(of: column.name) else { continue }
-            values[position] = try convert(value, depth: depth + 1, &isLater, location)
+            values[position] = fitted(
+                try convert(value, depth: depth + 1, &isLater, location),
+                source.source.properties[column.index], location)
         }
         if !isLater { partCounts[target] += 1 }
         return .list(values)
