@@ -62,8 +62,12 @@ import Transfer
                 [.init("name", .string), .init("dogs", .link, collection: .list, target: 0)],
                 rows: [(key: 7, values: [.string("Ann"), .list([link(0, 3)])])]),
             RealmWriter.Table(
-                "class_Tag", [.init("text", .string)], kind: .embedded,
-                rows: [(key: 0, values: [.string("blue")]), (key: 1, values: [.string("lost")])]),
+                "class_Tag", [.init("note", .string, isNullable: true), .init("text", .string)],
+                kind: .embedded,
+                rows: [
+                    (key: 0, values: [.null, .string("blue")]),
+                    (key: 1, values: [.null, .string("lost")]),
+                ]),
             RealmWriter.Table(
                 "metadata", [.init("version", .int)], rows: [(key: 0, values: [.int(5)])]),
         ]
@@ -96,6 +100,12 @@ import Transfer
         #expect(try rex.value("owner") == .object(ann.reference))
         #expect(
             try rex.value("friends") == .list([.object(max.reference), .object(rex.reference)]))
+        guard case .object(let tag) = try rex.value("tag") else {
+            Issue.record("no tag")
+            return
+        }
+        #expect(try store.object(tag)?.value("text") == .string("blue"))
+        #expect(try store.object(tag)?.value("note") == .null)
         #expect(try rex.value("any") == .object(max.reference))
         #expect(try rex.value("scores") == .dictionary(["a": .int(1)]))
         #expect(try max.value("scores") == .dictionary(["b": .null]))

@@ -3,7 +3,7 @@ struct RealmLosses {
     /// What happens to values.
     enum Kind: Int, CaseIterable {
         case nanoseconds, distantDates, malformedText, malformedKeys, repeatedKeys, unknownLinks,
-            danglingLinks, orphans, sharedParts, requiredValues
+            danglingLinks, orphans, sharedParts, requiredValues, equalElements
     }
 
     private struct Entry {
@@ -56,6 +56,9 @@ struct RealmLosses {
         case .sharedParts:
             counted("embedded object has", "embedded objects have")
                 + " several parents; each gets a copy"
+        case .equalElements:
+            counted("set element is", "set elements are")
+                + " equal to another one for a store, and left out"
         case .requiredValues:
             counted("value is", "values are")
                 + " nil where the schema requires one, and becomes zero or empty"

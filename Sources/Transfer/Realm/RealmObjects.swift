@@ -32,6 +32,11 @@ final class RealmObjects {
         let property: RealmProperty
         let position: Int
         let kind: Kind
+        /// Whether elements that differ in the file may be equal in a store: NaN, and 1 beside 1.0.
+        var mayMerge: Bool {
+            property.collection == .set
+                && [.float, .double, .decimal, .mixed].contains(property.type)
+        }
         /// What null becomes: nil, or zero where a value that cannot be read is required.
         let null: Value
     }
@@ -95,8 +100,26 @@ final class RealmObjects {
                 throw Importer.duplicate(value, schemas[position])
             }
             values.note(realmKey, position, object)
+            for field in fields where field.mayMerge {
+                try countMerged(field, rows, row, object, position)
+            }
             return isUpdate ? .updated : .stored
         }
+    }
+
+    /// Counts the elements of a set that a store does not tell apart.
+    private func countMerged(
+        _ field: Field, _ rows: RealmRows, _ row: Int, _ object: ObjectKey, _ position: Int
+    ) throws {
+        let schema = schemas[position]
+        guard case .set(let elements) = try rows.value(row, field.column.index), elements.count > 1,
+            let live = importer.store.object(
+                ObjectReference(table: schema.table, key: object)),
+            case .list(let kept) = try live.value(schema.properties[field.position].name),
+            !kept.isEmpty, kept.count < elements.count
+        else { return }
+        values.losses.add(
+            .equalElements, count: elements.count - kept.count, place(position, field, rows, row))
     }
 
     @inline(__always)

@@ -80,7 +80,9 @@ final class RealmSource: RowSource {
         }
     }
 
-    /// Runs the work. If another program has written to the file meanwhile, that is the error, whatever else was found.
+    /// Runs the work.
+    ///
+    /// If another program has written to the file meanwhile, that is the error, whatever else was found.
     private func whileUnchanged(_ work: () throws -> Void) throws {
         try RealmErrors.wrapping(path) {
             do {

@@ -54,7 +54,10 @@ final class RealmValues {
         switch property.type {
         case .mixed, .table: return value
         case .link:
-            guard case .list(let elements) = value, elements.contains(.null) else { return value }
+            // The value of a single embedded object is a list too.
+            guard property.collection != nil, case .list(let elements) = value,
+                elements.contains(.null)
+            else { return value }
             return .list(elements.filter { $0 != .null })
         default: break
         }
