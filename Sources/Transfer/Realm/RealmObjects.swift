@@ -187,7 +187,10 @@ final class RealmObjects {
         _ column: RealmPlan.Column, _ source: RealmClass, _ schema: ClassSchema
     ) throws -> Field {
         let found = source.properties[column.index]
-        guard let position = schema.position(of: column.name) else {
+        let known =
+            schema.position(of: column.name)
+            ?? schema.properties.firstIndex { $0.storedName == found.name }
+        guard let position = known else {
             throw StoreError(
                 .unknownProperty,
                 "'\(schema.name)' has no property '\(column.name)'"

@@ -238,7 +238,12 @@ final class RealmValues {
         let stored = try source.columns.map { try rows.value(row, $0.index) }
         var values = [Value](repeating: .null, count: schemas[target].properties.count)
         for (column, value) in zip(source.columns, stored) {
-            guard let position = schemas[target].position(of: column.name) else { continue }
+            guard let position = schemas[target].position(of: column.name) else {
+                throw StoreError(
+                    .unknownProperty,
+                    "'\(schemas[target].name)' has no property '\(column.name)'; define it, or leave "
+                        + "the column out by mapping it to nothing")
+            }
             values[position] = fitted(
                 try convert(value, depth: depth + 1, &isLater, location),
                 source.source.properties[column.index], location)
