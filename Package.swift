@@ -134,7 +134,8 @@ let package = Package(
         .testTarget(
             name: "EventLoopsTests", dependencies: ["EventLoops"], swiftSettings: unsafeZone),
         .target(
-            name: "RealmFixtures", dependencies: ["RealmFiles"], path: "Tests/RealmFixtures",
+            name: "RealmFixtures", dependencies: ["RealmFiles", "CCrypto"],
+            path: "Tests/RealmFixtures",
             swiftSettings: unsafeZone),
         .testTarget(
             name: "RealmFilesTests", dependencies: ["RealmFiles", "RealmFixtures"],

@@ -126,9 +126,84 @@ struct FormatTests {
         }
     }
 
+    private static let key = (0..<64).map { UInt8($0 * 7 % 256) }
+
+    @Test("An encrypted file is read with its key, and only with it", arguments: [9, 24])
+    func encryption(_ format: Int) throws {
+        var samples = RealmSamples(seed: 21)
+        // More pages than one block of 64 has.
+        let tables = samples.tables(format: format, rows: format == 9 ? 700 : 130)
+        let plain = RealmWriter.file(format: format, tables)
+        var encrypted = RealmEncryption.encrypt(plain, key: Self.key)
+        let key = try #require(RealmKey(bytes: Self.key))
+        try TemporaryFile.with(encrypted) { path in
+            let file = try RealmFile(path, key: key)
+            #expect(file.isEncrypted)
+            var row = 0
+            try file.makePass().read(file.classes[0]) { rows in
+                for index in 0..<rows.count {
+                    let value = try rows.value(index, 0)
+                    #expect(value == tables[0].rows[row].values[0])
+                    row += 1
+                }
+            }
+            #expect(row == tables[0].rows.count)
+            let missing = #expect(throws: RealmFileError.self) { _ = try RealmFile(path) }
+            #expect(missing?.kind == .notRealm)
+            let other = RealmKey(bytes: [UInt8](repeating: 1, count: 64))
+            let wrong = #expect(throws: RealmFileError.self) { _ = try RealmFile(path, key: other) }
+            #expect(wrong?.kind == .wrongKey)
+        }
+        // A damaged first page is not a wrong key while other pages fit.
+        encrypted[4096] ^= 1
+        TemporaryFile.with(encrypted) { path in
+            let damaged = #expect(throws: RealmFileError.self) { _ = try RealmFile(path, key: key) }
+            #expect(damaged?.kind == .damaged)
+        }
+    }
+
+    @Test("A file of more than 4 GiB is read")
+    func largeFile() throws {
+        var samples = RealmSamples(seed: 2)
+        let tables = samples.tables(format: 24, rows: 40)
+        let hole = 5 << 30
+        let path = TemporaryFile.path("realm")
+        defer { TemporaryFile.remove(path) }
+        RealmWriter.write(
+            RealmWriter.file(format: 24, hole: hole, tables), to: path, hole: hole)
+        let file = try RealmFile(path)
+        #expect(file.fileSize > hole)
+        #expect(file.classes[0].count == 40)
+        #expect(try file.check() == [])
+    }
+
+    @Test("One commit while a file is read does no harm, two do")
+    func fileInUse() throws {
+        var samples = RealmSamples(seed: 4)
+        var bytes = RealmWriter.file(format: 24, samples.tables(format: 24, rows: 5))
+        // The form of a file in use: the address of the top node in the header.
+        let footer = bytes.count - 16
+        bytes.replaceSubrange(0..<8, with: bytes[footer..<footer + 8])
+        let path = TemporaryFile.path("realm")
+        defer { TemporaryFile.remove(path) }
+        TemporaryFile.write(bytes, to: path)
+        let file = try RealmFile(path)
+        try file.checkUnchanged()
+        bytes[8] = 24
+        bytes[21] = 24
+        bytes[23] = 1
+        RealmWriter.overwrite(Array(bytes[..<24]), in: path)
+        try file.checkUnchanged()
+        bytes[0] ^= 8
+        bytes[23] = 0
+        RealmWriter.overwrite(Array(bytes[..<24]), in: path)
+        let changed = #expect(throws: RealmFileError.self) { try file.checkUnchanged() }
+        #expect(changed?.kind == .changed)
+    }
+
     @Test("A key is accepted as hexadecimal digits, Base64 and a file, and nothing else")
     func keys() throws {
-        let bytes = (0..<64).map { UInt8($0 * 7 % 256) }
+        let bytes = Self.key
         let digits = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         let base64 = OracleDocument.base64(bytes)
         _ = try RealmKey(digits)

@@ -54,11 +54,17 @@ package struct RealmWriter {
     let format: Int
     /// The most rows of a cluster.
     let clusterSize: Int
+    /// The number of bytes between the header and the first node.
+    private let hole: Int
     private(set) var bytes = [UInt8](repeating: 0, count: 24)
 
     /// A file with these tables, with at most so many rows in a cluster: Realm's own files have 256.
-    package static func file(format: Int, clusterSize: Int = 20, _ tables: [Table]) -> [UInt8] {
-        var writer = RealmWriter(format: format, clusterSize: clusterSize)
+    ///
+    /// `hole` bytes are missing behind the header; ``write(_:to:hole:)`` adds them.
+    package static func file(
+        format: Int, clusterSize: Int = 20, hole: Int = 0, _ tables: [Table]
+    ) -> [UInt8] {
+        var writer = RealmWriter(format: format, clusterSize: clusterSize, hole: hole)
         let references =
             format < 10
             ? tables.indices.map { writer.oldTable($0, tables) }
@@ -66,7 +72,8 @@ package struct RealmWriter {
         return writer.finish(tables.map(\.name), references)
     }
 
-    private init(format: Int, clusterSize: Int) {
+    private init(format: Int, clusterSize: Int, hole: Int) {
+        self.hole = hole
         self.format = format
         self.clusterSize = clusterSize
     }
@@ -76,12 +83,12 @@ package struct RealmWriter {
         let list = references(tables)
         // The logical size is part of the node that ends there: its width is fixed by a first attempt.
         let start = bytes.count
-        var size = start
+        var size = hole + start
         var top: Int64 = 0
         for _ in 0..<3 {
             bytes.removeLast(bytes.count - start)
             top = references([nameLeaf, list, Self.tagged(Int64(size))])
-            size = bytes.count
+            size = hole + bytes.count
         }
         bytes.replaceSubrange(0..<8, with: [UInt8](repeating: 0xFF, count: 8))
         bytes.replaceSubrange(16..<20, with: Array("T-DB".utf8))
@@ -101,7 +108,7 @@ package struct RealmWriter {
 
     /// Writes a node; `width` is the code of the header, 0 to 7.
     mutating func node(_ flags: UInt8, width: UInt8, count: Int, _ payload: [UInt8]) -> Int64 {
-        let address = bytes.count
+        let address = hole + bytes.count
         bytes += [0x41, 0x41, 0x41, 0x41, flags | width]
         bytes += [UInt8(count >> 16 & 0xFF), UInt8(count >> 8 & 0xFF), UInt8(count & 0xFF)]
         bytes += payload
