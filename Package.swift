@@ -133,10 +133,16 @@ let package = Package(
             swiftSettings: unsafeZone),
         .testTarget(
             name: "EventLoopsTests", dependencies: ["EventLoops"], swiftSettings: unsafeZone),
+        .target(
+            name: "RealmFixtures", dependencies: ["RealmFiles", "CCrypto"],
+            path: "Tests/RealmFixtures",
+            swiftSettings: unsafeZone),
         .testTarget(
-            name: "RealmFilesTests", dependencies: ["RealmFiles"], swiftSettings: unsafeZone),
+            name: "RealmFilesTests", dependencies: ["RealmFiles", "RealmFixtures"],
+            swiftSettings: unsafeZone),
         .testTarget(
-            name: "TransferTests", dependencies: ["Transfer", "DataFormats", "ObjectStore"],
+            name: "TransferTests",
+            dependencies: ["Transfer", "DataFormats", "ObjectStore", "RealmFixtures"],
             swiftSettings: unsafeZone),
         .testTarget(
             name: "ReferenceTests",
@@ -164,7 +170,9 @@ let package = Package(
             name: "REPLTests", dependencies: ["REPL", "TestSupport"], swiftSettings: unsafeZone),
         .testTarget(
             name: "ToolTests",
-            dependencies: ["TestSupport", "Reference", "EventLoops", "MoonpoolTool"],
+            dependencies: [
+                "TestSupport", "Reference", "EventLoops", "MoonpoolTool", "RealmFixtures",
+            ],
             swiftSettings: unsafeZone),
     ],
     swiftLanguageModes: [.v6]

@@ -16,6 +16,11 @@ public struct DecimalValue: Sendable {
         self.low = low
     }
 
+    /// Creates a value from the two halves of a decimal128 in the standard's binary encoding.
+    package init(decimal128High high: UInt64, low: UInt64) {
+        self.init(high: high, low: low)
+    }
+
     init(_ value: shim_decimal) {
         self.init(high: value.high, low: value.low)
     }

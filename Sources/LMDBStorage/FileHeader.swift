@@ -26,11 +26,9 @@ enum FileHeader {
         _ descriptor: Int32, _ path: String, isLast: Bool
     ) throws(StorageError) -> Bool {
         if lseek(descriptor, 0, SEEK_END) == 0 { return true }
-        guard let first = meta(descriptor, at: 0) else {
-            throw StorageError(.notAStore, call: "file header", file: path)
-        }
-        guard first.magic == magic else {
-            throw StorageError(.notAStore, call: "file header", file: path)
+        guard let first = meta(descriptor, at: 0), first.magic == magic else {
+            let call = isRealm(descriptor, path) ? StorageError.realm : "file header"
+            throw StorageError(.notAStore, call: call, file: path)
         }
         guard first.format == formatVersion else {
             throw StorageError(.newerFormat, call: "file header", file: path)
@@ -52,6 +50,13 @@ enum FileHeader {
             }
         }
         return true
+    }
+
+    /// Whether this is a file of Realm: by its mark, or by its name if it is encrypted.
+    private static func isRealm(_ descriptor: Int32, _ path: String) -> Bool {
+        var mark: UInt32 = 0
+        let isRead = pread(descriptor, &mark, 4, 16) == 4
+        return isRead && UInt32(littleEndian: mark) == 0x4244_2D54 || path.hasSuffix(".realm")
     }
 
     /// The largest size that somebody who has written the file lets it reach; 0 for an empty one.

@@ -67,6 +67,9 @@ package struct StorageError: Error, Equatable, Sendable {
     /// The check that finds folders, pipes and devices.
     static let irregular = "not a regular file"
 
+    /// The check that finds files of Realm.
+    static let realm = "Realm file"
+
     /// Wraps a raw code of LMDB or the system.
     package init(rawCode: Int32, call: String, file: String) {
         self.code = Self.classify(rawCode)
@@ -92,6 +95,10 @@ package struct StorageError: Error, Equatable, Sendable {
         case .readersFull: "too many readers of '\(file)'"
         case .notAStore where call == Self.irregular:
             "'\(file)' is not a store, and no regular file"
+        case .notAStore where call == Self.realm:
+            "'\(file)' is a Realm file, not a store; look into it with 'moonpool \(file)', import it into a "
+                + "store with store:import(\"\(file)\"), or convert it with 'moonpool import NEW.moonpool "
+                + "\(file)'"
         case .notAStore: "'\(file)' is not a store"
         case .newerFormat: "'\(file)' was written by a newer version"
         case .damaged: "'\(file)' is damaged (\(call))"

@@ -36,6 +36,8 @@ enum Texts {
     static let discussion = """
         moonpool                    a prompt on a store in memory
         moonpool zoo.moonpool       a prompt on that store
+        moonpool app.realm          a prompt on a read-only copy of a Realm file: --key KEY for an encrypted one,
+                                    --rescue for a damaged one, --to FILE to keep the copy as a store
         moonpool script.lua [args]  runs a script; the options of lua come before it:
                                     -e stat, -i, -l module, -v, -E, -W, --, -
 

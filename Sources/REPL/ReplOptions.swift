@@ -4,6 +4,8 @@ import ScriptHost
 package struct ReplOptions: Sendable {
     /// The store's file; nil for a store in memory called `store`.
     package var storePath: String?
+    /// Opens the global `store` in place of ``storePath``; what it throws, it has printed.
+    package var openStore: (@Sendable (ScriptContext) throws -> Void)?
     /// Whether the user's `init.lua` is left alone.
     package var skipsInitFile: Bool
     /// Whether `LUA_PATH` and the like count.

@@ -97,9 +97,24 @@ extension Session {
     ///
     /// A store that cannot be opened ends the session.
     func start(_ options: ReplOptions) {
+        if let open = options.openStore {
+            do {
+                try open(context)
+            } catch {
+                context.exit(status: 1)
+                return
+            }
+        } else {
+            guard openStore(options.storePath) else { return }
+        }
+        runInitFile(options)
+    }
+
+    /// Opens the store of a path, or one in memory; false after an error, which ends the session.
+    private func openStore(_ path: String?) -> Bool {
         do throws(LuaError) {
             let argument: LuaValue
-            if let path = options.storePath {
+            if let path {
                 argument = .text(path)
             } else {
                 let table = context.state.makeTable()
@@ -111,8 +126,12 @@ extension Session {
         } catch {
             ProcessServices.writeError("moonpool: \(error.message)\n")
             context.exit(status: 1)
-            return
+            return false
         }
+        return true
+    }
+
+    private func runInitFile(_ options: ReplOptions) {
         guard !options.skipsInitFile,
             let folder = TerminalEnvironment.folder("XDG_CONFIG_HOME", fallback: ".config")
         else { return }

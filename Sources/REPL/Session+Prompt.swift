@@ -39,6 +39,6 @@ extension Session {
     private static func shortName(_ name: String) -> String {
         var short = name.split(separator: "/").last.map(String.init) ?? name
         if short.hasSuffix(".moonpool") { short.removeLast(".moonpool".count) }
-        return short.count > 24 ? short.prefix(23) + "…" : short
+        return short.count > 48 ? short.prefix(47) + "…" : short
     }
 }

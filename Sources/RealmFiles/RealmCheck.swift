@@ -43,6 +43,7 @@ extension RealmFile {
                 faults.append(error.detail)
             }
         }
+        try checkUnchanged()
         for column in Set(links.keys).union(backlinks.keys).sorted() {
             let forward = links[column] ?? LinkSum()
             let backward = backlinks[column] ?? LinkSum()

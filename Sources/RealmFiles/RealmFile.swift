@@ -71,12 +71,12 @@ package final class RealmFile {
         self.header = bytes.currentHeader()
         let header = try FileHeader(bytes, isRescuing: rescue)
         isStreaming = header.isStreaming
-        var content: Content?
+        var content: FileContent?
         if header.live.top == 0, !header.isStreaming {
-            content = Content(version: header.live, logicalSize: bytes.count)
+            content = FileContent(version: header.live, logicalSize: bytes.count)
         } else {
             do {
-                content = try Content(header.live, bytes, rescue)
+                content = try FileContent(header.live, bytes, rescue)
             } catch {
                 guard rescue else { throw error }
                 damage.add(error)
@@ -84,11 +84,13 @@ package final class RealmFile {
         }
         if content == nil, let previous = header.previous {
             // because what keeps both from being read was reported with the newest
-            content = try? Content(previous, bytes, true)
+            content = try? FileContent(previous, bytes, true)
             isPreviousVersion = content != nil
         }
         if content == nil {
-            content = try Content(searching: bytes, format: header.live.format)
+            content =
+                FileContent(searching: bytes, format: header.live.format)
+                ?? FileContent(salvaging: bytes, format: header.live.format)
         }
         guard let content else { throw RealmFileError.damaged("it has no readable top node") }
         format = content.version.format
@@ -100,91 +102,7 @@ package final class RealmFile {
 
     // MARK: - Opening
 
-    /// The top node of a version.
-    private struct Content {
-        let version: FileHeader.Version
-        let logicalSize: Int
-        var names: [String] = []
-        var tables: [Int64] = []
-        var commit: Int?
-        var history = History.none
-
-        init(version: FileHeader.Version, logicalSize: Int) {
-            self.version = version
-            self.logicalSize = logicalSize
-        }
-
-        init(_ version: FileHeader.Version, _ bytes: FileBytes, _ isRescuing: Bool) throws {
-            self.version = version
-            switch version.format {
-            case 2...11, 20...24: break
-            default:
-                throw RealmFileError(
-                    .unsupportedFormat,
-                    "Realm file format \(version.format) is not supported: released formats are 2 to 11 "
-                        + "and 20 to 24")
-            }
-            let probe = NodeReader(bytes, end: bytes.count)
-            let top = try probe.references(Int64(version.top), atLeast: 3)
-            guard top.count <= 16 else {
-                throw RealmFileError.damaged("the top node has \(top.count) elements")
-            }
-            var size = top.tagged(2)
-            if size < 24 || size > Int64(bytes.count) {
-                guard isRescuing else {
-                    throw RealmFileError.damaged(
-                        size > Int64(bytes.count)
-                            ? "it should have \(size) bytes and has \(bytes.count); it was cut off"
-                            : "its content claims \(size) bytes")
-                }
-                size = Int64(bytes.count)
-            }
-            logicalSize = Int(size)
-            let reader = NodeReader(bytes, end: isRescuing ? bytes.count : logicalSize)
-            let limit = bytes.count / 8
-            let namesNode = try reader.node(top.int(0))
-            let form = ElementForm(.string, isNullable: false)
-            let leaf = LeafValues(form, reader, [:])
-            try leaf.decode(namesNode, atMost: limit)
-            names = try (0..<leaf.count).map { index in
-                switch try leaf.value(index) {
-                case .string(let text): text
-                case .malformedString(let bytes): String(decoding: bytes, as: UTF8.self)
-                default: ""
-                }
-            }
-            let list = try reader.references(top.int(1))
-            try reader.check(list, atMost: limit)
-            tables = list.integers
-            guard names.count >= tables.count else {
-                throw RealmFileError.damaged("\(tables.count) tables have \(names.count) names")
-            }
-            if top.count > 6 { commit = Int(clamping: top.tagged(6)) }
-            history = History(rawValue: top.tagged(7)) ?? .none
-        }
-
-        /// Searches a damaged file for a top node, from its end: it is written after everything else.
-        init?(searching bytes: FileBytes, format: Int) throws {
-            var offset = (bytes.count - 32) & ~7
-            let version = (2...11).contains(format) || (20...24).contains(format) ? format : 24
-            while offset >= 24 {
-                defer { offset -= 8 }
-                guard let header = try? bytes.view(offset, 8), header[4] & 0xF8 == 0x40,
-                    header[5] == 0, header[6] == 0, (3...12).contains(header[7])
-                else { continue }
-                if let content = try? Self(
-                    FileHeader.Version(top: offset, format: version), bytes, true),
-                    !content.tables.isEmpty
-                {
-                    self = content
-                    return
-                }
-            }
-            return nil
-        }
-    }
-
-    private func readClasses(_ content: Content) throws {
+    private func readClasses(_ content: FileContent) throws {
         let reader = makeReader()
         var found: [(index: Int, reference: Int64)] = []
         for (index, reference) in content.tables.enumerated()
@@ -296,9 +214,20 @@ package final class RealmFile {
     /// Begins a reading of the file, within which every object is read at most once or twice.
     package func makePass() -> RealmPass { RealmPass(self) }
 
-    /// Throws `changed` if another program has written to the file since it was opened.
+    /// Throws `changed` if another program has written over the content that was read.
+    ///
+    /// One commit of another program does no harm: it leaves the content of the commit before as it was, together with its
+    /// place in the header.
     package func checkUnchanged() throws {
-        guard bytes.currentHeader() != header else { return }
+        let current = bytes.currentHeader()
+        if current == header { return }
+        if !isEncrypted, current.count == 24, header.count == 24 {
+            let live = Int(header[23] & 1)
+            let isKept =
+                current[8 * live..<8 * live + 8] == header[8 * live..<8 * live + 8]
+                && current[20 + live] == header[20 + live]
+            if isKept { return }
+        }
         throw RealmFileError(
             .changed,
             "another program has written to '\(path)' while it was read; close the app, or copy the "

@@ -32,7 +32,7 @@ final class ClassInference {
             case .json: try inference.readJSON(file)
             case .csv: try inference.readCSV(file)
             case .lua: try inference.readLua(file)
-            case .sqlite: break
+            case .sqlite, .realm: break
             }
         } catch is Enough {}
         return inference.declared

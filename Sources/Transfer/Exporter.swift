@@ -44,6 +44,11 @@ package final class Exporter {
             throw StoreError(
                 .invalidArgument, "'\(path)' is the store itself; name another file to export to")
         }
+        guard format != .realm else {
+            throw StoreError(
+                .invalidArgument,
+                "Realm files are only read; export to JSON Lines, JSON, CSV, SQLite or Lua source")
+        }
         try progress?(0, 0)
         switch subject {
         case .store(let store):

@@ -23,6 +23,9 @@ package struct ImportOptions: Sendable {
     /// Whether everything is rolled back at the end: to see what would happen.
     package var isDryRun = false
 
+    /// How a Realm file is read.
+    package var realm = RealmOptions()
+
     /// All or nothing, into the classes that the file names.
     package init() {}
 
@@ -30,7 +33,7 @@ package struct ImportOptions: Sendable {
     ///
     /// Throws `invalid_argument` for several classes, or classes by table, of a file that is no database.
     package mutating func setClasses(_ names: [String], of format: TransferFormat) throws {
-        if format == .sqlite {
+        if format == .sqlite || format == .realm {
             tables = names
             return
         }

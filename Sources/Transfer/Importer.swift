@@ -57,6 +57,7 @@ package final class Importer {
             try progress?(0, 0)
             try defineClasses(source, isNested: isNested)
             try source.read(into: self)
+            report.notes = source.notes
             try settleLinks(isNested: isNested)
             if !isNested { try finishWrite() }
             try rejects?.finish()
@@ -93,6 +94,7 @@ package final class Importer {
     private func makeSource(_ path: String, _ format: TransferFormat) throws -> any RowSource {
         switch format {
         case .sqlite: return try SQLiteSource(path, options)
+        case .realm: return try RealmSource(path, options)
         case .jsonLines, .json, .csv, .lua: return try TextSource(path, format, options)
         }
     }
@@ -109,7 +111,8 @@ package final class Importer {
                 "'\(new[0].name)' is no class yet, and cannot become one inside a write "
                     + "transaction; import outside of one, or define it first")
         }
-        try store.defineInWrite(new)
+        try store.defineInWrite(
+            new, version: known.classes.isEmpty ? source.schemaVersion() : nil)
         report.newClasses = new.map(\.name)
         report.newSchema = new
     }
@@ -135,6 +138,8 @@ package final class Importer {
         case values(DecodedRow)
         /// Stored already, through ``directInserter(of:)``.
         case stored
+        /// Stored already in the object that had its primary key.
+        case updated
     }
 
     /// Takes one row: `decode` makes its values; `place` and `text` are for the report of a bad one.
@@ -144,6 +149,7 @@ package final class Importer {
             case .none: return false
             case .values(let row): try store(row)
             case .stored: report.created += 1
+            case .updated: report.updated += 1
             }
             return true
         }

@@ -9,8 +9,14 @@ protocol RowSource: AnyObject {
     var part: Double? { get }
     /// The classes of the rows, as the file describes them or its rows show; those included that the schema has.
     func classes(besides known: Schema) throws -> [ClassSchema]
+    /// The version of the schema that the file states; nil if it states none.
+    func schemaVersion() throws -> UInt64?
     /// Hands over all rows.
     func read(into importer: Importer) throws
+}
+
+extension RowSource {
+    func schemaVersion() throws -> UInt64? { nil }
 }
 
 /// The rows of a file that is read from its beginning to its end.
@@ -46,7 +52,7 @@ final class TextSource: RowSource {
         case .json: try JSONSource(file).read(into: importer)
         case .csv: try CSVSource(file).read(into: importer)
         case .lua: try LuaSource(file).read(into: importer)
-        case .sqlite: throw StoreError(.invalidArgument, "a SQLite database is no text")
+        case .sqlite, .realm: throw StoreError(.invalidArgument, "a database is not text")
         }
     }
 }

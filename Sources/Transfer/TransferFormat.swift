@@ -12,6 +12,8 @@ package enum TransferFormat: String, CaseIterable, Sendable {
     case sqlite
     /// Source of Lua that holds data only.
     case lua
+    /// A database of Realm, which is only read.
+    case realm
 
     /// The format that a file's ending names; JSON Lines for `-`, which is standard input or output.
     ///
@@ -28,11 +30,13 @@ package enum TransferFormat: String, CaseIterable, Sendable {
         case "csv": self = .csv
         case "sqlite", "sqlite3", "db": self = .sqlite
         case "lua": self = .lua
+        case "realm": self = .realm
         default:
             throw StoreError(
                 .invalidArgument,
-                "the ending of '\(path)' names no format; use .jsonl, .json, .csv, .sqlite or "
-                    + ".lua, or say the format with --format (in Lua, format = …)")
+                "the ending of '\(path)' names no format; use .jsonl, .json, .csv, .sqlite, "
+                    + ".lua or, to import, .realm, or say the format with --format (in Lua, format = …)"
+            )
         }
     }
 

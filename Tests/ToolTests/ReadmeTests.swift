@@ -93,6 +93,7 @@ import Testing
         "Sources/Transfer/Transfer.docc/Transfer.md",
         "Sources/ScriptHost/ScriptHost.docc/Workers.md",
         "Sources/Reference/Reference.docc/ComingFromRealm.md",
+        "Sources/Reference/Reference.docc/LeavingRealm.md",
     ]
 
     @Test(arguments: scripts) func `every Lua block runs as a script`(page: String) throws {

@@ -13,10 +13,13 @@ struct MigratePlanCommand: ParsableCommand {
             plan STORE schema.lua compares a store and writes the script to standard output or to --output. plan --dir DIR \
             schema.lua compares the last migration of a folder, without a store, and writes the next numbered file, with \
             only the changed classes. Probable renames are asked about at a terminal; elsewhere they count as renames, so \
-            that nothing is lost, and the script marks them.
+            that nothing is lost, and the script marks them. plan --dir DIR FILE.realm writes the schema of a Realm file as \
+            the first migration.
             """)
 
-    @Argument(help: "The store (not with --dir) and a script that returns the wanted schema.")
+    @Argument(
+        help: "The store (not with --dir) and a script that returns the wanted schema; with --dir also a Realm file.",
+        completion: .file(extensions: ["moonpool", "realm", "lua"]))
     var arguments: [String] = []
 
     @Option(name: .customLong("dir"), help: "The folder of the migrations.", completion: .directory)
@@ -27,6 +30,8 @@ struct MigratePlanCommand: ParsableCommand {
 
     @Option(help: "The script's file, which must not exist; otherwise standard output.")
     var output: String?
+
+    @OptionGroup var realm: RealmOptionGroup
 
     @Flag(help: "Report as JSON, errors too.")
     var json = false
@@ -53,6 +58,12 @@ struct MigratePlanCommand: ParsableCommand {
         let command = self
         let asks = !json && ProcessServices.isTerminal(0) && ProcessServices.isTerminal(2)
         MigrationSession.run(json: json) { context in
+            if let folder = command.folder, RealmCopy.isRealm(command.arguments[0]) {
+                let file = command.arguments[0]
+                let path = try RealmMigration.write(file, command.realm.options, in: folder)
+                return .init(
+                    report: .members(["file": .text(path)]), lines: ["\(file) → \(path)"])
+            }
             let planning = MigrationPlanning(context.storeModule)
             func answer(_ candidate: SchemaPlan.Candidate) throws -> SchemaPlan.Answer {
                 asks ? try Self.ask(candidate.question, context) : .unasked

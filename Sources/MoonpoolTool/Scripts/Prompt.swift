@@ -6,10 +6,11 @@ enum Prompt {
     /// Runs the prompt, on the store named or on one in memory; the exit code.
     ///
     /// What stands on the command line (`-e`, `-l`, a script with `-i`) is run before the first prompt.
-    static func run(_ line: LuaCommandLine, store: String?) -> Int32 {
-        let options = ReplOptions(
+    static func run(_ line: LuaCommandLine, store: String?, realm: RealmPrompt? = nil) -> Int32 {
+        var options = ReplOptions(
             storePath: store, skipsInitFile: line.skipsInitFile,
             usesEnvironment: !line.ignoresEnvironment, host: line.host, greeting: Texts.greeting)
+        if let realm { options.openStore = { try realm.open(in: $0) } }
         return ReplSession.run(options) { context in
             try LuaProgram(line, in: context).run()
         }

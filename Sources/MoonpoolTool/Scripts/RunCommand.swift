@@ -8,7 +8,13 @@ enum RunCommand {
     static func run(_ line: LuaCommandLine) -> Int32 {
         var line = line
         var store: String?
-        if case .file(let path) = line.source, StoreFile.isStore(path) {
+        var realm: RealmPrompt?
+        if case .file(let path) = line.source, RealmCopy.isRealm(path) {
+            realm = RealmPrompt(path, line.arguments)
+            line.arguments = []
+            line.source = .none
+            store = path
+        } else if case .file(let path) = line.source, StoreFile.isStore(path) {
             // A store takes the place of a script: what follows is a prompt on it, or standard input.
             store = path
             line.source = .none
@@ -17,7 +23,7 @@ enum RunCommand {
             line.source == .none && (store != nil || !line.hasChunks && !line.showsVersion)
         let isAtTerminal = ProcessServices.isTerminal(0) && ProcessServices.isTerminal(1)
         if isAtTerminal, line.isInteractive || hasNothingElse {
-            return Prompt.run(line, store: store)
+            return Prompt.run(line, store: store, realm: realm)
         }
         if line.showsVersion { ProcessServices.writeOutput(Texts.versionLine + "\n") }
         let name = ScriptRunner.name(of: line)
@@ -28,13 +34,18 @@ enum RunCommand {
         line.host.apply(to: &configuration, store: store)
         let final = line
         let path = store
+        let copy = realm
         return ScriptRunner.run(
             host: line.host,
             [
                 (
                     configuration,
                     { @Sendable context in
-                        if let path { try openStore(path, in: context) }
+                        if let copy {
+                            try copy.open(in: context)
+                        } else if let path {
+                            try openStore(path, in: context)
+                        }
                         let status = try runProgram(final, in: context)
                         if status != 0 { return status }
                         if final.isInteractive { return try LuaPlainPrompt(context).run() ? 0 : 1 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import EventLoops
 import ObjectStore
+import Transfer
 
 /// `moonpool check STORE`: looks at every part of a store.
 struct CheckCommand: ParsableCommand {
@@ -15,10 +16,13 @@ struct CheckCommand: ParsableCommand {
     @Argument(help: "The store.", completion: .file(extensions: ["moonpool"]))
     var store: String
 
+    @OptionGroup var realm: RealmOptionGroup
+
     func run() throws {
         CommandInterruption.begin()
         try CommandFailure.shown {
             try CommandStore.requireFile(store)
+            if RealmCopy.isRealm(store) { return try checkRealm() }
             // Before it is opened: LMDB trusts the pages that it maps, and would end the process with them.
             try report(StoreFiles.verifyPages(store))
             let opened = try CommandStore.open(store, isReadOnly: true)
@@ -30,6 +34,25 @@ struct CheckCommand: ParsableCommand {
                 "\(store) is sound: \(classes.count) class\(classes.count == 1 ? "" : "es"), "
                     + "\(objects) object\(objects == 1 ? "" : "s")\n")
         }
+    }
+
+    /// Reads every value of a Realm file and compares links with backlinks.
+    private func checkRealm() throws {
+        let report = try RealmReport(store, realm.options)
+        let progress = ProgressLine("checked")
+        let faults = try report.check { progress.update($0, nil) }
+        progress.end()
+        guard faults.isEmpty else {
+            for fault in faults { ProcessServices.writeOutput("\(fault)\n") }
+            throw StoreError(
+                .fileCorrupt,
+                "'\(store)' is damaged; import what can be read with --rescue, or go back to a backup"
+            )
+        }
+        ProcessServices.writeOutput(
+            "\(store) is sound: Realm format \(report.format), \(report.classCount) "
+                + "class\(report.classCount == 1 ? "" : "es"), \(report.objectCount) "
+                + "object\(report.objectCount == 1 ? "" : "s")\n")
     }
 
     /// Throws `file_corrupt` if there are any.

@@ -26,8 +26,8 @@ enum CommandStore {
     }
 
     /// A store that is gone with the command, for trying what would happen.
-    static func openInMemory() throws -> Store {
-        try Store(StoreConfiguration(.memory("dry run")), scheduler: UnwokenThread())
+    static func openInMemory(named name: String = "copy") throws -> Store {
+        try Store(StoreConfiguration(.memory(name)), scheduler: UnwokenThread())
     }
 }
 

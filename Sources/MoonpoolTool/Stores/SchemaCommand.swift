@@ -22,9 +22,11 @@ struct SchemaCommand: ParsableCommand {
     @Option(help: "The form.")
     var format: SchemaFormat = .lua
 
+    @OptionGroup var realm: RealmOptionGroup
+
     func run() throws {
         try CommandFailure.shown {
-            let opened = try CommandStore.open(store, isReadOnly: true)
+            let opened = try RealmCopy.openSchema(store, realm.options)
             defer { opened.close() }
             let document =
                 try className.map { try SchemaDocument(opened.schema, className: $0) }

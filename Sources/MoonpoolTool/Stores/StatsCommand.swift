@@ -2,6 +2,7 @@ import ArgumentParser
 import DataFormats
 import EventLoops
 import ObjectStore
+import Transfer
 
 /// `moonpool stats STORE`.
 struct StatsCommand: ParsableCommand {
@@ -20,8 +21,14 @@ struct StatsCommand: ParsableCommand {
     @Flag(help: "Print one JSON object.")
     var json = false
 
+    @OptionGroup var realm: RealmOptionGroup
+
     func run() throws {
         try CommandFailure.shown {
+            if RealmCopy.isRealm(store) {
+                let report = try RealmReport(store, realm.options)
+                return ProcessServices.writeOutput(json ? report.json : report.text)
+            }
             let opened = try CommandStore.open(store, isReadOnly: true)
             defer { opened.close() }
             let statistics = try opened.statistics()

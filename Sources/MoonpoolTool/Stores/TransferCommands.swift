@@ -34,6 +34,8 @@ struct ExportCommand: ParsableCommand {
     @Option(help: "How SQLite is to keep dates: text, seconds, milliseconds or julian.")
     var dates = "text"
 
+    @OptionGroup var realm: RealmOptionGroup
+
     func run() throws {
         CommandInterruption.begin()
         try CommandFailure.shown {
@@ -43,7 +45,7 @@ struct ExportCommand: ParsableCommand {
             guard predicate == nil || className != nil else {
                 throw StoreError(.invalidArgument, "--where needs --class")
             }
-            let source = try CommandStore.open(store, isReadOnly: true)
+            let source = try RealmCopy.open(store, realm.options)
             var subject = Exporter.Subject.store(source)
             if let className {
                 let all = try source.objects(className)
@@ -64,8 +66,8 @@ struct ImportCommand: ParsableCommand {
         commandName: "import",
         abstract: "Take the rows of a file into a store.",
         discussion: """
-            JSON Lines (.jsonl), JSON (.json), CSV (.csv), SQLite (.sqlite) and Lua source (.lua, read as data and never \
-            run); - reads standard input. All or nothing, unless --batch or --skip-bad say otherwise; a bad row is named by its \
+            JSON Lines (.jsonl), JSON (.json), CSV (.csv), SQLite (.sqlite), Realm (.realm) and Lua source (.lua, read as \
+            data and never run); - reads standard input. All or nothing, unless --batch or --skip-bad say otherwise; a bad row is named by its \
             line. A class that the store does not have is made as the file's schema says, else as its first 1,000 rows show, in \
             a database as all rows show.
             """)
@@ -87,7 +89,9 @@ struct ImportCommand: ParsableCommand {
     var classes: [String] = []
 
     @Option(
-        help: "jsonl, json, csv, sqlite or lua; otherwise the file's ending tells, and - is jsonl.")
+        help:
+            "jsonl, json, csv, sqlite, lua or realm; otherwise the file's ending tells, and - is jsonl."
+    )
     var format: String?
 
     @Option(
@@ -114,11 +118,14 @@ struct ImportCommand: ParsableCommand {
     @Flag(help: "Do everything but the commit.")
     var dryRun = false
 
+    @OptionGroup var realm: RealmOptionGroup
+
     func run() throws {
         CommandInterruption.begin()
         try CommandFailure.shown {
             let format =
-                try format.map { try TransferFormat(name: $0) } ?? TransferFormat(path: file)
+                try format.map { try TransferFormat(name: $0) }
+                ?? (RealmCopy.isRealm(file) ? .realm : TransferFormat(path: file))
             let options = try options(format)
             let target = try openStore()
             let progress = ProgressLine("imported")
@@ -135,6 +142,7 @@ struct ImportCommand: ParsableCommand {
         options.rejects = skipBad
         options.batch = batch
         options.isDryRun = dryRun
+        options.realm = realm.options
         options.dates = try dates.map { try SQLiteDates(name: $0) }
         for map in maps {
             let (field, property) = try Self.pair(map, "--map takes field=property, got '\(map)'")

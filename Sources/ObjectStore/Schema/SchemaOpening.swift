@@ -143,11 +143,12 @@ extension Store {
 
     /// Creates classes, or adds to existing ones, in the open write transaction: what becomes of that becomes of them.
     ///
-    /// Throws as ``define(_:)``, and `not_in_write`; nothing of it changes then.
-    package func defineInWrite(_ classes: [ClassSchema]) throws {
+    /// `version` becomes the version of the schema; nil leaves it. Throws as ``define(_:)``, and `not_in_write`; nothing
+    /// of it changes then.
+    package func defineInWrite(_ classes: [ClassSchema], version: UInt64? = nil) throws {
         _ = try writing("the schema")
         let migration = try SchemaMigration(
-            self, to: classes, version: view.schema.version, allowing: .additive)
+            self, to: classes, version: version ?? view.schema.version, allowing: .additive)
         try SchemaValidation.check(classes + migration.unnamedClasses)
         if migration.isNeeded { try migration.run() }
     }

@@ -70,13 +70,25 @@ struct SchemaValidation {
         }
     }
 
+    /// Programs use the name beside it: what the file calls a property may be almost any text.
+    private mutating func checkStoredName(_ name: String) {
+        let isFine =
+            !name.isEmpty && name.utf8.count <= 200
+            && name.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+        if !isFine {
+            faults.append(
+                "stored property name '\(name)' cannot be used; it has 1 to 200 bytes and no control "
+                    + "characters")
+        }
+    }
+
     private func isDigit(_ scalar: Unicode.Scalar) -> Bool { ("0"..."9").contains(scalar) }
 
     private mutating func check(_ property: Property, of classSchema: ClassSchema) {
         let place = "'\(classSchema.name).\(property.name)'"
         checkName(property.name, "property")
         if property.storedName != property.name {
-            checkName(property.storedName, "stored property")
+            checkStoredName(property.storedName)
             if property.isBacklinks {
                 faults.append("\(place) is computed, not stored; leave out its map_to")
             }

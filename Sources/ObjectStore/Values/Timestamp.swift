@@ -98,8 +98,8 @@ extension Timestamp {
     }
 
     private static func floorDivide(_ value: Int, _ divisor: Int) -> (Int, Int) {
-        let remainder = ((value % divisor) + divisor) % divisor
-        return ((value - remainder) / divisor, remainder)
+        let (quotient, remainder) = value.quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
     }
 
     private static func days(inMonth month: Int, of year: Int) -> Int {

@@ -21,7 +21,7 @@ extension Timestamp: CustomStringConvertible {
     public init?(_ text: some StringProtocol) {
         var scanner = DigitScanner(text)
         let isNegative = scanner.skip("-")
-        guard let year = scanner.number(digits: 4), scanner.skip("-"),
+        guard let year = scanner.year(), scanner.skip("-"),
             let month = scanner.number(digits: 2), scanner.skip("-"),
             let day = scanner.number(digits: 2)
         else { return nil }
@@ -87,6 +87,16 @@ private struct DigitScanner {
             value = value * 10 + next
         }
         return value
+    }
+
+    /// A year of 4 to 6 digits: the text of any date can be read back.
+    mutating func year() -> Int? {
+        guard var year = number(digits: 4) else { return nil }
+        for _ in 0..<2 {
+            guard let next = digit() else { break }
+            year = year * 10 + next
+        }
+        return year
     }
 
     /// Digits after the point, as microseconds; further ones are dropped.

@@ -332,16 +332,18 @@ final class LeafValues {
         mixed = leaf
     }
 
-    // MARK: - Values
-
-    /// The bytes of a text or a byte string that is not null.
-    func bytes(_ index: Int) throws -> ByteView {
-        let piece = pieces[index]
-        return try reader.bytes.view(piece.start, max(piece.length, 0))
+    /// Copies plain values to cells.
+    func copy(_ range: Range<Int>, to cells: PlainCells, at start: Int) {
+        if isLost {
+            cells.setNull(start..<start + range.count)
+        } else if form.type == .string || form.type == .binary {
+            cells.set(start, pieces: pieces[range])
+        } else {
+            cells.set(start, numbers: numbers[range], nulls: hasNulls ? nulls[range] : nil)
+        }
     }
 
-    /// Whether a text or a byte string is stored in several parts.
-    func isInParts(_ index: Int) -> Bool { pieces[index].length == Piece.parts }
+    // MARK: - Values
 
     /// The value of an element.
     ///

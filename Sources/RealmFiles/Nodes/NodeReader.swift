@@ -64,7 +64,8 @@ final class NodeReader {
                     + "writes")
         }
         let hasReferences = flags & 0x40 != 0
-        guard !hasReferences || encoding == .integers else {
+        let isInner = flags & 0x80 != 0
+        guard encoding == .integers || !hasReferences && !isInner else {
             throw RealmFileError.damaged(
                 "the node at \(RealmFileError.hex(address)) cannot hold addresses")
         }
@@ -74,7 +75,7 @@ final class NodeReader {
         }
         return Node(
             address: address, count: count, width: width, encoding: encoding,
-            isInner: flags & 0x80 != 0, hasReferences: hasReferences,
+            isInner: isInner, hasReferences: hasReferences,
             hasContext: flags & 0x20 != 0, payload: try bytes.view(address + 8, length))
     }
 

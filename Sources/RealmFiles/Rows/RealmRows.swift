@@ -12,6 +12,9 @@ package final class RealmRows {
     private let file: RealmFile
     private let reader: NodeReader
     private var columns: [Column?]
+    private let cells: PlainCells
+    /// Where the cells of a column begin; -1 for columns without.
+    private let starts: [Int]
     private var backlinkColumns: [Column] = []
 
     /// A column of the rows.
@@ -34,6 +37,11 @@ package final class RealmRows {
         self.reader = reader
         self.realmClass = realmClass
         columns = Array(repeating: nil, count: realmClass.properties.count)
+        let assigned = Self.assignCells(
+            realmClass, properties ?? Array(realmClass.properties.indices),
+            rows: realmClass.isOld ? NodeReader.maximumLeafCount : Cluster.maximumCount)
+        starts = assigned.starts
+        cells = PlainCells(count: assigned.count)
         guard !realmClass.isOld else { return }
         for index in properties ?? Array(realmClass.properties.indices) {
             let property = realmClass.properties[index]
@@ -123,7 +131,42 @@ package final class RealmRows {
 
     // MARK: - Values without copies
 
-    private func leaf(_ property: Int) -> (LeafValues, Int)? {
+    /// Whether the value of a property that is not a collection or mixed is null.
+    @inline(__always)
+    package func isNull(_ row: Int, _ property: Int) -> Bool {
+        let start = starts[property]
+        if start >= 0 { return cells.isNull(start + row) }
+        return plainLeaf(property).map { $0.isNull($1 + row) } ?? false
+    }
+
+    /// The integer of a row in a column of type int, bool (0 and 1) or link (object keys), or the bit pattern of a
+    /// number; anything if it is null, and 0 for other columns.
+    @inline(__always)
+    package func int(_ row: Int, _ property: Int) -> Int64 {
+        let start = starts[property]
+        if start >= 0 { return cells.number(start + row) }
+        return plainLeaf(property).map { $0.isLost ? 0 : $0.numbers[$1 + row] } ?? 0
+    }
+
+    /// Calls `body` with the bytes of a text or byte string in one part; false, without calling it, for others.
+    @inline(__always)
+    package func withBytes(
+        _ row: Int, _ property: Int, _ body: (RawSpan) throws -> Void
+    ) throws -> Bool {
+        let start = starts[property]
+        guard start >= 0 else { return false }
+        let piece = cells.piece(start + row)
+        guard piece.length >= 0 else { return false }
+        try reader.bytes.view(piece.start, piece.length).withSpan(body)
+        return true
+    }
+
+    /// The leaf of a column that has no cells, and the index of the first row in it.
+    private func plainLeaf(_ property: Int) -> (LeafValues, Int)? {
+        let found = realmClass.properties[property]
+        guard found.collection == nil, found.type != .mixed, found.type != .string,
+            found.type != .binary, found.type != .table
+        else { return nil }
         switch columns[property] {
         case .cluster(let leaf): return (leaf, 0)
         case .old(let column): return column.plain.map { ($0.values, $0.offset) }
@@ -131,29 +174,32 @@ package final class RealmRows {
         }
     }
 
-    /// Whether the value of a property that is not a collection or mixed is null.
-    package func isNull(_ row: Int, _ property: Int) -> Bool {
-        guard let (leaf, offset) = leaf(property) else { return false }
-        return leaf.isNull(offset + row)
+    /// The most columns whose plain values are kept side by side; others are read by ``value(_:_:)``.
+    private static let maximumCellColumns = 2048
+
+    /// Copies the plain values of a column into its cells.
+    private func keep(_ leaf: LeafValues, _ offset: Int, _ property: Int) {
+        let start = starts[property]
+        guard start >= 0 else { return }
+        leaf.copy(offset..<offset + count, to: cells, at: start)
     }
 
-    /// The integer of a row in a column of type int, bool (0 and 1) or link (object keys), or the bit pattern of a
-    /// number; anything if it is null, and 0 for other columns.
-    package func int(_ row: Int, _ property: Int) -> Int64 {
-        guard let (leaf, offset) = leaf(property) else { return 0 }
-        return leaf.numbers[offset + row]
-    }
-
-    /// Calls `body` with the bytes of a text or byte string in one part; false, without calling it, for others.
-    package func withBytes(
-        _ row: Int, _ property: Int, _ body: (RawSpan) throws -> Void
-    ) throws -> Bool {
-        guard let (leaf, offset) = leaf(property), !leaf.isInParts(offset + row) else {
-            return false
+    /// Assigns cells to the columns that hold plain values; their number, and where those of each column begin.
+    private static func assignCells(
+        _ realmClass: RealmClass, _ properties: [Int], rows: Int
+    ) -> (count: Int, starts: [Int]) {
+        var starts = Array(repeating: -1, count: realmClass.properties.count)
+        var next = 0
+        for index in properties.prefix(maximumCellColumns) {
+            let property = realmClass.properties[index]
+            guard property.collection == nil, property.type != .mixed, property.type != .table
+            else {
+                continue
+            }
+            starts[index] = next
+            next += rows
         }
-        let bytes = try leaf.bytes(offset + row)
-        try bytes.withSpan(body)
-        return true
+        return (next, starts)
     }
 
     // MARK: - Filling
@@ -173,6 +219,7 @@ package final class RealmRows {
                     file.noteLost(values: count, objects: 0)
                     leaf.decodeNothing(count: count)
                 }
+                keep(leaf, 0, index)
             default: break
             }
         }
@@ -215,7 +262,7 @@ package final class RealmRows {
                 try file.tolerate(
                     error, "\(realmClass.name).\(realmClass.properties[index].name)")
                 file.noteLost(values: realmClass.count, objects: 0)
-                columns[index] = .lost
+                lose(index)
             }
         }
         if backlinks {
@@ -225,8 +272,9 @@ package final class RealmRows {
                     index: nil, hasIntegerKeys: false, columns: [],
                     storage: ColumnStorage(position: link.position, code: 14, isOld: true))
                 let opened = try column(property)
+                // Backlinks have the indexes behind those of the properties.
+                active.append((opened, columns.count + backlinkColumns.count))
                 backlinkColumns.append(.old(opened))
-                active.append((opened, -1))
             }
         }
         if active.isEmpty { return try handOverCount(body) }
@@ -242,7 +290,7 @@ package final class RealmRows {
                     // Rows of a leaf that cannot be read have no known number: the column ends here.
                     try file.tolerate(error, "\(realmClass.name), column \(index)")
                     file.noteLost(values: 1, objects: 0)
-                    if index >= 0 { columns[index] = .lost }
+                    lose(index)
                     active.remove(at: position)
                 }
             }
@@ -255,11 +303,26 @@ package final class RealmRows {
                 return
             }
             count = rows
+            for (column, index) in active where index < columns.count {
+                if let plain = column.plain { keep(plain.values, plain.offset, index) }
+            }
             try body(self)
             firstKey += Int64(rows)
             for (column, _) in active { column.advance(rows) }
             reader.bytes.trim()
         }
+    }
+
+    /// Makes all further values of a column null.
+    private func lose(_ index: Int) {
+        guard index < columns.count else {
+            backlinkColumns[index - columns.count] = .lost
+            return
+        }
+        columns[index] = .lost
+        let start = starts[index]
+        guard start >= 0 else { return }
+        cells.setNull(start..<start + NodeReader.maximumLeafCount)
     }
 
     /// Rows without a column that is asked for.

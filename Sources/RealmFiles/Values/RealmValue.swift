@@ -6,6 +6,12 @@ package struct RealmTimestamp: Hashable, Sendable {
     package let seconds: Int64
     /// Nanoseconds to add.
     package let nanoseconds: Int64
+
+    /// Creates a value.
+    package init(seconds: Int64, nanoseconds: Int64) {
+        self.seconds = seconds
+        self.nanoseconds = nanoseconds
+    }
 }
 
 /// A decimal number: IEEE 754 decimal128 in the binary encoding.
@@ -14,6 +20,12 @@ package struct RealmDecimal: Hashable, Sendable {
     package let high: UInt64
     /// Lower digits.
     package let low: UInt64
+
+    /// Creates a value.
+    package init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
 }
 
 /// A UUID in text order.
@@ -22,6 +34,12 @@ package struct RealmUUID: Hashable, Sendable {
     package let high: UInt64
     /// The last 8 bytes, most significant first.
     package let low: UInt64
+
+    /// Creates a value.
+    package init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
 }
 
 /// An object id of 12 bytes.
@@ -30,6 +48,12 @@ package struct RealmObjectID: Hashable, Sendable {
     package let high: UInt64
     /// The last 4 bytes, most significant first.
     package let low: UInt32
+
+    /// Creates a value.
+    package init(high: UInt64, low: UInt32) {
+        self.high = high
+        self.low = low
+    }
 }
 
 /// A link to an object.
@@ -38,6 +62,12 @@ package struct RealmLink: Hashable, Sendable {
     package let target: Int
     /// The object's key in that class.
     package let key: Int64
+
+    /// Creates a value.
+    package init(target: Int, key: Int64) {
+        self.target = target
+        self.key = key
+    }
 }
 
 /// A key and a value of a dictionary, or a name and a value of a row of an old subtable.
@@ -46,6 +76,12 @@ package struct RealmEntry: Hashable, Sendable {
     package let key: RealmValue
     /// The value.
     package let value: RealmValue
+
+    /// Creates a value.
+    package init(key: RealmValue, value: RealmValue) {
+        self.key = key
+        self.value = value
+    }
 }
 
 /// A value of a Realm file.

@@ -41,10 +41,27 @@ enum TransferMethods {
         return call.answer(.integer(Int64(count)))
     }
 
+    /// How a Realm file is read; a key in a file is a file that the script reads.
+    private static func realmOptions(
+        _ given: LuaTable?, _ call: borrowing LuaCall
+    ) throws -> RealmOptions {
+        var key = given?["key"].text
+        if let text = key, text.hasPrefix("@") {
+            key = "@" + (try call.state.files.check(String(text.dropFirst()), for: .reading))
+        }
+        return RealmOptions(
+            key: key, isRescue: given?["rescue"].isTruthy ?? false,
+            hasDotNetGUIDs: given?["dotnet_guids"].isTruthy ?? false)
+    }
+
     private static func take(_ handle: StoreHandle, _ call: borrowing LuaCall) throws -> LuaAnswer {
         let path = try call.path(2, for: .reading)
         let given = try call.options(
-            3, ["class", "format", "upsert", "map", "skip_bad", "batch", "dry_run", "dates"])
+            3,
+            [
+                "class", "format", "upsert", "map", "skip_bad", "batch", "dry_run", "dates", "key",
+                "rescue", "dotnet_guids",
+            ])
         let format =
             try given?["format"].text.map { try TransferFormat(name: $0) }
             ?? TransferFormat(path: path)
@@ -55,6 +72,7 @@ enum TransferMethods {
             try call.state.files.check($0, for: .writing)
         }
         options.dates = try given?["dates"].text.map { try SQLiteDates(name: $0) }
+        options.realm = try realmOptions(given, call)
         if let batch = given?["batch"], !batch.isNil {
             guard let count = batch.integer, count > 0 else {
                 throw call.argumentError(3, "'batch' must be a positive integer")

@@ -45,6 +45,16 @@ extension Catalogue {
         .field(
             "format", of: [exportOptions], "string?",
             "The form: jsonl, json, csv, sqlite or lua; the file's ending otherwise."),
+        .field(
+            "key", of: [importOptions], "string?",
+            "Key of an encrypted Realm file: 128 hexadecimal digits, Base64, or @ and the path of a file."
+        ),
+        .field(
+            "rescue", of: [importOptions], "boolean?",
+            "Reads what can be read of a damaged Realm file; the notes name the rest."),
+        .field(
+            "dotnet_guids", of: [importOptions], "boolean?",
+            "Swaps the byte order of UUIDs that .NET wrote to a Realm file until 2022."),
         .field("dry_run", of: [importOptions], "boolean?", "Does everything but the commit."),
         .field("created", of: [importReport], "integer", "How many objects were made."),
         .field("updated", of: [importReport], "integer", "How many objects were updated."),

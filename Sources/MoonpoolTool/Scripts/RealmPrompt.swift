@@ -1,0 +1,65 @@
+import ArgumentParser
+import EventLoops
+import LuaHost
+import ObjectStore
+import ScriptHost
+import Transfer
+
+/// `moonpool app.realm [--key KEY] [--to FILE]`: a prompt, or standard input, on a copy of a Realm file.
+struct RealmPrompt: Sendable {
+    private let path: String
+    private let options: RealmOptions
+    private let target: String?
+
+    /// The words after the file.
+    private struct Words: ParsableArguments {
+        @OptionGroup var realm: RealmOptionGroup
+        @Option(help: "Keep the copy in this new store instead of memory.")
+        var to: String?
+    }
+
+    /// Reads the words after the file; prints what is wrong with them and ends the process.
+    init(_ path: String, _ words: [String]) {
+        let parsed = Words.parseOrExit(words)
+        self.path = path
+        options = parsed.realm.options
+        target = parsed.to
+    }
+
+    /// Imports the file and opens the copy as the global `store`.
+    ///
+    /// A copy in memory is read-only: what would be written to it is lost at the end.
+    func open(in context: ScriptContext) throws {
+        do {
+            if let target, ProcessServices.size(of: target) ?? 0 > 0 {
+                throw StoreError(.invalidArgument, "'\(target)' exists already; name a new file")
+            }
+            let format = try RealmReport(path, options).format
+            let file = path.split(separator: "/").last.map(String.init) ?? path
+            let name = file.lowercased().hasSuffix(".realm") ? String(file.dropLast(6)) : file
+            let label = "\(name) (realm \(format), read-only copy)"
+            let options = context.state.makeTable()
+            let filled: Store
+            if let target {
+                options["path"] = .text(target)
+                filled = try CommandStore.open(target, isReadOnly: false)
+            } else {
+                options["in_memory"] = .text(label)
+                options["read_only"] = .boolean(true)
+                filled = try CommandStore.openInMemory(named: label)
+            }
+            // The content of a store in memory lives while one store is open.
+            defer { filled.close() }
+            let report = try RealmCopy.read(path, into: filled, self.options)
+            for note in report.notes { ProcessServices.writeError("note: \(note)\n") }
+            let open = try context.module.get("open")
+            let opened = try context.state.call(open, [.table(options)])
+            context.state.globals["store"] = opened.first ?? .nil
+        } catch {
+            let message =
+                (error as? StoreError)?.message ?? (error as? LuaError)?.message ?? "\(error)"
+            ProcessServices.writeError("moonpool: \(message)\n")
+            throw error
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import ArgumentParser
+import DataFormats
+import EventLoops
+import ObjectStore
+import Transfer
+
+/// How a command reads a Realm file; without meaning for stores.
+struct RealmOptionGroup: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Key of an encrypted Realm file: 128 hexadecimal digits, Base64, or @FILE.",
+            valueName: "key"))
+    var key: String?
+
+    @Flag(help: "Read what can be read of a damaged Realm file, and report the rest.")
+    var rescue = false
+
+    @Flag(
+        name: .customLong("dotnet-guids"),
+        help: "Swap the byte order of UUIDs that .NET wrote until 2022.")
+    var dotNetGUIDs = false
+
+    var options: RealmOptions {
+        RealmOptions(key: key, isRescue: rescue, hasDotNetGUIDs: dotNetGUIDs)
+    }
+}
+
+/// Copies of Realm files in stores, for commands that read.
+enum RealmCopy {
+    private static let mark = Array("T-DB".utf8)
+
+    /// Whether a file is a Realm file: by its content, or by its name if it may be encrypted.
+    static func isRealm(_ path: String) -> Bool {
+        guard let bytes = ProcessServices.read(path, limit: 20), !bytes.isEmpty else {
+            return false
+        }
+        if bytes.dropFirst(16).elementsEqual(mark) { return true }
+        return path.lowercased().hasSuffix(".realm") && !StoreFile.isStore(path)
+    }
+
+    /// Opens a store for reading, or a copy in memory of a Realm file.
+    static func open(_ path: String, _ options: RealmOptions) throws -> Store {
+        guard isRealm(path) else { return try CommandStore.open(path, isReadOnly: true) }
+        let copy = try CommandStore.openInMemory()
+        let report = try read(path, into: copy, options)
+        for note in report.notes { ProcessServices.writeError("moonpool: note: \(note)\n") }
+        return copy
+    }
+
+    /// Opens a store for reading its schema, or an empty store in memory with the schema of a Realm file.
+    static func openSchema(_ path: String, _ options: RealmOptions) throws -> Store {
+        guard isRealm(path) else { return try CommandStore.open(path, isReadOnly: true) }
+        let copy = try CommandStore.openInMemory()
+        try copy.define(try RealmSchema.classes(path, options))
+        return copy
+    }
+
+    /// Imports a Realm file into a store.
+    static func read(_ path: String, into store: Store, _ options: RealmOptions) throws
+        -> ImportReport
+    {
+        var importOptions = ImportOptions()
+        importOptions.realm = options
+        let progress = ProgressLine("read")
+        defer { progress.end() }
+        return try Importer(into: store, importOptions, progress: progress.update)
+            .read(path, as: .realm)
+    }
+}

@@ -1,0 +1,343 @@
+import ObjectStore
+import RealmFiles
+
+/// Creates the objects of a Realm file in a store.
+final class RealmObjects {
+    private let importer: Importer
+    private let plan: RealmPlan
+    private let schemas: [ClassSchema]
+    private let values: RealmValues
+    /// The columns of each class that have links to objects that were not there yet.
+    private var deferred: [Set<Int>]
+
+    init(
+        _ importer: Importer, _ plan: RealmPlan, _ schemas: [ClassSchema], _ values: RealmValues
+    ) {
+        self.importer = importer
+        self.plan = plan
+        self.schemas = schemas
+        self.values = values
+        deferred = Array(repeating: [], count: plan.classes.count)
+    }
+
+    /// How a column is stored.
+    private enum Kind {
+        case int, bool, double, text, link(Int)
+        /// Any other value.
+        case general
+    }
+
+    private struct Field {
+        let column: RealmPlan.Column
+        let property: RealmProperty
+        let position: Int
+        let kind: Kind
+        /// Whether elements that differ in the file may be equal in a store: NaN, and 1 beside 1.0.
+        var mayMerge: Bool {
+            property.collection == .set
+                && [.float, .double, .decimal, .mixed].contains(property.type)
+        }
+        /// What null becomes: nil, or zero where a value that cannot be read is required.
+        let null: Value
+    }
+
+    // MARK: - Creation
+
+    /// Creates the objects of a class; links to objects that do not exist yet are left for ``complete(_:_:)``.
+    func create(
+        _ position: Int, _ pass: RealmPass, _ order: RealmOrder, count: (Int) -> Void
+    ) throws {
+        let found = plan.classes[position]
+        let schema = schemas[position]
+        var fields: [Field] = []
+        for column in found.columns {
+            let field = try field(column, found.source, schema)
+            if isLater(column, found.source.properties[column.index]) {
+                deferred[position].insert(column.index)
+            } else {
+                fields.append(field)
+            }
+        }
+        let key = found.source.primaryKey.flatMap { primary in
+            fields.first { $0.column.index == primary && schema.properties[$0.position].isPrimary }
+        }
+        var inserter = try importer.store.inserter(of: schema)
+        try pass.read(found.source, properties: fields.map(\.column.index)) { rows in
+            for row in 0..<rows.count {
+                if !inserter.isUsable { inserter = try importer.store.inserter(of: schema) }
+                try createObject(position, rows, row, fields, key, inserter)
+            }
+            count(rows.count)
+        }
+    }
+
+    private func createObject(
+        _ position: Int, _ rows: RealmRows, _ row: Int, _ fields: [Field], _ key: Field?,
+        _ inserter: ObjectInserter
+    ) throws {
+        let realmKey = rows.key(row)
+        let location = RowPlace(table: plan.classes[position].name, line: Int(clamping: realmKey))
+        try importer.take(location, text: { text(rows, row, fields) }) {
+            inserter.clear()
+            for field in fields { try set(field, rows, row, inserter, position) }
+            var isUpdate = false
+            if importer.options.isUpsert, let key {
+                let primary =
+                    try values.value(
+                        rows.value(row, key.column.index), of: key.property, "") ?? .null
+                isUpdate =
+                    try importer.store.object(
+                        schemas[position].name, primaryKey: primary) != nil
+            }
+            let object: ObjectKey
+            do {
+                object = try inserter.insert(mode: isUpdate ? .modified : .error)
+            } catch let error as StoreError where error.code == .duplicateKey {
+                let value = try key.flatMap {
+                    try values.value(
+                        rows.value(row, $0.column.index), of: $0.property, "")
+                }
+                throw Importer.duplicate(value, schemas[position])
+            }
+            values.note(realmKey, position, object)
+            for field in fields where field.mayMerge {
+                try countMerged(field, rows, row, object, position)
+            }
+            return isUpdate ? .updated : .stored
+        }
+    }
+
+    /// Counts the elements of a set that a store does not tell apart.
+    private func countMerged(
+        _ field: Field, _ rows: RealmRows, _ row: Int, _ object: ObjectKey, _ position: Int
+    ) throws {
+        let schema = schemas[position]
+        guard case .set(let elements) = try rows.value(row, field.column.index), elements.count > 1,
+            let live = importer.store.object(
+                ObjectReference(table: schema.table, key: object)),
+            case .list(let kept) = try live.value(schema.properties[field.position].name),
+            !kept.isEmpty, kept.count < elements.count
+        else { return }
+        values.losses.add(
+            .equalElements, count: elements.count - kept.count, place(position, field, rows, row))
+    }
+
+    @inline(__always)
+    private func set(
+        _ field: Field, _ rows: RealmRows, _ row: Int, _ inserter: ObjectInserter, _ position: Int
+    ) throws {
+        let index = field.column.index
+        switch field.kind {
+        case .int:
+            if field.property.isNullable, rows.isNull(row, index) {
+                inserter.set(field.position, field.null)
+            } else {
+                inserter.set(field.position, int: rows.int(row, index))
+            }
+        case .bool:
+            if field.property.isNullable, rows.isNull(row, index) {
+                inserter.set(field.position, field.null)
+            } else {
+                inserter.set(field.position, bool: rows.int(row, index) != 0)
+            }
+        case .double:
+            if field.property.isNullable, rows.isNull(row, index) {
+                inserter.set(field.position, field.null)
+            } else {
+                inserter.set(
+                    field.position,
+                    double: Double(bitPattern: UInt64(bitPattern: rows.int(row, index))))
+            }
+        case .text:
+            if rows.isNull(row, index) {
+                inserter.set(field.position, field.null)
+                return
+            }
+            var isSet = false
+            _ = try rows.withBytes(row, index) { isSet = inserter.set(field.position, utf8: $0) }
+            if !isSet { try setAny(field, rows, row, inserter, position) }
+        case .link(let target):
+            guard !rows.isNull(row, index) else {
+                inserter.set(field.position, field.null)
+                return
+            }
+            let found = values.found(
+                rows.int(row, index), of: target, place(position, field, rows, row))
+            inserter.set(field.position, found.map(Value.object) ?? .null)
+        case .general: try setAny(field, rows, row, inserter, position)
+        }
+    }
+
+    private func setAny(
+        _ field: Field, _ rows: RealmRows, _ row: Int, _ inserter: ObjectInserter, _ position: Int
+    ) throws {
+        let stored = try rows.value(row, field.column.index)
+        if let value = try values.value(
+            stored, of: field.property, place(position, field, rows, row))
+        {
+            guard value == .null else { return inserter.set(field.position, value) }
+            // A collection that cannot be read stays empty.
+            if field.property.collection == nil { inserter.set(field.position, field.null) }
+        } else {
+            deferred[position].insert(field.column.index)
+        }
+    }
+
+    private func field(
+        _ column: RealmPlan.Column, _ source: RealmClass, _ schema: ClassSchema
+    ) throws -> Field {
+        let found = source.properties[column.index]
+        let known =
+            schema.position(of: column.name)
+            ?? schema.properties.firstIndex { $0.storedName == found.name }
+        guard let position = known else {
+            throw StoreError(
+                .unknownProperty,
+                "'\(schema.name)' has no property '\(column.name)'"
+                    + NearestName.hint(for: column.name, among: schema.properties.map(\.name))
+                    + "; map '\(found.name)' to a property, or to nothing to leave it out")
+        }
+        let property = schema.properties[position]
+        var kind = Kind.general
+        if found.collection == nil, property.isSingle {
+            switch (found.type, property.type) {
+            case (.int, .int): kind = .int
+            case (.bool, .bool): kind = .bool
+            case (.double, .double): kind = .double
+            case (.string, .string): kind = .text
+            case (.link, .object):
+                if let target = column.target, !schemas[target].isEmbedded,
+                    property.target == schemas[target].name
+                {
+                    kind = .link(target)
+                }
+            default: break
+            }
+        }
+        return Field(
+            column: column, property: found, position: position, kind: kind,
+            null: property.isOptional || !property.isSingle ? .null : property.type.zero)
+    }
+
+    /// Whether a property may link to objects that do not exist yet.
+    private func isLater(_ column: RealmPlan.Column, _ property: RealmProperty) -> Bool {
+        guard let target = column.target else { return false }
+        guard schemas[target].isEmbedded else { return !values.isComplete[target] }
+        return !targets(ofParts: target).allSatisfy { values.isComplete[$0] }
+    }
+
+    /// The classes that embedded objects of a class link to.
+    private func targets(ofParts start: Int) -> Set<Int> {
+        var found: Set<Int> = []
+        var seen: Set<Int> = [start]
+        var open = [start]
+        while let position = open.popLast() {
+            let part = plan.classes[position]
+            for column in part.columns {
+                if part.source.properties[column.index].type == .mixed {
+                    for other in schemas.indices where !schemas[other].isEmbedded {
+                        found.insert(other)
+                    }
+                }
+                guard let target = column.target else { continue }
+                if !schemas[target].isEmbedded {
+                    found.insert(target)
+                } else if seen.insert(target).inserted {
+                    open.append(target)
+                }
+            }
+        }
+        return found
+    }
+
+    // MARK: - Completion
+
+    /// Sets what links to objects that did not exist when an object was created.
+    func complete(_ position: Int, _ pass: RealmPass) throws {
+        let columns = plan.classes[position].columns.filter {
+            deferred[position].contains($0.index)
+        }
+        guard !columns.isEmpty else { return }
+        let found = plan.classes[position]
+        let schema = schemas[position]
+        let fields = try columns.map { try field($0, found.source, schema) }
+        try pass.read(found.source, properties: columns.map(\.index)) { rows in
+            for row in 0..<rows.count {
+                guard let object = values.objects[position][rows.key(row)] else { continue }
+                try completeObject(object, position, rows, row, fields)
+            }
+        }
+    }
+
+    private func completeObject(
+        _ object: ObjectKey, _ position: Int, _ rows: RealmRows, _ row: Int, _ fields: [Field]
+    ) throws {
+        let schema = schemas[position]
+        let location = RowPlace(
+            table: plan.classes[position].name, line: Int(clamping: rows.key(row)))
+        try importer.complete(location, text: { text(rows, row, fields) }) {
+            var changes: [String: Value] = [:]
+            for field in fields {
+                switch field.kind {
+                case .link(let target):
+                    guard !rows.isNull(row, field.column.index) else { continue }
+                    let found = values.found(
+                        rows.int(row, field.column.index), of: target,
+                        place(position, field, rows, row))
+                    if let found {
+                        changes[schema.properties[field.position].name] = .object(found)
+                    }
+                default:
+                    let stored = try rows.value(row, field.column.index)
+                    // What does not link is set already, but for the parts of objects.
+                    guard field.column.target != nil && !stored.isEmpty || stored.hasLinks else {
+                        continue
+                    }
+                    changes[schema.properties[field.position].name] =
+                        try values.value(
+                            stored, of: field.property, place(position, field, rows, row)) ?? .null
+                }
+            }
+            guard !changes.isEmpty,
+                let live = importer.store.object(
+                    ObjectReference(table: schema.table, key: object))
+            else { return }
+            try importer.store.update(live, changes)
+        }
+    }
+
+    // MARK: - Reports
+
+    private func place(
+        _ position: Int, _ field: Field, _ rows: RealmRows, _ row: Int
+    ) -> String {
+        "\(plan.classes[position].name).\(field.column.name), object \(rows.key(row))"
+    }
+
+    private func text(_ rows: RealmRows, _ row: Int, _ fields: [Field]) -> String {
+        fields.map { field in
+            // because the row is rejected anyway
+            let value = try? rows.value(row, field.column.index)
+            return "\(field.column.name)=\(value.map { "\($0)" } ?? "?")"
+        }.joined(separator: ", ")
+    }
+}
+
+extension RealmValue {
+    /// Whether the value is null or a collection without elements.
+    fileprivate var isEmpty: Bool {
+        switch self {
+        case .null: true
+        case .list(let elements), .set(let elements): elements.isEmpty
+        case .dictionary(let entries): entries.isEmpty
+        default: false
+        }
+    }
+
+    /// Whether a link is anywhere in the value.
+    fileprivate var hasLinks: Bool {
+        var found = false
+        forEachLink { _ in found = true }
+        return found
+    }
+}

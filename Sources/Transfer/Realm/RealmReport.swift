@@ -1,0 +1,149 @@
+import DataFormats
+import ObjectStore
+import RealmFiles
+
+/// What a Realm file is and holds, without importing it.
+package struct RealmReport {
+    /// A class or a table of Realm's own.
+    package struct Table: Sendable {
+        /// The name of the table.
+        package let name: String
+        /// `object`, `embedded`, `asymmetric`, or `internal` for Realm's own tables.
+        package let kind: String
+        /// The number of objects.
+        package let objects: Int
+        /// The number of properties.
+        package let properties: Int
+        /// The bytes that the table takes.
+        package let bytes: Int
+    }
+
+    private let file: RealmFile
+    /// The classes and tables, in the order of the file.
+    package let tables: [Table]
+    /// The version of the app's schema; nil if the file states none.
+    package let schemaVersion: UInt64?
+
+    /// Opens and examines a file.
+    ///
+    /// Throws `file_corrupt` and `invalid_argument`, with what to do.
+    package init(_ path: String, _ options: RealmOptions) throws {
+        (file, tables, schemaVersion) = try RealmErrors.wrapping(path) {
+            let file = try RealmFile(
+                path, key: options.key.map { try RealmKey($0) }, rescue: options.isRescue)
+            let users = Set(file.userClasses.map(\.index))
+            let tables = zip(file.classes, file.sizes()).map { found, bytes in
+                Table(
+                    name: found.name,
+                    kind: users.contains(found.index) ? found.kind.rawValue : "internal",
+                    objects: found.count, properties: found.properties.count, bytes: bytes)
+            }
+            return (file, tables, try file.schemaVersion())
+        }
+    }
+
+    /// The file format.
+    package var format: Int { file.format }
+    /// The number of classes of the app.
+    package var classCount: Int { tables.count { $0.kind != "internal" } }
+    /// The number of objects of the app's classes.
+    package var objectCount: Int {
+        tables.reduce(0) { $0 + ($1.kind == "internal" ? 0 : $1.objects) }
+    }
+
+    /// How the history is kept, in words.
+    package var history: String {
+        switch file.history {
+        case .none: "none"
+        case .beside: "beside the file"
+        case .inside: "in the file"
+        case .syncClient: "synchronized with a server"
+        case .syncServer: "of a server"
+        }
+    }
+
+    /// Verifies every value, every count, and that links agree with backlinks; what is wrong, in words.
+    package func check(progress: (Int) throws -> Void = { _ in }) throws -> [String] {
+        try RealmErrors.wrapping(file.path) { try file.check(progress: progress) }
+    }
+
+    /// The report for people.
+    package var text: String {
+        var lines = [
+            file.path,
+            "  format          \(file.format)\(file.isStreaming ? ", a copy" : "")",
+            "  encryption      \(file.isEncrypted ? "AES-256" : "none")",
+            "  schema version  \(schemaVersion.map(String.init) ?? "none")",
+            "  history         \(history)\(file.commit.map { ", commit \($0)" } ?? "")",
+            "  file            \(file.fileSize) bytes, \(file.logicalSize) in use or free for reuse",
+            "  objects         \(objectCount)",
+            "",
+        ]
+        var rows = [["", "", "objects", "properties", "bytes"]]
+        rows += tables.map {
+            [$0.name, $0.kind, "\($0.objects)", "\($0.properties)", "\($0.bytes)"]
+        }
+        let widths = (0..<5).map { column in rows.map { $0[column].count }.max() ?? 0 }
+        for row in rows {
+            let cells = row.indices.map { column in
+                let gap = String(repeating: " ", count: widths[column] - row[column].count)
+                return column < 2 ? row[column] + gap : gap + row[column]
+            }
+            lines.append(cells.joined(separator: "  "))
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// The report for programs.
+    package var json: String {
+        var json = JSONWriter()
+        json.beginObject()
+        json.key("realm")
+        json.string(file.path)
+        json.key("format")
+        json.int(Int64(file.format))
+        json.key("encrypted")
+        json.bool(file.isEncrypted)
+        json.key("schema_version")
+        if let schemaVersion { json.int(Int64(clamping: schemaVersion)) } else { json.null() }
+        json.key("history")
+        json.string("\(file.history)")
+        json.key("commit")
+        if let commit = file.commit { json.int(Int64(commit)) } else { json.null() }
+        json.key("file_bytes")
+        json.int(Int64(file.fileSize))
+        json.key("objects")
+        json.int(Int64(objectCount))
+        json.key("classes")
+        json.beginArray()
+        for table in tables {
+            json.beginObject()
+            json.key("name")
+            json.string(table.name)
+            json.key("kind")
+            json.string(table.kind)
+            json.key("objects")
+            json.int(Int64(table.objects))
+            json.key("properties")
+            json.int(Int64(table.properties))
+            json.key("bytes")
+            json.int(Int64(table.bytes))
+            json.endObject()
+        }
+        json.endArray()
+        json.endObject()
+        return String(decoding: json.bytes, as: UTF8.self) + "\n"
+    }
+}
+
+/// The schema of a Realm file.
+package enum RealmSchema {
+    /// The classes that an import would create.
+    ///
+    /// Throws as ``RealmReport/init(_:_:)``.
+    package static func classes(_ path: String, _ options: RealmOptions) throws -> [ClassSchema] {
+        var importOptions = ImportOptions()
+        importOptions.realm = options
+        return try RealmSource(path, importOptions).classes(besides: .empty)
+    }
+}

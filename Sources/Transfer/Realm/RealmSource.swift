@@ -1,0 +1,143 @@
+import ObjectStore
+import RealmFiles
+
+/// The classes and objects of a Realm file, as rows for an import.
+///
+/// Objects are created in one reading, classes that others link to first. Links in circles are set in a second reading.
+/// Memory grows with neither, beyond the keys of objects that do not have them in a row.
+final class RealmSource: RowSource {
+    private let path: String
+    private let options: ImportOptions
+    private let file: RealmFile
+    private let plan: RealmPlan
+    private var values: RealmValues?
+    private var rowsDone = 0
+    private let rowsTotal: Int
+
+    /// Opens the file.
+    init(_ path: String, _ options: ImportOptions) throws {
+        self.path = path
+        self.options = options
+        file = try RealmErrors.wrapping(path) {
+            try RealmFile(
+                path, key: options.realm.key.map { try RealmKey($0) },
+                rescue: options.realm.isRescue)
+        }
+        plan = try RealmPlan(file, options)
+        rowsTotal = plan.classes.reduce(0) {
+            $0 + ($1.source.kind == .embedded ? 0 : $1.source.count)
+        }
+    }
+
+    var notes: [String] {
+        var notes = plan.notes + (values?.losses.notes ?? [])
+        let damage = file.damage
+        guard !damage.isEmpty else { return notes }
+        if file.isPreviousVersion {
+            notes.append("the newest version is damaged; this is the version of the commit before")
+        }
+        notes.append(
+            "damaged: \(damage.count) parts of the file cannot be read; \(damage.lostObjects) objects and "
+                + "\(damage.lostValues) values are lost")
+        notes += damage.messages.prefix(20).map { "damaged: \($0)" }
+        if damage.count > 20 { notes.append("damaged: … \(damage.count - 20) more") }
+        return notes
+    }
+
+    var part: Double? { rowsTotal > 0 ? min(Double(rowsDone) / Double(rowsTotal), 1) : nil }
+
+    func classes(besides known: Schema) throws -> [ClassSchema] { plan.classes.map(\.schema) }
+
+    /// The version of the app's schema.
+    func schemaVersion() throws -> UInt64? {
+        try RealmErrors.wrapping(path) { try file.schemaVersion() }
+    }
+
+    func read(into importer: Importer) throws {
+        let schemas = try plan.classes.map { try importer.store.view.schema.require($0.name) }
+        let values = RealmValues(
+            file, plan, schemas, swapsGUIDs: options.realm.hasDotNetGUIDs)
+        self.values = values
+        try whileUnchanged {
+            let order = RealmOrder(plan)
+            let objects = RealmObjects(importer, plan, schemas, values)
+            let pass = file.makePass()
+            for position in order.positions {
+                try objects.create(position, pass, order) { rowsDone += $0 }
+                values.isComplete[position] = true
+            }
+            let links = file.makePass()
+            for position in order.positions { try objects.complete(position, links) }
+            for (position, found) in plan.classes.enumerated() where found.source.kind == .embedded
+            {
+                let missing = found.source.count - values.partCounts[position]
+                if missing > 0 {
+                    values.losses.add(.orphans, count: missing, found.name)
+                } else if missing < 0 {
+                    values.losses.add(.sharedParts, count: -missing, found.name)
+                }
+            }
+        }
+    }
+
+    /// Runs the work.
+    ///
+    /// If another program has written to the file meanwhile, that is the error, whatever else was found.
+    private func whileUnchanged(_ work: () throws -> Void) throws {
+        try RealmErrors.wrapping(path) {
+            do {
+                try work()
+            } catch let error as RealmFileError where error.kind == .damaged {
+                try file.checkUnchanged()
+                throw error
+            }
+            try file.checkUnchanged()
+        }
+    }
+}
+
+/// The order in which classes are created: those that others link to come first, as far as that is possible.
+struct RealmOrder {
+    /// The positions of classes whose objects exist on their own.
+    private(set) var positions: [Int] = []
+
+    init(_ plan: RealmPlan) {
+        var isDone = Array(repeating: false, count: plan.classes.count)
+        // Depth first, without recursion: a file may have thousands of classes in a chain.
+        for start in plan.classes.indices where !isDone[start] {
+            isDone[start] = true
+            var stack: [(position: Int, next: Int)] = [(start, 0)]
+            while let (position, next) = stack.last {
+                let columns = plan.classes[position].columns
+                guard next < columns.count else {
+                    stack.removeLast()
+                    if plan.classes[position].source.kind != .embedded {
+                        positions.append(position)
+                    }
+                    continue
+                }
+                stack[stack.count - 1].next += 1
+                if let target = columns[next].target, !isDone[target] {
+                    isDone[target] = true
+                    stack.append((target, 0))
+                }
+            }
+        }
+    }
+}
+
+/// Errors of Realm files as errors of stores.
+enum RealmErrors {
+    /// Runs the work; an error of the file becomes `file_corrupt` or `invalid_argument`.
+    static func wrapping<Result>(_ path: String, _ work: () throws -> Result) throws -> Result {
+        do {
+            return try work()
+        } catch let error as RealmFileError {
+            throw StoreError(
+                error.kind == .damaged ? .fileCorrupt : .invalidArgument,
+                "'\(path)': \(error.message)"
+                    + (error.kind == .damaged
+                        ? "; --rescue (in Lua, rescue = true) reads what can be read" : ""))
+        }
+    }
+}

@@ -1,0 +1,254 @@
+import ObjectStore
+import RealmFiles
+
+/// Converts values of a Realm file to values of a store.
+///
+/// Confined to the thread of the store.
+final class RealmValues {
+    /// What could not be converted exactly.
+    var losses = RealmLosses()
+    /// The objects that were created, by class of the plan and by key in the file.
+    private(set) var objects: [NumberedObjects]
+    /// Whether all objects of a class have been created, by class of the plan.
+    var isComplete: [Bool]
+    /// How many embedded objects were created, by class of the plan.
+    private(set) var partCounts: [Int]
+
+    private let plan: RealmPlan
+    private let file: RealmFile
+    private let swapsGUIDs: Bool
+    private let tables: [TableID]
+    private let schemas: [ClassSchema]
+    private var lookups: [Int: RealmLookup] = [:]
+    /// Embedded objects in each other.
+    private static let deepestParts = 100
+
+    init(_ file: RealmFile, _ plan: RealmPlan, _ schemas: [ClassSchema], swapsGUIDs: Bool) {
+        self.file = file
+        self.plan = plan
+        self.schemas = schemas
+        self.swapsGUIDs = swapsGUIDs
+        tables = schemas.map(\.table)
+        objects = Array(repeating: NumberedObjects(), count: plan.classes.count)
+        isComplete = Array(repeating: false, count: plan.classes.count)
+        partCounts = Array(repeating: 0, count: plan.classes.count)
+    }
+
+    /// Remembers the object that a key of the file stands for.
+    func note(_ key: Int64, _ class: Int, _ object: ObjectKey) { objects[`class`].add(key, object) }
+
+    /// The value of a property; nil if it links to objects that are created later.
+    func value(
+        _ value: RealmValue, of property: RealmProperty, _ location: @autoclosure () -> String
+    ) throws -> Value? {
+        var isLater = false
+        let result = try convert(value, depth: 0, &isLater, location)
+        return isLater ? nil : fitted(result, property, location)
+    }
+
+    /// The value without nil where a store cannot hold it: links that lead nowhere leave lists and sets, and what is
+    /// required becomes zero.
+    private func fitted(
+        _ value: Value, _ property: RealmProperty, _ location: () -> String
+    ) -> Value {
+        switch property.type {
+        case .mixed, .table: return value
+        case .link:
+            // The value of a single embedded object is a list too.
+            guard property.collection != nil, case .list(let elements) = value,
+                elements.contains(.null)
+            else { return value }
+            return .list(elements.filter { $0 != .null })
+        default: break
+        }
+        guard !property.isNullable else { return value }
+        let zero = RealmPlan.type(property.type).zero
+        switch value {
+        case .null where property.collection == nil:
+            losses.add(.requiredValues, location())
+            return zero
+        case .list(let elements) where elements.contains(.null):
+            losses.add(.requiredValues, count: elements.count { $0 == .null }, location())
+            return .list(elements.map { $0 == .null ? zero : $0 })
+        case .dictionary(let entries) where entries.values.contains(.null):
+            losses.add(.requiredValues, count: entries.values.count { $0 == .null }, location())
+            return .dictionary(entries.mapValues { $0 == .null ? zero : $0 })
+        default: return value
+        }
+    }
+
+    /// The range of dates that can be written as text and read back.
+    private static let firstDate =
+        Timestamp(Timestamp.Components(year: -290_000, month: 1, day: 1))
+        ?? Timestamp(microseconds: .min)
+    private static let lastDate =
+        Timestamp(
+            Timestamp.Components(
+                year: 290_000, month: 12, day: 31, hour: 23, minute: 59, second: 59,
+                microsecond: 999_999)) ?? Timestamp(microseconds: .max)
+
+    /// A moment, in microseconds.
+    func timestamp(_ moment: RealmTimestamp, _ location: () -> String) -> Timestamp {
+        let (seconds, overflow) = moment.seconds.multipliedReportingOverflow(by: 1_000_000)
+        // Rounds down, also before 1970.
+        let fraction = moment.nanoseconds
+        let micros = fraction >= 0 || fraction % 1000 == 0 ? fraction / 1000 : fraction / 1000 - 1
+        let (sum, sumOverflow) = seconds.addingReportingOverflow(micros)
+        let found = Timestamp(microseconds: sum)
+        guard !overflow, !sumOverflow, (Self.firstDate...Self.lastDate).contains(found) else {
+            losses.add(.distantDates, location())
+            return moment.seconds < 0 ? Self.firstDate : Self.lastDate
+        }
+        if fraction % 1000 != 0 { losses.add(.nanoseconds, location()) }
+        return found
+    }
+
+    /// A UUID, in text order.
+    func uuid(_ id: RealmUUID) -> UUIDValue {
+        guard swapsGUIDs else { return UUIDValue(high: id.high, low: id.low) }
+        let first = UInt64(UInt32(truncatingIfNeeded: id.high >> 32).byteSwapped)
+        let second = UInt64(UInt16(truncatingIfNeeded: id.high >> 16).byteSwapped)
+        let third = UInt64(UInt16(truncatingIfNeeded: id.high).byteSwapped)
+        return UUIDValue(high: first << 32 | second << 16 | third, low: id.low)
+    }
+
+    private func repaired(_ bytes: [UInt8], _ location: () -> String) -> String {
+        losses.add(.malformedText, location())
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private func convert(
+        _ value: RealmValue, depth: Int, _ isLater: inout Bool, _ location: () -> String
+    ) throws -> Value {
+        switch value {
+        case .null: return .null
+        case .bool(let flag): return .bool(flag)
+        case .int(let number): return .int(number)
+        case .float(let number): return .float(number)
+        case .double(let number): return .double(number)
+        case .string(let text): return .string(text)
+        case .malformedString(let bytes): return .string(repaired(bytes, location))
+        case .binary(let bytes): return .data(bytes)
+        case .timestamp(let moment): return .date(timestamp(moment, location))
+        case .decimal(let number): return .decimal(Self.decimal(number))
+        case .objectID(let id): return .objectID(ObjectIDValue(high: id.high, low: id.low))
+        case .uuid(let id): return .uuid(uuid(id))
+        case .link(let link): return try resolve(link, depth, &isLater, location)
+        case .list(let elements), .set(let elements):
+            var values: [Value] = []
+            values.reserveCapacity(elements.count)
+            for element in elements {
+                values.append(try convert(element, depth: depth, &isLater, location))
+            }
+            return .list(values)
+        case .dictionary(let entries), .object(let entries):
+            return .dictionary(try map(entries, depth, &isLater, location))
+        }
+    }
+
+    private func map(
+        _ entries: [RealmEntry], _ depth: Int, _ isLater: inout Bool, _ location: () -> String
+    ) throws -> [String: Value] {
+        var values: [String: Value] = [:]
+        values.reserveCapacity(entries.count)
+        for entry in entries {
+            let key: String
+            switch entry.key {
+            case .string(let text): key = text
+            case .int(let number): key = "\(number)"
+            case .malformedString(let bytes): key = repaired(bytes, location)
+            default:
+                losses.add(.malformedKeys, location())
+                continue
+            }
+            let value = try convert(entry.value, depth: depth, &isLater, location)
+            if values.updateValue(value, forKey: key) != nil {
+                losses.add(.repeatedKeys, location())
+            }
+        }
+        return values
+    }
+
+    static func decimal(_ number: RealmDecimal) -> DecimalValue {
+        if number.isNotANumber { return .notANumber }
+        if number.isInfinite {
+            return DecimalValue(decimal128High: number.high & 0xF800_0000_0000_0000, low: 0)
+        }
+        return DecimalValue(decimal128High: number.high, low: number.low)
+    }
+
+    // MARK: - Links
+
+    private func resolve(
+        _ link: RealmLink, _ depth: Int, _ isLater: inout Bool, _ location: () -> String
+    ) throws -> Value {
+        guard let target = plan.positions[link.target] else {
+            losses.add(.unknownLinks, location())
+            return .null
+        }
+        if schemas[target].isEmbedded {
+            return try part(link.key, of: target, depth, &isLater, location)
+        }
+        return object(link.key, of: target, &isLater, location)
+    }
+
+    /// A link to an object of a class; marks `isLater` while the class is not complete.
+    private func object(
+        _ key: Int64, of target: Int, _ isLater: inout Bool, _ location: () -> String
+    ) -> Value {
+        if let object = objects[target][key] {
+            return .object(ObjectReference(table: tables[target], key: object))
+        }
+        if isComplete[target] {
+            losses.add(.danglingLinks, location())
+        } else {
+            isLater = true
+        }
+        return .null
+    }
+
+    /// The object that a key of the file stands for; nil if there is none.
+    func found(_ key: Int64, of target: Int, _ location: @autoclosure () -> String)
+        -> ObjectReference?
+    {
+        if let object = objects[target][key] {
+            return ObjectReference(table: tables[target], key: object)
+        }
+        losses.add(.danglingLinks, location())
+        return nil
+    }
+
+    /// The values of an embedded object, in the order of its class.
+    private func part(
+        _ key: Int64, of target: Int, _ depth: Int, _ isLater: inout Bool, _ location: () -> String
+    ) throws -> Value {
+        let source = plan.classes[target]
+        guard depth < Self.deepestParts, partCounts[target] < source.source.count * 2 + 1024 else {
+            throw StoreError(
+                .fileCorrupt,
+                "the file is damaged: embedded objects of '\(source.name)' contain each other")
+        }
+        let lookup = lookups[target] ?? RealmLookup(file, source.source)
+        lookups[target] = lookup
+        guard let (rows, row) = try lookup.find(key) else {
+            losses.add(.danglingLinks, location())
+            return .null
+        }
+        // The lookup may reuse the rows for the parts of this part.
+        let stored = try source.columns.map { try rows.value(row, $0.index) }
+        var values = [Value](repeating: .null, count: schemas[target].properties.count)
+        for (column, value) in zip(source.columns, stored) {
+            guard let position = schemas[target].position(of: column.name) else {
+                throw StoreError(
+                    .unknownProperty,
+                    "'\(schemas[target].name)' has no property '\(column.name)'; define it, or leave "
+                        + "the column out by mapping it to nothing")
+            }
+            values[position] = fitted(
+                try convert(value, depth: depth + 1, &isLater, location),
+                source.source.properties[column.index], location)
+        }
+        if !isLater { partCounts[target] += 1 }
+        return .list(values)
+    }
+}

@@ -1,0 +1,159 @@
+import RealmFiles
+import RealmFixtures
+import Testing
+
+/// Commands and the prompt on Realm files.
+@Suite struct RealmCommandTests {
+    private struct Kennel {
+        let folder: TemporaryFolder
+        let path: String
+
+        init(damaged: Bool = false) throws {
+            folder = try TemporaryFolder()
+            path = folder.path + "/app.realm"
+            let tables = [
+                RealmWriter.Table(
+                    "class_Dog",
+                    [
+                        .init("id", .int), .init("name", .string, isIndexed: true),
+                        .init("owner", .link, isNullable: true, target: 1),
+                    ], primaryKey: 0,
+                    rows: [
+                        (
+                            key: 0,
+                            values: [.int(1), .string("Rex"), .link(RealmLink(target: 1, key: 0))]
+                        ),
+                        (key: 1, values: [.int(2), .string("Max"), .null]),
+                    ]),
+                RealmWriter.Table(
+                    "class_Person", [.init("name", .string)],
+                    rows: [(key: 0, values: [.string("Ann")])]),
+                RealmWriter.Table(
+                    "metadata", [.init("version", .int)], rows: [(key: 0, values: [.int(3)])]),
+            ]
+            var bytes = RealmWriter.file(format: 24, tables)
+            if damaged { bytes.removeLast(16) }
+            RealmWriter.write(bytes, to: path)
+        }
+
+        /// Files beside the Realm file, which no command creates.
+        var others: [String] {
+            TemporaryFolder.names(in: folder.path).filter { $0 != "app.realm" }
+        }
+    }
+
+    @Test("stats, check and schema read a Realm file and create no file")
+    func looking() throws {
+        let kennel = try Kennel()
+        let stats = try Tool.run(["stats", kennel.path])
+        #expect(stats.exitCode == 0, "\(stats.error)")
+        #expect(stats.output.contains("format          24"))
+        #expect(stats.output.contains("schema version  3"))
+        #expect(stats.output.contains("class_Dog"))
+        let json = try Tool.run(["stats", kennel.path, "--json"])
+        #expect(json.output.hasPrefix("{\"realm\":"))
+        let check = try Tool.run(["check", kennel.path])
+        #expect(
+            check.output.contains("is sound: Realm format 24, 2 classes, 3 objects"),
+            "\(check.error)")
+        let schema = try Tool.run(["schema", kennel.path])
+        #expect(schema.output.contains("\"string indexed\""), "\(schema.output)")
+        #expect(try Tool.run(["schema", kennel.path, "--format", "mermaid"]).exitCode == 0)
+        #expect(kennel.others.isEmpty)
+    }
+
+    @Test("import and export move a Realm file's objects")
+    func moving() throws {
+        let kennel = try Kennel()
+        let store = kennel.folder.path + "/zoo.moonpool"
+        let taken = try Tool.run(["import", store, kennel.path])
+        #expect(taken.output.contains("3 created, 0 updated"), "\(taken.error)")
+        #expect(
+            taken.output.contains("note: tables that are not classes are left out: metadata (1)"))
+        let name = try Tool.run(
+            script: "print(moonpool.open(arg[1]):object('Dog', 1).owner.name)", arguments: [store])
+        #expect(name.output == "Ann\n", "\(name.error)")
+        for ending in ["jsonl", "json", "sqlite", "lua"] {
+            let target = kennel.folder.path + "/out." + ending
+            let exported = try Tool.run(["export", kennel.path, target])
+            #expect(exported.output.hasPrefix("3 objects"), "\(exported.error)")
+        }
+        let csv = try Tool.run(["export", kennel.path, "-", "--class", "Dog", "--format", "csv"])
+        #expect(csv.output.hasPrefix("id,name,owner\r\n1,Rex,"))
+        let script = try Tool.run(
+            script: """
+                local store = moonpool.open { in_memory = "copy" }
+                local report = store:import(arg[1], { class = { "Dog", "Person" } })
+                print(report.created, #store:objects "Dog")
+                """, arguments: [kennel.path])
+        #expect(script.output == "3\t2\n", "\(script.error)")
+    }
+
+    @Test("A Realm file in place of a store opens a read-only copy, or with --to a new store")
+    func prompt() throws {
+        let kennel = try Kennel()
+        let input = """
+            print(store:object("Dog", 1).owner.name, store.version > 0)
+            print(pcall(store.write, store, function() end))
+            """
+        let copy = try Tool.run([kennel.path], input: input)
+        #expect(copy.output.hasPrefix("Ann\ttrue\nfalse\t"), "\(copy.error)")
+        #expect(copy.output.contains("read-only"))
+        #expect(kennel.others.isEmpty)
+        let target = kennel.folder.path + "/kept.moonpool"
+        let kept = try Tool.run(
+            [kennel.path, "--to", target], input: "print(#store:objects 'Dog')")
+        #expect(kept.output == "2\n", "\(kept.error)")
+        #expect(kennel.others.contains("kept.moonpool"))
+        let again = try Tool.run([kennel.path, "--to", target], input: "")
+        #expect(again.exitCode == 1)
+        #expect(again.error.contains("exists already"))
+    }
+
+    @Test("Opening a Realm file as a store says what to do")
+    func openError() throws {
+        let kennel = try Kennel()
+        let outcome = try Tool.run(script: "moonpool.open(arg[1])", arguments: [kennel.path])
+        #expect(outcome.exitCode == 1)
+        #expect(outcome.error.contains("is a Realm file, not a store"))
+        #expect(outcome.error.contains("moonpool import"))
+        #expect(kennel.others.isEmpty)
+    }
+
+    @Test("migrate plan writes the schema of a Realm file as the first migration")
+    func plan() throws {
+        let kennel = try Kennel()
+        let folder = try TemporaryFolder()
+        let planned = try Tool.run(["migrate", "plan", "--dir", folder.path, kennel.path])
+        #expect(planned.exitCode == 0, "\(planned.error)")
+        #expect(TemporaryFolder.names(in: folder.path) == ["0001_from_realm.lua"])
+        let store = kennel.folder.path + "/new.moonpool"
+        let up = try Tool.run(["migrate", "up", store, "--dir", folder.path])
+        #expect(up.exitCode == 0, "\(up.error)")
+        let taken = try Tool.run(["import", store, kennel.path])
+        #expect(taken.output.contains("3 created"), "\(taken.error)")
+        let again = try Tool.run(["migrate", "plan", "--dir", folder.path, kennel.path])
+        #expect(again.exitCode == 1)
+        #expect(again.error.contains("has migrations already"))
+    }
+
+    @Test("A damaged file is an error that names --rescue, which reads what is left")
+    func rescue() throws {
+        let kennel = try Kennel(damaged: true)
+        let refused = try Tool.run(["check", kennel.path])
+        #expect(refused.exitCode == 1)
+        #expect(refused.error.contains("--rescue"))
+        let store = kennel.folder.path + "/rescued.moonpool"
+        let rescued = try Tool.run(["import", store, kennel.path, "--rescue"])
+        #expect(rescued.output.contains("3 created"), "\(rescued.error)")
+        #expect(rescued.output.contains("note: damaged: "))
+    }
+
+    @Test("A wrong key and a text that is not a key are different errors")
+    func keys() throws {
+        let kennel = try Kennel()
+        let outcome = try Tool.run(["stats", kennel.path, "--key", "abc"])
+        #expect(outcome.exitCode == 1)
+        #expect(outcome.error.contains("128 hexadecimal digits"))
+    }
+}
