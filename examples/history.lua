@@ -27,7 +27,7 @@ end)
 local rex, max = store:object("Dog", "Rex"), store:object("Dog", "Max")
 local first = store.version
 
--- Undo and redo: each is a transaction of its own, and observers hear of it as of any other.
+-- Undo and redo are transactions, and notify observers like any other.
 write(function() rex.age = 4 end)
 write(function() store:delete(max) end)
 print("Rex is 3, then " .. rex.age .. "; Max is " .. (max:is_valid() and "there" or "gone"))
@@ -53,7 +53,7 @@ print("a new write leaves nothing to redo: " .. tostring(not pcall(store.redo, s
 local recording = store:record(path)
 write(function() store:create("Dog", { name = "Cleo", age = 1 }) end)
 
--- Any version that the history keeps, as a store to read from; and what lies between two.
+-- Read any version that the history keeps, and compare two versions.
 local past = store:at(first)
 print(("at first Rex was %d and there were %d dogs"):format(
   past:object("Dog", "Rex").age, #past:objects "Dog"))

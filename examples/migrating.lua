@@ -103,7 +103,7 @@ local function to_third(m)
   end)
 end
 
-first_release(old_path) -- somebody skipped the second release
+first_release(old_path) -- a user who skipped the second release
 for _, file in ipairs { path, old_path } do
   store = moonpool.open {
     path = file, schema_version = 3, schema = third, migration = to_third,

@@ -1,4 +1,4 @@
--- Modelling: links, lists, sets and maps, what belongs to one parent, the way back, and values of any type.
+-- Modeling: links, lists, sets and maps, what belongs to one parent, the way back, and values of any type.
 --
 -- Prints:
 --
@@ -29,7 +29,7 @@ end
 local schema = {
   Person = {
     name = "string primary",
-    address = "Address",               -- embedded: it belongs to this person and to nobody else
+    address = "Address",               -- embedded: part of this person only
     dogs = "Dog[]",                    -- a list of links: the dogs this person walks
     friend = "Person",                 -- a link; nil until it is set
     owned = "backlinks Dog.owner",     -- computed: the dogs whose `owner` is this person
@@ -42,11 +42,11 @@ local schema = {
     shots = "int{}",                   -- a map with text as keys
     chip = "mixed",                    -- any value, with lists, maps and links inside
     fee = { type = "decimal", default = moonpool.decimal "12.30", map_to = "annual_fee" },   -- its name in the file
-    walkers = "backlinks Person.dogs", -- computed: everybody whose `dogs` holds this dog
+    walkers = "backlinks Person.dogs", -- computed: the people whose `dogs` contains this dog
   },
   Address = { embedded = true, street = "string", number = "int", resident = "backlinks Person.address" },
 }
-local store = moonpool.open { in_memory = "modelling", schema = schema }
+local store = moonpool.open { in_memory = "modeling", schema = schema }
 
 local function names(objects)
   local found = {}
@@ -76,8 +76,8 @@ print("Rex is walked by " .. names(rex.walkers))
 print("Bob walks " .. bob.dogs[1].name .. " and " .. bob.dogs[2].name)
 
 -- Queries follow links in both directions, and into embedded objects.
-local neighbours = store:objects("Dog"):where("owner.address.street == $1", "Main Street")
-print("dogs that live in Main Street: " .. names(neighbours))
+local neighbors = store:objects("Dog"):where("owner.address.street == $1", "Main Street")
+print("dogs that live in Main Street: " .. names(neighbors))
 
 -- A new address replaces the old one, which is gone with that.
 store:write(function() ann.address = { street = "Side Street", number = 9 } end)
@@ -106,7 +106,7 @@ print(("a circle of friends: %s -> %s -> %s"):format(bob.name, bob.friend.name, 
 local copy = bob:to_table(5)
 print("Bob's friend's friend is Bob again: " .. tostring(bob.friend.friend == bob and copy.friend.friend == copy))
 
--- Sets, maps and mixed values are changed in place; a value of any type may stand in a mixed one.
+-- Sets, maps and mixed values are changed in place; a mixed value contains a value of any type.
 local max = store:object("Dog", "Max")
 store:write(function()
   rex.tags = { "loud", "clever", "loud" }
@@ -126,7 +126,7 @@ print(("Max has the number %s and the chip %d, of %s, with %d readings"):format(
 -- Decimals are exact.
 print("12.30 + 0.10 = " .. tostring(max.fee + moonpool.decimal "0.10"))
 
--- A frozen object stays as it was, on any thread; a live one goes on.
+-- A frozen object stays as it was, on any thread; a live one changes.
 local kept = max:freeze()
 store:write(function() store:object("Dog", "Max").owner = bob end)
 local renamed = store:write(function()

@@ -137,7 +137,7 @@ do
   store:refresh()
 end
 
--- One property, and the store itself, which is told before `write` returns.
+-- One property, and the store itself, whose observers run before `write` returns.
 do
   local age_token <close> = max:observe_value("age", function(new, old)
     print(("age: %d -> %d"):format(old, new))

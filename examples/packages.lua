@@ -78,7 +78,7 @@ local function each_group(text, use)
 end
 
 --- Calls `use` with arrays of stanzas, some thousand at a time. A stanza is a table of fields, with the
---- maintainer taken apart and the names of what the package provides. Plain searches for the few fields
+--- maintainer parsed and the names of the provided packages. Plain searches for the few fields
 --- that matter are twice as fast as looking at every line.
 local function read_stanzas(name, use)
   local find, sub = string.find, string.sub
@@ -92,7 +92,7 @@ local function read_stanzas(name, use)
       local _, last = find(text, starts[i], 1, true)
       if last then stanza[field_names[i]] = sub(text, last + 1, find(text, "\n", last, true) - 1) end
     end
-    -- The same text for all packages of a maintainer: taken apart once.
+    -- The same text for all packages of a maintainer: parsed once.
     local maintainer = stanza.Maintainer or "unknown <unknown>"
     local name = maintainer_names[maintainer]
     if not name then

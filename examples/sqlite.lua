@@ -52,7 +52,7 @@ print(store:export(database) .. " objects exported")
 sql(database, "SELECT owner, count(*), sum(age) FROM Dog GROUP BY owner ORDER BY owner")
 sql(database, "SELECT target, count(*) FROM Dog_toys GROUP BY target ORDER BY target")
 
--- The database bears the schema: an empty store takes it as it was.
+-- The database contains the schema, so an empty store restores it.
 local copy = moonpool.open { in_memory = "copy" }
 local report = copy:import(database)
 local rex = copy:object("Dog", 1)

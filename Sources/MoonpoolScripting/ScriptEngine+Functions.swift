@@ -7,7 +7,7 @@ extension ScriptEngine {
     ///
     /// The signature is what they call it, with names of its parameters for messages: `add(a, b)`, or `app.add(a, b)` in
     /// a table. Arguments are converted; one of another type is a Lua error that names it. What the function throws is
-    /// raised in Lua, with `code` and `message`, and is ``ScriptFailure/underlying`` where it comes out again.
+    /// raised in Lua, with `code` and `message`, and is `ScriptFailure.underlying` where it comes out again.
     ///
     /// Called on the engine's thread. Takes effect before the next run. Throws `invalid_argument` for a bad signature.
     public func register<each Argument: ScriptValue, Value: ScriptValue>(

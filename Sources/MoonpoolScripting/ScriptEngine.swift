@@ -46,7 +46,7 @@ public final class ScriptEngine: Sendable {
 
     /// Runs a chunk of Lua whose results do not matter.
     ///
-    /// Throws ``ScriptFailure``; `CancellationError` when the task was cancelled before the chunk had begun. A task that is
+    /// Throws `ScriptFailure`; `CancellationError` when the task was cancelled before the chunk had begun. A task that is
     /// cancelled later stops the chunk. `name` is what messages call it.
     public func run(_ source: String, named name: String = "script") async throws {
         try await perform { context in
@@ -105,7 +105,7 @@ public final class ScriptEngine: Sendable {
 
     /// Runs Swift on the engine's thread, with its Lua state and its stores at hand.
     ///
-    /// For what the other functions do not offer. It counts as one run; errors are thrown as ``ScriptFailure`` if they
+    /// For what the other functions do not offer. It counts as one run; errors are thrown as `ScriptFailure` if they
     /// come from Lua, else as they are.
     package func perform<Value: Sendable>(
         _ body: @escaping @Sendable (ScriptContext) throws -> Value
@@ -147,13 +147,13 @@ public final class ScriptEngine: Sendable {
 
     /// Stops what is running, if something is; the engine can be used on.
     ///
-    /// The stopped run throws a ``ScriptFailure`` with the code `interrupted`. A C or Swift function that computes is not
+    /// The stopped run throws a `ScriptFailure` with the code `interrupted`. A C or Swift function that computes is not
     /// cut short: the stop comes when it returns.
     public func stop() { script.stopRunning() }
 
     /// Ends the engine: what runs is stopped, writes are rolled back, stores are closed; waits for that.
     ///
-    /// Runs that wait for their turn and those that come later throw a ``ScriptFailure`` with the code `closed`.
+    /// Runs that wait for their turn and those that come later throw a `ScriptFailure` with the code `closed`.
     public func close() async {
         do {
             try script.finishGently(within: .zero)

@@ -29,7 +29,7 @@ public struct ScriptFunction: ScriptValue, Hashable {
 
     /// Calls it on its script's thread, between what else runs there, and converts its first result.
     ///
-    /// From any thread. Throws ``ScriptFailure``.
+    /// From any thread. Throws `ScriptFailure`.
     public func call<Value: ScriptValue>(
         _ arguments: any ScriptValue..., as type: Value.Type = Value.self
     ) async throws -> Value {

@@ -2,7 +2,7 @@ import LuaHost
 
 /// A Swift value that can be passed to scripts and received from them.
 ///
-/// Conforming types: `Bool`, integers, `Double`, `String`, bytes (``LuaHost/LuaString``), optionals, arrays and
+/// Conforming types: `Bool`, integers, `Double`, `String`, bytes (`LuaString`), optionals, arrays and
 /// dictionaries of these, Lua functions (``ScriptFunction``), objects (``ScriptObject``), and any plain value
 /// (``AnyScriptValue``). Values are converted on the engine's thread.
 ///

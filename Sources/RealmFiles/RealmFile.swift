@@ -53,6 +53,11 @@ package final class RealmFile {
     package var fileSize: Int { bytes.fileSize }
     /// Whether the file is encrypted.
     package var isEncrypted: Bool { bytes.isEncrypted }
+    /// About how many decrypted bytes stay in memory; 64 MiB at first.
+    package var decryptedLimit: Int {
+        get { bytes.decryptedLimit }
+        set { bytes.decryptedLimit = newValue }
+    }
     /// The tables that hold objects of the app: those with names that begin with `class_`, or all if there is none.
     package var userClasses: [RealmClass] {
         let found = classes.filter(\.isUserClass)

@@ -162,6 +162,38 @@ struct FormatTests {
         }
     }
 
+    @Test("Decrypted pages that are released are decrypted again")
+    func releasedPages() throws {
+        var samples = RealmSamples(seed: 22)
+        let tables = samples.tables(format: 24, rows: 130)
+        let encrypted = RealmEncryption.encrypt(
+            RealmWriter.file(format: 24, tables), key: Self.key)
+        try TemporaryFile.with(encrypted) { path in
+            let file = try RealmFile(path, key: RealmKey(bytes: Self.key))
+            file.decryptedLimit = 0
+            let lookup = RealmLookup(file, file.classes[0])
+            let pass = file.makePass()
+            var next = 0
+            try pass.read(file.classes[0]) { rows in
+                for row in 0..<rows.count {
+                    // An object elsewhere, before and after the values of this one.
+                    let other = tables[0].rows[(next * 37) % 130]
+                    for property in tables[0].properties.indices {
+                        let value = try rows.value(row, property)
+                        #expect(value == tables[0].rows[next].values[property])
+                        guard property % 10 == 0 else { continue }
+                        let (found, index) = try #require(try lookup.find(other.key))
+                        let looked = try found.value(index, property)
+                        #expect(looked == other.values[property])
+                    }
+                    next += 1
+                }
+            }
+            #expect(next == 130)
+            #expect(try file.check() == [])
+        }
+    }
+
     @Test("A file of more than 4 GiB is read")
     func largeFile() throws {
         var samples = RealmSamples(seed: 2)

@@ -48,7 +48,7 @@ import Testing
         "frozen store", "unmanaged object", "uuid", "object_id", "data", "null",
     ]
 
-    @Test func `a name stands once in each type`() {
+    @Test func `each type lists a name once`() {
         var seen: Set<String> = []
         for entry in Catalogue.entries {
             for owner in entry.owners {

@@ -42,7 +42,7 @@ import Testing
         #expect(try #require(help.page(on: "frozen store")).contains("and all of store"))
     }
 
-    @Test func `a code of errors is explained with who raises it`() throws {
+    @Test func `the help on an error code lists the functions that raise it`() throws {
         let page = try #require(help.page(on: "not_in_write"))
         #expect(page.contains("use store:write"))
         #expect(page.contains("store:create"))
@@ -61,7 +61,7 @@ import Testing
         for name in HelpText.names { #expect(help.page(on: name) != nil, "\(name)") }
     }
 
-    @Test func `the parts of a page can be coloured`() throws {
+    @Test func `the parts of a help page can be colored`() throws {
         let coloured = HelpText { "<\($1):\($0)>" }
         let page = try #require(coloured.page(on: "token.invalidate"))
         #expect(page.hasPrefix("<signature:token:invalidate()>\n"))

@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test func `no sentence of the catalogue stands in another source file`() throws {
+    @Test func `no other source file repeats a sentence of the help catalog`() throws {
         let sentences = Set(
             Catalogue.entries.map(\.summary) + Catalogue.types.map(\.summary)
                 + ErrorCode.allCases.map(\.summary))

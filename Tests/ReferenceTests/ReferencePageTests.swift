@@ -15,7 +15,7 @@ import Testing
         return parts.joined(separator: "/") + "/Sources/Reference/Reference.docc/LuaAPI.md"
     }()
 
-    @Test func `the page is what the catalogue says; scripts-reference writes it anew`() {
+    @Test func `the page matches the help catalog`() {
         let text = ReferencePage.text
         if getenv("MOONPOOL_WRITE_REFERENCE") != nil, let file = fopen(Self.path, "w") {
             fputs(text, file)

@@ -89,7 +89,7 @@ import Testing
                 """)
     }
 
-    @Test func `an empty schema is an empty table, and one class stands alone`() throws {
+    @Test func `an empty schema prints as an empty table, and one class prints alone`() throws {
         #expect(SchemaDocument(.empty).text(as: .lua) == "return {}\n")
         #expect(SchemaDocument(.empty).text(as: .mermaid) == "erDiagram\n")
         let one = try SchemaDocument(try Self.zoo(), className: "Person")

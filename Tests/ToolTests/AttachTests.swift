@@ -31,7 +31,7 @@ import Testing
         zoo = store
         """
 
-    @Test func `shows what a running script has, and changes nothing by leaving`() throws {
+    @Test func `attach shows the state of a running script and leaves it unchanged`() throws {
         let script = try Running(Self.observing)
         #expect(try script.attach("1 + 1").output == "2\n")
         #expect(try script.attach(".observers").output.contains("totals"))
@@ -59,7 +59,7 @@ import Testing
         #expect(access(script.socket, F_OK) != 0, "the socket is gone with the script")
     }
 
-    @Test func `stops a handler that does not end, and the script goes on`() throws {
+    @Test func `attach stops a handler that does not end, and the script continues`() throws {
         let script = try Running(
             """
             ticks = 0
@@ -110,7 +110,7 @@ import Testing
         #expect(third.output == "ran\n", "\(third.error)")
     }
 
-    @Test func `a file that is no socket is left alone`() throws {
+    @Test func `a file that is not a socket is left unchanged`() throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("precious", to: "s")
         #expect(try Tool.run(["--attachable=" + file, "-e", "print 'ran'"]).exitCode == 1)
@@ -144,7 +144,7 @@ import Testing
         #expect(none.error.contains("--attachable"))
     }
 
-    @Test func `nobody can attach unless it is asked for`() throws {
+    @Test func `a script without --attachable refuses attach`() throws {
         let folder = try TemporaryFolder()
         let outcome = try Tool.run(
             ["-e", "print(1)"], environment: ["XDG_RUNTIME_DIR": folder.path])

@@ -102,7 +102,7 @@ import Testing
         #expect(found > 0)
     }
 
-    @Test func `a damaged schema is told of with the file's name`() throws {
+    @Test func `a damaged schema is reported with the file's name`() throws {
         let folder = try TemporaryFolder()
         var bytes = try makeWhole(folder)
         // Wherever the name of the class stands behind its length, as it does in the schema.

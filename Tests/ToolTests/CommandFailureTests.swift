@@ -97,7 +97,7 @@ import Testing
         #expect(access(new, F_OK) != 0)
     }
 
-    @Test func `the store's own file is never what is exported to`() throws {
+    @Test func `an export never overwrites its own store`() throws {
         try makeStore()
         let words = ["export", store, store, "--format", "jsonl"]
         expectOneLine(try Tool.run(words), words, "is the store itself")

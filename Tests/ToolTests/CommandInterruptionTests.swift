@@ -54,7 +54,7 @@ import Testing
         #expect(leftOvers() == [])
     }
 
-    @Test func `an import that finds no room takes nothing`() throws {
+    @Test func `an import on a full disk has no effect`() throws {
         try makeStore(2000)
         let rows = (10_001...60_000).map { "{\"id\":\($0),\"name\":\"the dog number \($0)\"}\n" }
         let more = try folder.write(rows.joined(), to: "more.jsonl")
@@ -119,7 +119,7 @@ import Testing
         #expect(leftOvers() == [])
     }
 
-    @Test func `a compaction that is stopped leaves the store whole`() throws {
+    @Test func `an interrupted compaction leaves the store complete`() throws {
         try makeStore(60_000)
         for _ in 0..<3 {
             let process = try Subprocess(Tool.path, ["compact", store])
@@ -130,7 +130,7 @@ import Testing
         #expect(try count() == "60000 objects\n")
     }
 
-    @Test func `a terminal shows how far an import has come, and Ctrl-C there ends it`() throws {
+    @Test func `a terminal shows the progress of an import, and Ctrl-C ends it`() throws {
         try makeStore(10)
         let pipe = try makePipe("rows.jsonl")
         let terminal = try PseudoTerminal(columns: 100)

@@ -107,7 +107,7 @@ import Testing
         #expect(outcome.output == "")
     }
 
-    @Test func `the host's own events are told on demand only`() throws {
+    @Test func `host events are logged only with --log-level`() throws {
         let code = "moonpool.open { in_memory = 'x' } moonpool.after(0, function() error 'oh' end)"
         let quiet = try Tool.run(["-e", code])
         #expect(!quiet.error.contains("script begins"))

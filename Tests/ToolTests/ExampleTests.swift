@@ -94,7 +94,7 @@ import Testing
         return try Tool.run([script, list] + arguments, in: folder.path)
     }
 
-    @Test func `counts packages, virtual ones and what nothing fulfils`() throws {
+    @Test func `counts packages, virtual packages and unmet dependencies`() throws {
         let outcome = try run()
         #expect(outcome.error == "")
         #expect(

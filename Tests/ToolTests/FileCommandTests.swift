@@ -50,7 +50,7 @@ import Testing
 
     // MARK: Commands
 
-    @Test func `compact makes a file small and keeps what is in it`() throws {
+    @Test func `compact shrinks a file and keeps its content`() throws {
         try makeSparse()
         let before = size(store)
         let outcome = try Tool.run(["compact", "zoo.moonpool"], in: folder.path)
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func `backup replaces a file only when it is told to`() throws {
+    @Test func `backup replaces a file only with --force`() throws {
         try makeSparse()
         let copy = try folder.write("precious", to: "copy")
         let refused = try Tool.run(["backup", store, copy])
@@ -141,7 +141,7 @@ import Testing
         #expect(try Tool.run(["backup", store]).exitCode == 64)
     }
 
-    @Test func `a script that bears a command's name runs by its path`() throws {
+    @Test func `a script with the name of a command runs by its path`() throws {
         _ = try folder.write("print 'a script'", to: "backup")
         #expect(try Tool.run(["./backup"], in: folder.path).output == "a script\n")
         #expect(try Tool.run(["--", "backup"], in: folder.path).output == "a script\n")
@@ -179,7 +179,7 @@ import Testing
         #expect(try lua(Self.thin, [store]).exitCode == 0)
     }
 
-    @Test func `a backup and a compaction that find no room leave everything as it was`() throws {
+    @Test func `a backup or compaction on a full disk leaves the files unchanged`() throws {
         #expect(try lua(Self.fill, [store]).exitCode == 0)
         let before = size(store)
         let copy = folder.path + "/copy"

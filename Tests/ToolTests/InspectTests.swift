@@ -36,7 +36,10 @@ import Testing
                 """)
     }
 
-    @Test func `workers, confined scripts, standard input and scripts of run have it too`() throws {
+    @Test
+    func `workers, confined scripts, standard input and scripts of run have moonpool.inspect`()
+        throws
+    {
         let code = "print(moonpool.inspect { 1 })"
         let worker = "local w = moonpool.worker('w', function() \(code) end) w:join()"
         #expect(try Tool.run(script: worker).output == "{ 1 }\n")

@@ -86,7 +86,7 @@ import Testing
         #expect(outcomes.allSatisfy { $0 == "before" || $0 == "after" }, "\(outcomes)")
     }
 
-    @Test func `a resumable migration that is killed again and again goes on each time`() throws {
+    @Test func `a resumable migration continues after each kill`() throws {
         let shop = try MigrationShop([
             """
             return {

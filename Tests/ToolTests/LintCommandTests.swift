@@ -47,7 +47,7 @@ import Testing
         )
     }
 
-    @Test func `what cannot be read is exit code 2, and unknown options are 64`() throws {
+    @Test func `an unreadable file is exit code 2, and an unknown option is 64`() throws {
         let missing = try Tool.run(["lint", folder.path + "/none.lua"])
         #expect(missing.exitCode == 2)
         #expect(

@@ -24,7 +24,7 @@ import Testing
         #expect(outcome.output == "500500\n")
     }
 
-    @Test func `a store in memory that is closed gives its room back at once`() throws {
+    @Test func `closing a store in memory releases its space at once`() throws {
         let outcome = try Tool.run(
             script: """
                 local function maps()

@@ -59,7 +59,7 @@ import Testing
         #expect(try shop.value("store:object('Person', 9).age") == "7")
     }
 
-    @Test func `programs are told what was recorded, and what was wrong`() throws {
+    @Test func `--json reports applied migrations and errors`() throws {
         let shop = try makeShop(version: 2)
         let wrong = try shop.migrate("baseline", "--to", "1", "--json")
         #expect(wrong.exitCode == 1)

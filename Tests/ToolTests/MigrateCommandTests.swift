@@ -3,7 +3,7 @@ import Testing
 
 /// `moonpool migrate up`, `status`, `check`, `down` and `undo` do what they say.
 @Suite struct MigrateCommandTests {
-    @Test func `up applies what is pending, in order, and records it`() throws {
+    @Test func `up applies pending migrations in order and records them`() throws {
         let shop = try MigrationShop()
         let up = try shop.migrate("up")
         #expect(up.error == "")
@@ -46,7 +46,7 @@ import Testing
         #expect(check.output == "up to date, schema version 3\n")
     }
 
-    @Test func `an applied file may change in comments and white space, and in nothing else`()
+    @Test func `an applied file may change only in comments and white space`()
         throws
     {
         let shop = try MigrationShop()
@@ -84,7 +84,7 @@ import Testing
         #expect(check.output.contains("the store is newer than the folder"))
     }
 
-    @Test func `a backup is made where something would be lost, and undo goes back to it`() throws {
+    @Test func `up backs up a store that would lose data, and undo restores the backup`() throws {
         let shop = try MigrationShop()
         #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
         let up = try shop.migrate("up")
@@ -101,7 +101,7 @@ import Testing
         #expect(again.error.contains("no backup was made"))
     }
 
-    @Test func `undo goes back behind a migration that was taken back, until another is applied`()
+    @Test func `undo restores the backup of down until another migration is applied`()
         throws
     {
         let shop = try MigrationShop()

@@ -135,7 +135,7 @@ import Testing
         #expect(try shop.value("store.schema_version") == "1")
     }
 
-    @Test func `a file that is no store, and one of a newer format`() throws {
+    @Test func `a foreign file and a file of a newer format are reported`() throws {
         let shop = try MigrationShop()
         _ = try shop.folder.write("This is a letter, not a store.", to: "shop.moonpool")
         for command in ["up", "status"] {
@@ -208,7 +208,7 @@ import Testing
         #expect(up.error.contains("no permission to open '\(shop.store)'"), "\(up.error)")
     }
 
-    @Test func `undo while somebody has the store open`() throws {
+    @Test func `undo refuses a store that another process has open`() throws {
         let shop = try MigrationShop()
         #expect(try shop.migrate("up", "--backup").exitCode == 0)
         let other = try Subprocess(

@@ -48,7 +48,7 @@ import Testing
         #expect(outcome.lines == ["F3 L3\t23\t3", "'\(shop.store)' is open; close it first"])
     }
 
-    @Test func `errors bear codes and the place, and what was wrong with the arguments`() throws {
+    @Test func `errors have codes, a location and the wrong argument`() throws {
         let shop = try MigrationShop([
             "return { schema = { A = { x = 'int' } }, up = function(m) m:create('A', { x = 'one' }) end }"
         ])
@@ -78,7 +78,7 @@ import Testing
         #expect(lines[5].contains("is in memory, not in a file"))
     }
 
-    @Test func `tests of migrations fail with a place, and say what they ran`() throws {
+    @Test func `failing migration tests report their location`() throws {
         let shop = try MigrationShop()
         try shop.write(
             """

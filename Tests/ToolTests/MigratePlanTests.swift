@@ -147,7 +147,7 @@ import Testing
         #expect(script.contains("new.last_name = \"\"  -- new and required (string): which value?"))
     }
 
-    @Test func `lint names what would be lost or broken, in the data`() throws {
+    @Test func `lint reports values that a schema would lose or break`() throws {
         let world = try World()
         let lint = try world.run("lint", Self.after)
         #expect(lint.exitCode == 1)
@@ -187,7 +187,7 @@ import Testing
         #expect(try MigrationShop.json(lint, "findings[2].objects[1]") == "id = 1")
     }
 
-    @Test func `lint is content with what loses nothing`() throws {
+    @Test func `lint finds nothing in a change that loses no data`() throws {
         let world = try World()
         let lint = try world.run("lint", World.before)
         #expect(lint.output == "nothing would be lost or broken\n")

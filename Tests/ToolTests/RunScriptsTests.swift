@@ -81,7 +81,7 @@ import Testing
         )
     }
 
-    @Test func `each script knows its own name, and a missing one is told of`() throws {
+    @Test func `each script knows its name, and a missing script is reported`() throws {
         let outcome = try run([
             ("a", "print(arg[0]:match '[^/]*$', #arg, ...)"), ("b", "print(#arg)"),
         ])
@@ -106,7 +106,7 @@ import Testing
         #expect(labelled.lines.sorted() == ["[a] one", "[a] two\t3", "[b] "])
     }
 
-    @Test func `what confines a script holds for each of them`() throws {
+    @Test func `confinement applies to each script of a run`() throws {
         let outcome = try run(
             [("a", "print(io, #arg)"), ("b", "print(pcall(moonpool.open, 'zoo.moonpool'))")],
             options: ["--sandbox"])

@@ -2,7 +2,7 @@ import Testing
 
 /// `moonpool import` and `export`, and the same from Lua.
 @Suite struct TransferCommandTests {
-    @Test func `a store goes out and comes back, through a pipe too`() throws {
+    @Test func `an exported store can be imported, through a pipe too`() throws {
         let folder = try TemporaryFolder()
         let rows = try folder.write(
             "id,name,age\n1,Rex,3\n2,\"Max, the second\",\n", to: "dogs.csv")
@@ -141,7 +141,7 @@ import Testing
         #expect(TemporaryFolder.names(in: folder.path) == ["dogs.csv"])
     }
 
-    @Test func `a store goes through SQLite and Lua source and is the same`() throws {
+    @Test func `SQLite and Lua source preserve a store`() throws {
         let folder = try TemporaryFolder()
         let script = try folder.write(
             """

@@ -134,7 +134,8 @@ import Testing
         #expect(try Tool.run([count, old]).output == "3\n")
     }
 
-    @Test func `12.72 a file that another process has migrated goes on, but for what was removed`()
+    @Test
+    func `a file that another process has migrated stays usable, except for removed properties`()
         throws
     {
         let folder = try TemporaryFolder()

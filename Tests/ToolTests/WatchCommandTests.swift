@@ -68,7 +68,7 @@ import Testing
         #expect(!outcome.output.contains("\"age\":3,"))
     }
 
-    @Test func `what is watched as JSON Lines can be replayed`() throws {
+    @Test func `the JSON Lines of watch can be replayed`() throws {
         let folder = try TemporaryFolder()
         let store = try makeStore(folder)
         let watch = try Subprocess(Tool.path, ["watch", "--json", store])
@@ -92,7 +92,7 @@ import Testing
         #expect(replayed.output == "1\tMax\n", "\(replayed.error)")
     }
 
-    @Test func `it ends when nobody reads the output any more`() throws {
+    @Test func `watch ends when its output is closed`() throws {
         let folder = try TemporaryFolder()
         let store = try makeStore(folder)
         let shell = try Subprocess(
@@ -102,7 +102,7 @@ import Testing
         #expect(outcome.error == "" && outcome.exitCode == 0)
     }
 
-    @Test func `what cannot be watched is said, with exit code 1`() throws {
+    @Test func `an invalid query of watch is an error with exit code 1`() throws {
         let folder = try TemporaryFolder()
         let store = try makeStore(folder)
         let missing = try Tool.run(["watch", folder.path + "/nothing"])

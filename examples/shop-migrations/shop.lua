@@ -58,7 +58,7 @@ for _, migration in ipairs(trial.applied) do
 end
 print("the store is still at migration " .. #migrate.status(path, { dir = migrations }).applied)
 
--- The data is mended, and the shop is brought up to date.
+-- Correct the data, and apply the pending migrations.
 do
   local store <close> = moonpool.open(path)
   store:write(function() store:object("Product", "JAM").price = "5" end)

@@ -18,7 +18,10 @@ struct MigratePlanCommand: ParsableCommand {
             """)
 
     @Argument(
-        help: "The store (not with --dir) and a script that returns the wanted schema; with --dir also a Realm file.",
+        help: """
+            The store (not with --dir) and a script that returns the wanted schema; with --dir also a \
+            Realm file.
+            """,
         completion: .file(extensions: ["moonpool", "realm", "lua"]))
     var arguments: [String] = []
 

@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// What a query costs is decided by its text, and a text of a hundred characters can ask for more than a life. So
 /// evaluations ask now and then. One that is given up leaves a wrong result, which whoever began it must not use:
-/// ``check()`` throws then.
+/// `check()` throws then.
 ///
 /// A host sets it around everything that it does on a thread; without one nothing is given up.
 package final class Interruption: Sendable {

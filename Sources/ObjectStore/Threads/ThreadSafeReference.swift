@@ -34,7 +34,7 @@ package enum ReferencedValue {
 
 /// Something of a store on its way to another thread.
 ///
-/// Made on the store's thread by ``Store/reference(to:)``; any thread may hold it, and a store of the
+/// Made on the store's thread by ``Store/reference(to:for:)``; any thread may hold it, and a store of the
 /// same file resolves it, once, on its own thread. Keeps the file open meanwhile. What is frozen stays
 /// at its version, which is kept as well. Of results the present version is kept readable until the
 /// reference is resolved or let go of.

@@ -1,7 +1,7 @@
 import ColumnStorage
 import Decimals
 
-/// A decimal number of 34 digits: ``Decimals/DecimalValue``, for the modules above.
+/// A decimal number of 34 digits: `Decimals.DecimalValue`, for the modules above.
 public typealias DecimalValue = Decimals.DecimalValue
 
 /// An object of a store by its place: a class's table and a key that is never used again.

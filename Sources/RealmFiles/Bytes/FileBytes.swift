@@ -15,6 +15,9 @@ final class FileBytes {
     /// Changes when decrypted pages are released; views from before are then invalid.
     private(set) var generation = 0
 
+    /// How many decrypted bytes stay in memory, about.
+    var decryptedLimit = 64 << 20
+
     private let descriptor: Int32
     private let map: UnsafeMutableRawPointer?
     private let pages: EncryptedPages?
@@ -86,7 +89,7 @@ final class FileBytes {
     ///
     /// Views from before are then invalid.
     func trim() {
-        guard let pages, pages.residentBytes > 64 << 20 else { return }
+        guard let pages, pages.residentBytes > decryptedLimit else { return }
         pages.releaseAll()
         generation += 1
     }

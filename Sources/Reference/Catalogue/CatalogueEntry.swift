@@ -60,7 +60,7 @@ package struct CatalogueEntry: Sendable {
 /// A way to call a function: `(class: string, values?: table): T`.
 ///
 /// Types are those of LuaLS; a type of the API is named without `moonpool.` before it. `T` is the class of a
-/// collection's objects, or of the object whose class is named by a parameter of type `` `T` ``.
+/// collection's objects, or of the object whose class is named by a parameter of type `T` in backticks.
 package struct Signature: Sendable, Hashable {
     /// One parameter.
     package struct Parameter: Sendable, Hashable {

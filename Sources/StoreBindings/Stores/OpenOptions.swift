@@ -29,7 +29,9 @@ struct OpenOptions {
                 throw call.argumentError(1, "option 'schema' must be a table")
             }
             configuration.schema = try SchemaArguments(call.state, module.dates).classes(schema)
-        } else if let name = ["schema_version", "migration", "drops"].first(where: { !options[$0].isNil }) {
+        } else if let name = ["schema_version", "migration", "drops"]
+            .first(where: { !options[$0].isNil })
+        {
             throw call.argumentError(
                 1, "option '\(name)' needs 'schema': without one the file keeps the schema it has")
         }
@@ -88,7 +90,8 @@ struct OpenOptions {
         guard let migrator = module.migrator else {
             throw call.argumentError(1, "option 'migrations' is not available in a confined script")
         }
-        try migrator(path, folder, options["schema_version"].isNil ? nil : configuration.schemaVersion)
+        let version = options["schema_version"].isNil ? nil : configuration.schemaVersion
+        try migrator(path, folder, version)
     }
 
     /// The function that decides whether a file is compacted before it is opened.

@@ -17,7 +17,7 @@ package final class ChangeRecording {
     /// Begins a recording in a file; an earlier recording in it is lost.
     ///
     /// Throws a `FormatError` for what the system refuses and for a file that holds something else, and what
-    /// ``Store/observeChanges(name:_:)`` throws.
+    /// `Store.observeChanges` throws.
     package init(of store: Store, to path: String) throws {
         self.path = path
         try store.check()

@@ -27,18 +27,29 @@ final class RealmObjects {
         case general
     }
 
+    /// How a column is read and stored, without references: copying it in a loop costs no counting.
     private struct Field {
-        let column: RealmPlan.Column
-        let property: RealmProperty
+        /// The index of the property in the class of the file.
+        let index: Int
+        /// The position of the property in the class of the store.
         let position: Int
         let kind: Kind
+        let isNullable: Bool
+        /// Whether the property links to a class.
+        let hasTarget: Bool
         /// Whether elements that differ in the file may be equal in a store: NaN, and 1 beside 1.0.
-        var mayMerge: Bool {
-            property.collection == .set
-                && [.float, .double, .decimal, .mixed].contains(property.type)
-        }
-        /// What null becomes: nil, or zero where a value that cannot be read is required.
-        let null: Value
+        let mayMerge: Bool
+    }
+
+    /// The property in the file.
+    private func property(_ field: Field, _ position: Int) -> RealmProperty {
+        plan.classes[position].source.properties[field.index]
+    }
+
+    /// What null becomes: nil, or zero where a value that cannot be read is required.
+    private func null(_ field: Field, _ position: Int) -> Value {
+        let property = schemas[position].properties[field.position]
+        return property.isOptional || !property.isSingle ? .null : property.type.zero
     }
 
     // MARK: - Creation
@@ -59,10 +70,10 @@ final class RealmObjects {
             }
         }
         let key = found.source.primaryKey.flatMap { primary in
-            fields.first { $0.column.index == primary && schema.properties[$0.position].isPrimary }
+            fields.first { $0.index == primary && schema.properties[$0.position].isPrimary }
         }
         var inserter = try importer.store.inserter(of: schema)
-        try pass.read(found.source, properties: fields.map(\.column.index)) { rows in
+        try pass.read(found.source, properties: fields.map(\.index)) { rows in
             for row in 0..<rows.count {
                 if !inserter.isUsable { inserter = try importer.store.inserter(of: schema) }
                 try createObject(position, rows, row, fields, key, inserter)
@@ -77,14 +88,14 @@ final class RealmObjects {
     ) throws {
         let realmKey = rows.key(row)
         let location = RowPlace(table: plan.classes[position].name, line: Int(clamping: realmKey))
-        try importer.take(location, text: { text(rows, row, fields) }) {
+        try importer.take(location, text: { text(rows, row, fields, position) }) {
             inserter.clear()
             for field in fields { try set(field, rows, row, inserter, position) }
             var isUpdate = false
             if importer.options.isUpsert, let key {
                 let primary =
                     try values.value(
-                        rows.value(row, key.column.index), of: key.property, "") ?? .null
+                        rows.value(row, key.index), of: property(key, position), "") ?? .null
                 isUpdate =
                     try importer.store.object(
                         schemas[position].name, primaryKey: primary) != nil
@@ -95,7 +106,7 @@ final class RealmObjects {
             } catch let error as StoreError where error.code == .duplicateKey {
                 let value = try key.flatMap {
                     try values.value(
-                        rows.value(row, $0.column.index), of: $0.property, "")
+                        rows.value(row, $0.index), of: property($0, position), "")
                 }
                 throw Importer.duplicate(value, schemas[position])
             }
@@ -112,7 +123,7 @@ final class RealmObjects {
         _ field: Field, _ rows: RealmRows, _ row: Int, _ object: ObjectKey, _ position: Int
     ) throws {
         let schema = schemas[position]
-        guard case .set(let elements) = try rows.value(row, field.column.index), elements.count > 1,
+        guard case .set(let elements) = try rows.value(row, field.index), elements.count > 1,
             let live = importer.store.object(
                 ObjectReference(table: schema.table, key: object)),
             case .list(let kept) = try live.value(schema.properties[field.position].name),
@@ -126,23 +137,23 @@ final class RealmObjects {
     private func set(
         _ field: Field, _ rows: RealmRows, _ row: Int, _ inserter: ObjectInserter, _ position: Int
     ) throws {
-        let index = field.column.index
+        let index = field.index
         switch field.kind {
         case .int:
-            if field.property.isNullable, rows.isNull(row, index) {
-                inserter.set(field.position, field.null)
+            if field.isNullable, rows.isNull(row, index) {
+                inserter.set(field.position, null(field, position))
             } else {
                 inserter.set(field.position, int: rows.int(row, index))
             }
         case .bool:
-            if field.property.isNullable, rows.isNull(row, index) {
-                inserter.set(field.position, field.null)
+            if field.isNullable, rows.isNull(row, index) {
+                inserter.set(field.position, null(field, position))
             } else {
                 inserter.set(field.position, bool: rows.int(row, index) != 0)
             }
         case .double:
-            if field.property.isNullable, rows.isNull(row, index) {
-                inserter.set(field.position, field.null)
+            if field.isNullable, rows.isNull(row, index) {
+                inserter.set(field.position, null(field, position))
             } else {
                 inserter.set(
                     field.position,
@@ -150,7 +161,7 @@ final class RealmObjects {
             }
         case .text:
             if rows.isNull(row, index) {
-                inserter.set(field.position, field.null)
+                inserter.set(field.position, null(field, position))
                 return
             }
             var isSet = false
@@ -158,7 +169,7 @@ final class RealmObjects {
             if !isSet { try setAny(field, rows, row, inserter, position) }
         case .link(let target):
             guard !rows.isNull(row, index) else {
-                inserter.set(field.position, field.null)
+                inserter.set(field.position, null(field, position))
                 return
             }
             let found = values.found(
@@ -171,15 +182,17 @@ final class RealmObjects {
     private func setAny(
         _ field: Field, _ rows: RealmRows, _ row: Int, _ inserter: ObjectInserter, _ position: Int
     ) throws {
-        let stored = try rows.value(row, field.column.index)
+        let stored = try rows.value(row, field.index)
         if let value = try values.value(
-            stored, of: field.property, place(position, field, rows, row))
+            stored, of: property(field, position), place(position, field, rows, row))
         {
             guard value == .null else { return inserter.set(field.position, value) }
             // A collection that cannot be read stays empty.
-            if field.property.collection == nil { inserter.set(field.position, field.null) }
+            if property(field, position).collection == nil {
+                inserter.set(field.position, null(field, position))
+            }
         } else {
-            deferred[position].insert(field.column.index)
+            deferred[position].insert(field.index)
         }
     }
 
@@ -214,9 +227,12 @@ final class RealmObjects {
             default: break
             }
         }
+        let mayMerge =
+            found.collection == .set
+            && [.float, .double, .decimal, .mixed].contains(found.type)
         return Field(
-            column: column, property: found, position: position, kind: kind,
-            null: property.isOptional || !property.isSingle ? .null : property.type.zero)
+            index: column.index, position: position, kind: kind, isNullable: found.isNullable,
+            hasTarget: column.target != nil, mayMerge: mayMerge)
     }
 
     /// Whether a property may link to objects that do not exist yet.
@@ -275,27 +291,28 @@ final class RealmObjects {
         let schema = schemas[position]
         let location = RowPlace(
             table: plan.classes[position].name, line: Int(clamping: rows.key(row)))
-        try importer.complete(location, text: { text(rows, row, fields) }) {
+        try importer.complete(location, text: { text(rows, row, fields, position) }) {
             var changes: [String: Value] = [:]
             for field in fields {
                 switch field.kind {
                 case .link(let target):
-                    guard !rows.isNull(row, field.column.index) else { continue }
+                    guard !rows.isNull(row, field.index) else { continue }
                     let found = values.found(
-                        rows.int(row, field.column.index), of: target,
+                        rows.int(row, field.index), of: target,
                         place(position, field, rows, row))
                     if let found {
                         changes[schema.properties[field.position].name] = .object(found)
                     }
                 default:
-                    let stored = try rows.value(row, field.column.index)
+                    let stored = try rows.value(row, field.index)
                     // What does not link is set already, but for the parts of objects.
-                    guard field.column.target != nil && !stored.isEmpty || stored.hasLinks else {
+                    guard field.hasTarget && !stored.isEmpty || stored.hasLinks else {
                         continue
                     }
                     changes[schema.properties[field.position].name] =
                         try values.value(
-                            stored, of: field.property, place(position, field, rows, row)) ?? .null
+                            stored, of: property(field, position), place(position, field, rows, row)
+                        ) ?? .null
                 }
             }
             guard !changes.isEmpty,
@@ -311,14 +328,17 @@ final class RealmObjects {
     private func place(
         _ position: Int, _ field: Field, _ rows: RealmRows, _ row: Int
     ) -> String {
-        "\(plan.classes[position].name).\(field.column.name), object \(rows.key(row))"
+        "\(plan.classes[position].name).\(schemas[position].properties[field.position].name), object \(rows.key(row))"
     }
 
-    private func text(_ rows: RealmRows, _ row: Int, _ fields: [Field]) -> String {
+    private func text(
+        _ rows: RealmRows, _ row: Int, _ fields: [Field], _ position: Int
+    ) -> String {
         fields.map { field in
             // because the row is rejected anyway
-            let value = try? rows.value(row, field.column.index)
-            return "\(field.column.name)=\(value.map { "\($0)" } ?? "?")"
+            let value = try? rows.value(row, field.index)
+            return
+                "\(schemas[position].properties[field.position].name)=\(value.map { "\($0)" } ?? "?")"
         }.joined(separator: ", ")
     }
 }

@@ -216,5 +216,6 @@ import Testing
 }
 
 extension Value: ExpressibleByStringLiteral {
+    /// A text.
     public init(stringLiteral text: String) { self = .string(text) }
 }

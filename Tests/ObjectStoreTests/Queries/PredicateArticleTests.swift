@@ -12,7 +12,7 @@ import Testing
                 Property("weight", .double), Property("born", .date, isOptional: true),
                 Property("tags", .string, collection: .list),
                 Property("owner", .object, target: "Person"),
-                Property("colours", .string, collection: .set),
+                Property("coats", .string, collection: .set),
                 Property("notes", .string, collection: .map),
                 Property("toys", .object, collection: .list, target: "Toy"),
                 Property("more", .mixed),
@@ -64,9 +64,8 @@ import Testing
                 "Änne", 40, tags: ["loud"], toys: ["ball", "ball", "bone"],
                 ["age": .int(7), "born": date("2018-06-30")])
             try ann.set("favorite", .object(rex.reference))
-            func describe(_ dog: LiveObject, _ colours: [String], _ notes: [String: String]) throws
-            {
-                try dog.set("colours", .list(colours.map(Value.string)))
+            func describe(_ dog: LiveObject, _ coats: [String], _ notes: [String: String]) throws {
+                try dog.set("coats", .list(coats.map(Value.string)))
                 try dog.set("notes", .dictionary(notes.mapValues(Value.string)))
             }
             try describe(rex, ["white", "black"], ["food": "dry", "vet": "2024"])

@@ -2,7 +2,7 @@ extension Results {
     /// Calls a handler with the results as they are at the next delivery, and whenever they change.
     ///
     /// The token keeps the observation alive; these results need not be. Errors: as for
-    /// ``Store/observe(_:keyPaths:name:pace:_:)``, and `frozen` for results of a frozen version.
+    /// `Store.observe`, and `frozen` for results of a frozen version.
     public func observe(
         keyPaths: [String] = [], name: String = "", pace: ObserverPace? = nil,
         _ handler: @escaping (CollectionChange) throws -> Void
@@ -15,7 +15,7 @@ extension Results {
 extension LiveObject {
     /// Calls a handler when the object changes, and once when it is deleted.
     ///
-    /// Errors: as for ``Store/observe(_:keyPaths:name:pace:_:)``, and `frozen` for a frozen object.
+    /// Errors: as for `Store.observe`, and `frozen` for a frozen object.
     public func observe(
         keyPaths: [String] = [], name: String = "", pace: ObserverPace? = nil,
         _ handler: @escaping (ObjectChange) throws -> Void
@@ -28,7 +28,7 @@ extension LiveObject {
 extension LiveCollection {
     /// Calls a handler with the collection as it is at the next delivery, and whenever it changes.
     ///
-    /// Errors: as for ``Store/observe(_:keyPaths:name:pace:_:)``, and `frozen` for one of a frozen
+    /// Errors: as for `Store.observe`, and `frozen` for one of a frozen
     /// version.
     public func observe(
         keyPaths: [String] = [], name: String = "", pace: ObserverPace? = nil,

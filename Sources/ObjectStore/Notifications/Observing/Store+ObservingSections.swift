@@ -2,7 +2,7 @@ extension SectionedResults {
     /// Calls a handler with the sections as they are at the next delivery, and whenever they change.
     ///
     /// The token keeps the observation alive; these sections need not be. Errors: as for
-    /// ``Store/observe(_:keyPaths:name:pace:_:)``, and `frozen` for sections of a frozen version.
+    /// `Store.observe`, and `frozen` for sections of a frozen version.
     package func observe(
         keyPaths: [String] = [], name: String = "", pace: ObserverPace? = nil,
         _ handler: @escaping (SectionedChange) throws -> Void

@@ -29,7 +29,8 @@ extension Catalogue {
             print(farm:schema("Cow").name)  --> string
             """),
         ran(
-            "down", "(store: string, options: {dir: string, to: integer?, backup: boolean?, lock_timeout: number?}): table",
+            "down",
+            "(store: string, options: {dir: string, to: integer?, backup: boolean?, lock_timeout: number?}): table",
             "Runs the down function of the last migration.",
             """
             moonpool.migrate.up("farm.moonpool", { dir = "." })
