@@ -31,7 +31,7 @@ import Testing
             trap 'kill $server' EXIT
             for attempt in $(seq 600); do grep -q port "$1/port" && break; sleep 0.05; done
             port=$(sed -nE 's/.* port ([0-9]+) .*/\\1/p' "$1/port")
-            chromium --headless --no-sandbox --disable-gpu --user-data-dir="$1/browser" \
+            HOME="$1" chromium --headless --no-sandbox --disable-gpu --user-data-dir="$1/browser" \
                 --virtual-time-budget=20000 --dump-dom "http://127.0.0.1:$port/documentation/moonpool/" 2>/dev/null
             """
         let page = try Subprocess("/bin/bash", ["-c", open, "open", site], in: "/").finish()

@@ -121,7 +121,7 @@ import Testing
         try store.refresh()
         #expect(try store.objects("Entry").count() == 101)
         try store.redefine([Self.wider, Self.page])
-        #expect(try store.object("Entry", primaryKey: .int(0))?.value("note") == .string(""))
+        #expect(try store.object("Entry", primaryKey: .int(0))?.value("note") == .string("?"))
         #expect(try store.objects("Page").count() == 0)
         #expect(try store.verify() == [])
     }
