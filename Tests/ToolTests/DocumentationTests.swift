@@ -16,7 +16,11 @@ import Testing
         let script = Tool.root + "/scripts/docs"
         let built = try Subprocess(
             "/bin/bash", [script, "--modules", modules, "--output", site], in: Tool.root,
-            environment: ["PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"]
+            // The compiler keeps a cache in the home folder.
+            environment: [
+                "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin",
+                "HOME": folder.path,
+            ]
         ).finish()
         defer { _ = try? Subprocess("/bin/rm", ["-rf", site], in: "/").finish() }
         try #require(built.exitCode == 0, "\(built.error)")
