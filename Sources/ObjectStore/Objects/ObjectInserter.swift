@@ -188,6 +188,7 @@ package final class ObjectInserter {
         if !hasOthers, mode == .error || plan.primaryKey != nil, writer.isUsable,
             scheduler.isOnThread
         {
+            try ReadOnlySection.check()
             view.noteChange()
             if let key = finish() {
                 writer.beginRow()
