@@ -1,5 +1,6 @@
 import EventLoops
 import LuaHost
+import ObjectStore
 
 /// A timer as a script holds it.
 ///
@@ -43,6 +44,7 @@ extension ScriptContext {
         add("every") { context, call in try context.makeTimer(call, repeats: true) }
         add("sleep") { context, call in
             let duration = try call.duration(1)
+            try ReadOnlySection.check()
             context.noteWait()
             _ = context.loop.wait(for: duration, recheck: context.stopCheck) { context.mustNotWait }
             try context.takeStop()
@@ -51,6 +53,7 @@ extension ScriptContext {
         add("wait_until") { context, call in
             let condition = try call.function(1)
             let timeout = call.isNil(2) ? nil : try call.duration(2)
+            try ReadOnlySection.check()
             // Looked at now and then as well, because a condition may depend on what wakes no loop: a file, the clock.
             var isTrue = false
             context.noteWait()

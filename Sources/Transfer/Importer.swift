@@ -228,12 +228,19 @@ package final class Importer {
             return
         }
         let exists = options.isUpsert && row.primaryKey.map { store.find($0, classSchema) } ?? false
+        // A class without a primary key has nothing to update, but the objects nested in its rows may.
+        let nestedMode: UpdateMode = options.isUpsert ? .modified : .error
         let key: ObjectKey
         do {
             key = try store.create(
-                classSchema, positional: row.values, mode: exists ? .modified : .error)
+                classSchema, positional: row.values,
+                mode: classSchema.primaryKey == nil ? .error : nestedMode, nestedMode: nestedMode)
         } catch let error as StoreError where error.code == .duplicateKey {
-            throw Self.duplicate(row.primaryKey, classSchema)
+            // Nothing of the row is stored now, so an object with its key is an earlier one.
+            if let key = row.primaryKey, store.find(key, classSchema) {
+                throw Self.duplicate(key, classSchema)
+            }
+            throw Self.nestedDuplicate(error)
         }
         if exists { report.updated += 1 } else { report.created += 1 }
         if let number = row.number { links.note(number, classSchema, key) }
@@ -245,6 +252,12 @@ package final class Importer {
             .duplicateKey,
             "'\(classSchema.name)' has an object with the primary key "
                 + "\(key?.summary ?? "of the row") already; import with upsert to update it")
+    }
+
+    /// The error of a row in which a nested value describes an object that exists already.
+    private static func nestedDuplicate(_ error: StoreError) -> StoreError {
+        let fault = error.message.prefix { $0 != ";" }
+        return StoreError(.duplicateKey, "\(fault); import with upsert to update it")
     }
 
     private func endBatch() throws {

@@ -70,20 +70,24 @@ import Testing
             """)
     }
 
-    @Test func `a function as default may itself create objects`() {
+    @Test func `a default function may return a new object but not create one in the store`() {
         session.expect(
             """
             local n = 0
             store:define { Dog = {
                 id = "int primary",
-                toy = { type = "Toy", default = function() n = n + 1 return store:create("Toy", { n }) end },
+                toy = { type = "Toy", default = function() n = n + 1 return moonpool.new("Toy", { id = n }) end },
             }, Toy = { id = "int primary" } }
             store:write(function() store:create("Dog", { id = 1 }) store:create("Dog", { id = 2 }) end)
             assert(store:object("Dog", 2).toy.id == 2 and #store:objects "Toy" == 2)
+            store:define { Cat = {
+                id = "int primary",
+                toy = { type = "Toy", default = function() return store:create("Toy", { id = 9 }) end },
+            } }
+            assert(code(function() store:write(function() store:create("Cat", { id = 1 }) end) end) == "already_in_write")
+            assert(#store:objects "Cat" == 0 and #store:objects "Toy" == 2)
             """)
     }
-
-    // MARK: - map_to
 
     @Test func `map_to gives a property another name in the file, and schema shows it`() {
         session.expect(

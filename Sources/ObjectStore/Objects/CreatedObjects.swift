@@ -1,20 +1,20 @@
-/// The objects that one operation has created so far, so that none of them stays if it fails.
+/// The objects that one operation has created so far, to delete them if it fails.
 final class CreatedObjects {
     private var references: [ObjectReference] = []
 
-    /// Remembers an object.
+    /// Records an object.
     func note(_ reference: ObjectReference) { references.append(reference) }
 
-    /// Deletes them; those that hold others first, whose links need not be searched then.
+    /// Deletes them, newest first.
     func delete(_ writer: ObjectWriter) throws {
         for reference in references.reversed() { try writer.deleteTree(reference) }
     }
 }
 
 extension ObjectWriter {
-    /// Runs an operation that may create objects; if it throws, those are gone again.
+    /// Runs an operation that may create objects, and deletes those if it throws.
     ///
-    /// Inside of another such operation it is a part of that one.
+    /// Inside another such operation it is a part of that one.
     func undoingCreation<Result>(_ body: (ObjectWriter) throws -> Result) throws -> Result {
         if created != nil { return try body(self) }
         var noting = self
@@ -23,12 +23,12 @@ extension ObjectWriter {
         do {
             return try body(noting)
         } catch {
-            try created.delete(self)
+            if store.view.snapshot.write === session { try created.delete(self) }
             throw error
         }
     }
 
-    /// The same writer outside of the operation it is in: what an object that was there before links to stays, whatever
-    /// becomes of those that are being created.
+    /// The same writer outside the current operation: objects that an existing object now links to stay, even if the
+    /// operation fails.
     var alone: ObjectWriter { ObjectWriter(store, session) }
 }

@@ -2,24 +2,27 @@ import ColumnStorage
 
 // Maps of embedded objects.
 extension EmbeddedWriter {
-    /// Gives the map other entries.
+    /// Sets the entries of the map.
     ///
-    /// With the mode "modified" keys that are not named keep their objects, and objects that are there are
-    /// changed in place; else all are replaced.
+    /// Mode "modified" keeps the objects of keys that are not named and changes existing objects in place; other modes
+    /// replace all entries.
     func setMap(_ entries: [String: Value], of owner: ObjectKey) throws {
-        let map = writer.session.map(classSchema.table, property.column, owner)
-        let old = children(of: owner)
         if mode == .modified {
-            for (key, value) in sorted(entries) { try merge(value, key, map) }
+            for (key, value) in sorted(entries) { try merge(value, key, of: owner) }
             return
         }
-        var left = Set(old)
+        var movable = Set(children(of: owner))
         let named = sorted(entries).filter { $0.value != .null }
         let made = try make(named.map(\.value)) { reference in
-            // What is in the map already may stay, under another key too, but only once.
-            guard left.remove(reference) != nil else { throw owned() }
+            // An object of this map may stay, also under another key, but only once.
+            guard movable.remove(reference) != nil else { throw owned() }
             return reference.key
         }
+        try checkOwner(owner)
+        for key in made { try writer.checkPresent(key, in: target) }
+        let kept = Set(made)
+        let removed = children(of: owner).filter { !kept.contains($0.key) }
+        let map = writer.session.map(classSchema.table, property.column, owner)
         let keys = Dictionary(
             zip(named.map(\.key), made), uniquingKeysWith: { first, _ in first })
         try StoreError.wrapping { () throws(StorageError) in
@@ -29,25 +32,31 @@ extension EmbeddedWriter {
                 try map.set(element, for: Array(key.utf8))
             }
         }
-        for child in old where left.contains(child) { try writer.deleteTree(child) }
+        for child in removed { try writer.deleteTree(child) }
     }
 
-    private func merge(_ value: Value, _ key: String, _ map: MapEditor) throws {
-        let bytes = Array(key.utf8)
-        let found = try StoreError.wrapping { () throws(StorageError) in
-            try map.reader.value(bytes)
-        }
-        var old: ObjectReference?
-        if case .int(let child)? = found { old = reference(to: ObjectKey(rawValue: child)) }
-        if let old, value == .object(old) { return }
-        if let old, value != .null, !value.isObject {
-            return try creation.update(old.key, target, with: value)
+    private func merge(_ value: Value, _ key: String, of owner: ObjectKey) throws {
+        if let old = try child(key, of: owner), value != .null {
+            if value == .object(old) { return }
+            if !value.isObject { return try creation.update(old.key, target, with: value) }
         }
         let made = try make(value)
+        try checkOwner(owner)
+        let old = try child(key, of: owner)
+        let map = writer.session.map(classSchema.table, property.column, owner)
         try StoreError.wrapping { () throws(StorageError) in
-            _ = try map.set(made.map { .int($0.rawValue) } ?? .null, for: bytes)
+            _ = try map.set(made.map { .int($0.rawValue) } ?? .null, for: Array(key.utf8))
         }
         if let old { try writer.deleteTree(old) }
+    }
+
+    private func child(_ key: String, of owner: ObjectKey) throws -> ObjectReference? {
+        let map = writer.session.map(classSchema.table, property.column, owner)
+        let found = try StoreError.wrapping { () throws(StorageError) in
+            try map.reader.value(Array(key.utf8))
+        }
+        guard case .int(let child)? = found else { return nil }
+        return reference(to: ObjectKey(rawValue: child))
     }
 
     private func sorted(_ entries: [String: Value]) -> [(key: String, value: Value)] {

@@ -1,7 +1,10 @@
 import ColumnStorage
 
-/// Changes a property that owns embedded objects: they are made from values, stay with the property that holds them,
-/// and are deleted when it lets go of them.
+/// Changes a property that owns embedded objects: creates them from values, and deletes those that the property no
+/// longer holds.
+///
+/// Creating an object may update others that its values name by their keys, the owner included. Every change therefore
+/// creates the new objects first and then reads what the property holds.
 struct EmbeddedWriter {
     let writer: ObjectWriter
     let property: Property
@@ -10,10 +13,10 @@ struct EmbeddedWriter {
     let creation: ObjectCreation
     let mode: UpdateMode
 
-    /// Nil for a property that owns nothing.
+    /// Returns nil for a property that owns nothing.
     ///
-    /// `owner` is the object that is to get what is made, as far as it exists; `depth` tells how many objects are
-    /// around that in the values that are being stored.
+    /// `owner` is the object that gets the embedded objects, if it exists already; `depth` is the number of objects
+    /// around it in the values that are being stored.
     init?(
         _ writer: ObjectWriter, _ property: Property, _ classSchema: ClassSchema,
         of owner: ObjectKey? = nil, mode: UpdateMode = .error, depth: Int = 0
@@ -31,10 +34,9 @@ struct EmbeddedWriter {
 
     private var rows: TableReader { writer.store.view.table(classSchema) }
 
-    /// Gives the property another value: nil, values to make an object of, or a list or a map
-    /// of those.
+    /// Sets the property to nil, to an object created from values, or to a list or map of those.
     ///
-    /// With the mode "modified" objects that are there are changed in place; else they are replaced.
+    /// Mode "modified" changes existing objects in place; other modes replace them.
     func set(_ value: Value, of owner: ObjectKey) throws {
         switch (property.collection, value) {
         case (nil, _): try setLink(value, of: owner)
@@ -45,61 +47,87 @@ struct EmbeddedWriter {
     }
 
     private func setLink(_ value: Value, of owner: ObjectKey) throws {
-        let old = rows.link(property.column, owner)
+        if mode == .modified, let old = rows.link(property.column, owner), !value.isObject,
+            value != .null
+        {
+            return try creation.update(old, target, with: value)
+        }
         let new: ObjectKey?
         switch value {
         case .null: new = nil
         case .object(let reference):
-            guard reference == old.map(reference(to:)) else { throw owned() }
-            new = old
-        default:
-            if mode == .modified, let old { return try creation.update(old, target, with: value) }
-            new = try creation.create(target, value)
+            guard reference == rows.link(property.column, owner).map(reference(to:)) else {
+                throw owned()
+            }
+            new = reference.key
+        default: new = try creation.create(target, value)
         }
+        try checkOwner(owner)
+        let old = rows.link(property.column, owner)
         if mode == .modified, new == old { return }
         writer.session.set(classSchema.table, property.column, owner, link: new)
         if let old, old != new { try writer.deleteTree(reference(to: old)) }
     }
 
     private func setList(_ elements: [Value], of owner: ObjectKey) throws {
-        let old = Self.keys(in: property, of: owner, rows)
         if mode == .modified, !elements.contains(where: \.isObject) {
-            return try updateList(elements, old, of: owner)
+            return try updateList(elements, of: owner)
         }
-        var left = Set(old)
+        var movable = Set(Self.keys(in: property, of: owner, rows))
         let new = try make(elements) { reference in
-            // What is in the list already may stay, at another place too, but only once.
-            guard reference.table == target.table, left.remove(reference.key) != nil else {
+            // An object of this list may stay, also at another index, but only once.
+            guard reference.table == target.table, movable.remove(reference.key) != nil else {
                 throw owned()
             }
             return reference.key
         }
+        try checkOwner(owner)
+        for key in new { try writer.checkPresent(key, in: target) }
+        let removed = Set(Self.keys(in: property, of: owner, rows)).subtracting(new)
         let list = writer.session.list(classSchema.table, property.column, owner)
         try StoreError.wrapping { () throws(StorageError) in
             try list.removeAll()
             try list.append(contentsOf: new.map { .int($0.rawValue) })
         }
-        for key in old where left.contains(key) { try writer.deleteTree(reference(to: key)) }
+        for key in removed.sorted() { try writer.deleteTree(reference(to: key)) }
     }
 
-    private func updateList(
-        _ elements: [Value], _ old: [ObjectKey], of owner: ObjectKey
-    ) throws {
-        for (key, value) in zip(old, elements) { try creation.update(key, target, with: value) }
-        let list = writer.session.list(classSchema.table, property.column, owner)
-        if elements.count > old.count {
-            let made = try make(Array(elements[old.count...])) { _ in throw owned() }
+    private func updateList(_ elements: [Value], of owner: ObjectKey) throws {
+        for (index, value) in elements.enumerated() {
+            guard let key = try key(at: index, of: owner) else { break }
+            try creation.update(key, target, with: value)
+        }
+        let count = rows.listCount(property.column, owner)
+        if elements.count > count {
+            let made = try make(Array(elements[count...])) { _ in throw owned() }
+            try checkOwner(owner)
+            let list = writer.session.list(classSchema.table, property.column, owner)
             try StoreError.wrapping { () throws(StorageError) in
                 try list.append(contentsOf: made.map { .int($0.rawValue) })
             }
         }
+        let old = Self.keys(in: property, of: owner, rows)
+        let list = writer.session.list(classSchema.table, property.column, owner)
         for index in (elements.count..<max(elements.count, old.count)).reversed() {
             try StoreError.wrapping { () throws(StorageError) in try list.remove(at: index) }
             try writer.deleteTree(reference(to: old[index]))
         }
     }
 
-    /// Makes an object of one value; nil for nil.
+    private func key(at index: Int, of owner: ObjectKey) throws -> ObjectKey? {
+        let element = try StoreError.wrapping { () throws(StorageError) in
+            try rows.list(property.column, owner)?.element(at: index)
+        }
+        guard case .int(let key)? = element else { return nil }
+        return ObjectKey(rawValue: key)
+    }
+
+    /// Throws if creating a nested object has removed the owner, which is embedded itself then.
+    func checkOwner(_ owner: ObjectKey) throws {
+        if classSchema.isEmbedded { try writer.checkPresent(owner, in: classSchema) }
+    }
+
+    /// Creates an object from one value; returns nil for nil.
     func make(_ value: Value) throws -> ObjectKey? {
         switch value {
         case .null: nil
@@ -108,7 +136,7 @@ struct EmbeddedWriter {
         }
     }
 
-    /// Makes objects of values.
+    /// Creates objects from values; `keep` returns the key of an element that is an object already.
     func make(
         _ values: [Value], keeping keep: (ObjectReference) throws -> ObjectKey
     ) throws -> [ObjectKey] {
@@ -118,7 +146,7 @@ struct EmbeddedWriter {
         }
     }
 
-    /// The error for an object that has a parent already.
+    /// Returns the error for an object that already has a parent.
     func owned() -> StoreError {
         StoreError(
             .invalidArgument,
@@ -131,12 +159,12 @@ struct EmbeddedWriter {
         ObjectReference(table: target.table, key: key)
     }
 
-    /// The objects that the property of an object holds.
+    /// Returns the objects that the property of an object holds.
     func children(of owner: ObjectKey) -> [ObjectReference] {
         Self.keys(in: property, of: owner, writer.store.view.table(classSchema)).map(reference)
     }
 
-    /// The objects that a property of an object holds.
+    /// Returns the objects that a property of an object holds.
     static func keys(
         in property: Property, of owner: ObjectKey, _ rows: TableReader
     ) -> [ObjectKey] {
@@ -161,7 +189,7 @@ extension ObjectWriter {
                     ObjectReference(table: target, key: $0)
                 }
             }
-            // The parent first: its links are gone then, and need not be searched for the children.
+            // The parent first, so that its links need not be searched for the children.
             try StoreError.wrapping { () throws(StorageError) in
                 try session.delete(next.table, next.key)
             }

@@ -1,35 +1,43 @@
 import ColumnStorage
 
-/// Creates objects from values: defaults, upserts, and nested values that become linked objects.
+/// Creates and updates objects from values: defaults, upserts, and nested values that become linked objects.
 ///
-/// All values of an object are converted before anything of it is stored.
+/// Default functions are the only user code that runs here, and they cannot write (see ``ReadOnlySection``). A new
+/// object is inserted with its primary key before the objects nested in its values are created, so that a nested value
+/// with the same key refers to that object.
 struct ObjectCreation {
     private let writer: ObjectWriter
     private let mode: UpdateMode
+    private let nestedMode: UpdateMode
     private let depth: Int
 
-    /// How many objects are stored inside each other; whoever reads them goes as deep.
-    static let deepestNesting = 100
+    /// The maximum number of objects nested in each other. Readers recurse to the same depth.
+    static let deepestNesting = StoreLimits.nesting
 
-    init(_ writer: ObjectWriter, mode: UpdateMode = .error, depth: Int = 0) {
+    /// `nestedMode` applies to the objects that nested values describe; by default it equals `mode`.
+    init(
+        _ writer: ObjectWriter, mode: UpdateMode = .error, nestedMode: UpdateMode? = nil,
+        depth: Int = 0
+    ) {
         self.writer = writer
         self.mode = mode
+        self.nestedMode = nestedMode ?? mode
         self.depth = depth
     }
 
     /// Creates or updates an object from values by name (`.dictionary`) or in schema order
-    /// (`.list`, missing ones at the end take their defaults).
+    /// (`.list`; properties missing at the end get their defaults).
     func create(_ classSchema: ClassSchema, _ values: Value) throws -> ObjectKey {
         try create(classSchema, positional: given(values, classSchema))
     }
 
-    /// Sets those values of an existing object that a table of values names.
+    /// Sets the given values of an existing object.
     func update(_ key: ObjectKey, _ classSchema: ClassSchema, with values: Value) throws {
         try checkDepth()
         try update(key, classSchema, given(values, classSchema))
     }
 
-    /// Values in schema order, nil for those not given.
+    /// Returns the values in schema order, nil for those not given.
     private func given(_ values: Value, _ classSchema: ClassSchema) throws -> [Value?] {
         var given = [Value?](repeating: nil, count: classSchema.properties.count)
         switch values {
@@ -52,7 +60,7 @@ struct ObjectCreation {
         default:
             throw StoreError(
                 .typeMismatch,
-                "a '\(classSchema.name)' is made of a table of values, got \(values.typeName)")
+                "expected a table of values for a '\(classSchema.name)', got \(values.typeName)")
         }
         return given
     }
@@ -62,7 +70,7 @@ struct ObjectCreation {
             throw StoreError(
                 .invalidArgument,
                 "more than \(Self.deepestNesting) objects are nested in each other; "
-                    + "create the inner ones first and link them")
+                    + "create the inner ones first and link to them")
         }
     }
 
@@ -78,68 +86,86 @@ struct ObjectCreation {
         return try createSlowly(classSchema, given)
     }
 
-    /// The same for values of which the inserter has said that they need more than to be stored.
+    /// Creates or updates an object whose values the inserter cannot store directly.
     func createSlowly(_ classSchema: ClassSchema, _ given: [Value?]) throws -> ObjectKey {
         try writer.undoingCreation { try with($0).createNoting(classSchema, given) }
     }
 
     private func with(_ writer: ObjectWriter) -> ObjectCreation {
-        ObjectCreation(writer, mode: mode, depth: depth)
+        ObjectCreation(writer, mode: mode, nestedMode: nestedMode, depth: depth)
     }
 
     private func createNoting(_ classSchema: ClassSchema, _ given: [Value?]) throws -> ObjectKey {
         var given = given
         if let position = classSchema.primaryKeyPosition, given[position] == nil {
-            // Once: it is needed to look for the object and to create it.
+            // Once: both the lookup and the creation need it.
             given[position] = try functionValue(classSchema.properties[position], classSchema)
         }
-        if let existing = try existing(classSchema, given) {
-            guard mode != .error else { throw duplicate(classSchema, given) }
-            try update(existing, classSchema, given)
-            return existing
-        }
+        if let existing = try updateExisting(classSchema, given) { return existing }
         var values: [Value] = []
         values.reserveCapacity(given.count)
         for (property, value) in zip(classSchema.properties, given) {
             values.append(try initialValue(value, property, classSchema))
         }
-        let owning = writer.store.view.schema.embeddingProperties(of: classSchema.table)
-        for (position, property) in classSchema.properties.enumerated()
-        where owning.isEmpty || !owning.contains(property) {
-            values[position] = try resolveLinks(values[position], property, classSchema)
+        // A default function may have returned an unmanaged object that has this key, and that was stored for it.
+        if !writer.store.functionDefaults.isEmpty,
+            let existing = try updateExisting(classSchema, given)
+        {
+            return existing
         }
-        if !owning.isEmpty { try makeEmbedded(&values, classSchema) }
         let key = writer.session.insert(classSchema.table)
         writer.created?.note(ObjectReference(table: classSchema.table, key: key))
-        for (property, value) in zip(classSchema.properties, values) where !property.isBacklinks {
-            if property.collection != nil, value.isEmptyCollection { continue }
-            try writer.write(value, property, key, classSchema)
-        }
+        try fill(key, classSchema, values, given: given)
         return key
     }
 
-    /// Makes the embedded objects of a new object.
-    private func makeEmbedded(_ values: inout [Value], _ classSchema: ClassSchema) throws {
-        for (position, property) in classSchema.properties.enumerated() {
-            guard
-                let embedded = EmbeddedWriter(
-                    writer, property, classSchema, mode: mode, depth: depth)
-            else { continue }
-            if case .dictionary(let entries) = values[position], property.isMap {
-                var children: [String: Value] = [:]
-                for (key, value) in entries.sorted(by: { $0.key.precedesInBytes($1.key) }) {
-                    children[key] =
-                        try embedded.make(value).map { .object(embedded.reference(to: $0)) }
-                        ?? .null
-                }
-                values[position] = .dictionary(children)
-            } else if case .list(let elements) = values[position], property.isList {
-                let keys = try embedded.make(elements) { _ in throw embedded.owned() }
-                values[position] = .list(keys.map { .object(embedded.reference(to: $0)) })
-            } else if let key = try embedded.make(values[position]) {
-                values[position] = .object(embedded.reference(to: key))
+    /// Gives a new object its values.
+    ///
+    /// The primary key and the defaults come first. Nested values may then find the object by its key and update it;
+    /// the values given for the object itself come last and win.
+    private func fill(
+        _ key: ObjectKey, _ classSchema: ClassSchema, _ values: [Value], given: [Value?]
+    ) throws {
+        let owning = writer.store.view.schema.embeddingProperties(of: classSchema.table)
+        var pending: [(Property, Value)] = []
+        for (position, property) in classSchema.properties.enumerated()
+        where !property.isBacklinks {
+            let value = values[position]
+            let isDefault =
+                given[position] == nil
+                && (value == .null || Self.isEmpty(value, property) || !property.canHoldLinks)
+            if property.isPrimary || isDefault {
+                try writeInitial(
+                    resolveLinks(value, property, classSchema), property, key, classSchema)
+            } else {
+                pending.append((property, value))
             }
         }
+        for index in pending.indices where owning.isEmpty || !owning.contains(pending[index].0) {
+            let (property, value) = pending[index]
+            pending[index].1 = try resolveLinks(value, property, classSchema)
+        }
+        for (property, value) in pending {
+            guard !owning.isEmpty, owning.contains(property) else {
+                try writeInitial(value, property, key, classSchema)
+                continue
+            }
+            if value == .null || Self.isEmpty(value, property) { continue }
+            try EmbeddedWriter(writer, property, classSchema, mode: nestedMode, depth: depth)?
+                .set(value, of: key)
+        }
+    }
+
+    private func writeInitial(
+        _ value: Value, _ property: Property, _ key: ObjectKey, _ classSchema: ClassSchema
+    ) throws {
+        if Self.isEmpty(value, property) { return }
+        try writer.write(value, property, key, classSchema)
+    }
+
+    /// Whether a value is an empty collection, as opposed to an object without values.
+    private static func isEmpty(_ value: Value, _ property: Property) -> Bool {
+        property.collection != nil && value.isEmptyCollection
     }
 
     private func initialValue(
@@ -163,16 +189,16 @@ struct ObjectCreation {
         return .null
     }
 
-    /// What the property's function gives for one more object; nil without a function.
+    /// Returns what the property's default function returns; nil without a function.
     private func functionValue(
         _ property: Property, _ classSchema: ClassSchema
     ) throws -> Value? {
         try writer.store.functionDefaults[classSchema.table, property.column]?()
     }
 
-    /// Sets those values that were given on an existing object.
+    /// Sets the given values of an existing object.
     ///
-    /// All are converted, and all links that are not embedded led somewhere, before the first is set.
+    /// All values are converted, and all links except embedded ones are resolved, before the first is set.
     func update(_ key: ObjectKey, _ classSchema: ClassSchema, _ given: [Value?]) throws {
         let writer = writer.alone
         var changes: [(Property, Value)] = []
@@ -187,10 +213,12 @@ struct ObjectCreation {
             ? writer.undoingCreation { try with($0).resolveLinks(changes, classSchema) }
             : resolveLinks(changes, classSchema)
         for (property, resolved) in changes {
+            // A nested value may have updated the owner of an embedded object, and thereby removed that object.
+            if classSchema.isEmbedded { try writer.checkPresent(key, in: classSchema) }
             if writer.owns(property) {
                 try writer.undoingCreation { writer in
                     try EmbeddedWriter(
-                        writer, property, classSchema, of: key, mode: mode, depth: depth)?
+                        writer, property, classSchema, of: key, mode: nestedMode, depth: depth)?
                         .set(resolved, of: key)
                 }
                 continue
@@ -220,10 +248,22 @@ struct ObjectCreation {
         }
     }
 
-    /// The object that has the primary key among the values.
+    /// Updates the object that has the primary key among the values; nil if there is none.
+    ///
+    /// Throws `duplicate_key` if the mode does not allow updates.
+    private func updateExisting(
+        _ classSchema: ClassSchema, _ given: [Value?]
+    ) throws -> ObjectKey? {
+        guard let existing = try existing(classSchema, given) else { return nil }
+        guard mode != .error else { throw duplicate(classSchema, given) }
+        try update(existing, classSchema, given)
+        return existing
+    }
+
+    /// Returns the object that has the primary key among the values.
     private func existing(_ classSchema: ClassSchema, _ given: [Value?]) throws -> ObjectKey? {
-        guard let position = classSchema.properties.firstIndex(where: \.isPrimary) else {
-            // What is nested may have no key: it is made anew then.
+        guard let position = classSchema.primaryKeyPosition else {
+            // A nested object without a key is always a new one.
             guard mode == .error || depth > 0 else {
                 throw StoreError(
                     .invalidArgument,
@@ -238,7 +278,7 @@ struct ObjectCreation {
     }
 
     private func duplicate(_ classSchema: ClassSchema, _ given: [Value?]) -> StoreError {
-        let position = classSchema.properties.firstIndex(where: \.isPrimary) ?? 0
+        let position = classSchema.primaryKeyPosition ?? 0
         let property = classSchema.properties[position]
         let value = given[position] ?? property.defaultValue ?? .null
         return StoreError(
@@ -247,8 +287,8 @@ struct ObjectCreation {
                 + "pass the mode \"all\" or \"modified\" to update it")
     }
 
-    /// Creates the objects that nested values describe, checks that links lead to the right class and to
-    /// objects that exist, and puts sets in order.
+    /// Creates the objects that nested values describe, checks that links lead to existing objects of the right class,
+    /// and sorts sets.
     func resolveLinks(
         _ value: Value, _ property: Property, _ classSchema: ClassSchema
     ) throws -> Value {
@@ -265,7 +305,7 @@ struct ObjectCreation {
     ) throws -> Value {
         switch (property.collection, value) {
         case (.map, .dictionary(let entries)):
-            // In the order of the keys, so that objects are created in an order that can be told.
+            // In key order, so that the order of creation is defined.
             var resolved: [String: Value] = [:]
             for (name, element) in entries.sorted(by: { $0.key.precedesInBytes($1.key) }) {
                 resolved[name] = try resolveElement(element, property, classSchema)
@@ -281,7 +321,7 @@ struct ObjectCreation {
         }
     }
 
-    /// The same for one link, or one element of a collection.
+    /// Resolves one link, or one element of a collection.
     func resolveElement(
         _ value: Value, _ property: Property, _ classSchema: ClassSchema
     ) throws -> Value {
@@ -291,7 +331,7 @@ struct ObjectCreation {
         return try resolveLink(value, target, property, classSchema)
     }
 
-    /// Checks that the links in a mixed value lead to objects that exist and belong to nobody.
+    /// Checks that the links in a mixed value lead to existing objects that are not embedded.
     private func checkLinks(
         _ value: Value, _ property: Property, _ classSchema: ClassSchema
     ) throws {
@@ -308,8 +348,8 @@ struct ObjectCreation {
             guard writer.store.view.isPresent(reference) else {
                 throw StoreError(
                     .invalidObject,
-                    "property '\(property.name)' of '\(classSchema.name)' cannot link to a '\(name)' "
-                        + "that was deleted")
+                    "property '\(property.name)' of '\(classSchema.name)' cannot link to a deleted "
+                        + "'\(name)'")
             }
         case .list(let elements):
             for element in elements { try checkLinks(element, property, classSchema) }
@@ -322,7 +362,9 @@ struct ObjectCreation {
     private func resolveLink(
         _ value: Value, _ target: ClassSchema, _ property: Property, _ classSchema: ClassSchema
     ) throws -> Value {
-        if let embedded = EmbeddedWriter(writer, property, classSchema, mode: mode, depth: depth) {
+        if let embedded = EmbeddedWriter(
+            writer, property, classSchema, mode: nestedMode, depth: depth)
+        {
             return try embedded.make(value).map { .object(embedded.reference(to: $0)) } ?? .null
         }
         switch value {
@@ -338,12 +380,12 @@ struct ObjectCreation {
             guard writer.store.view.isPresent(reference) else {
                 throw StoreError(
                     .invalidObject,
-                    "property '\(property.name)' of '\(classSchema.name)' cannot link to a "
-                        + "'\(target.name)' that was deleted")
+                    "property '\(property.name)' of '\(classSchema.name)' cannot link to a deleted "
+                        + "'\(target.name)'")
             }
             return value
         default:
-            let nested = ObjectCreation(writer, mode: mode, depth: depth + 1)
+            let nested = ObjectCreation(writer, mode: nestedMode, depth: depth + 1)
             let key = try nested.create(target, value)
             return .object(ObjectReference(table: target.table, key: key))
         }

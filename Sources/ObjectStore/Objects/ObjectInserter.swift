@@ -134,7 +134,7 @@ package final class ObjectInserter {
     /// Sets a property to text.
     package func set(_ position: Int, string value: String) {
         let field = plan.fields[position]
-        if field.type == .string, field.isSingle {
+        if field.type == .string, field.isSingle, value.utf8.count <= StoreLimits.valueBytes {
             writer.setString(field.column, value)
         } else {
             set(position, .string(value))
@@ -145,7 +145,8 @@ package final class ObjectInserter {
     /// is another kind of property.
     package func set(_ position: Int, utf8 value: RawSpan) -> Bool {
         let field = plan.fields[position]
-        return field.type == .string && field.isSingle && writer.setText(field.column, value)
+        return field.type == .string && field.isSingle && value.byteCount <= StoreLimits.valueBytes
+            && writer.setText(field.column, value)
     }
 
     private func keep(_ value: Value, _ position: Int) {
@@ -160,11 +161,13 @@ package final class ObjectInserter {
         let column = field.column
         switch (field.type, value) {
         case (.int, .int(let number)): writer.setInt(column, number)
-        case (.string, .string(let text)): writer.setString(column, text)
+        case (.string, .string(let text)) where text.utf8.count <= StoreLimits.valueBytes:
+            writer.setString(column, text)
         case (.double, .double(let number)): writer.setDouble(column, number)
         case (.bool, .bool(let flag)): writer.setBool(column, flag)
         case (.float, .float(let number)): writer.setFloat(column, number)
-        case (.data, .data(let bytes)): writer.setBytes(column, bytes)
+        case (.data, .data(let bytes)) where bytes.count <= StoreLimits.valueBytes:
+            writer.setBytes(column, bytes)
         case (.date, .date(let moment)): writer.setInt(column, moment.microseconds)
         case (.uuid, .uuid(let identifier)): writer.setBytes(column, identifier.bytes)
         case (.objectID, .objectID(let identifier)): writer.setBytes(column, identifier.bytes)
@@ -188,6 +191,7 @@ package final class ObjectInserter {
         if !hasOthers, mode == .error || plan.primaryKey != nil, writer.isUsable,
             scheduler.isOnThread
         {
+            try ReadOnlySection.check()
             view.noteChange()
             if let key = finish() {
                 writer.beginRow()

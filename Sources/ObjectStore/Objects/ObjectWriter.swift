@@ -18,12 +18,17 @@ struct ObjectWriter {
         session = try store.writing(what())
     }
 
-    /// Throws `invalid_object` for a deleted object, and what a property says that cannot be set.
-    func checkSettable(_ property: Property, of key: ObjectKey, in classSchema: ClassSchema) throws
-    {
+    /// Throws `invalid_object` for a deleted object.
+    func checkPresent(_ key: ObjectKey, in classSchema: ClassSchema) throws {
         guard store.view.table(classSchema).isPresent(key) else {
             throw StoreView.deleted(classSchema, key)
         }
+    }
+
+    /// Throws `invalid_object` for a deleted object, and `invalid_argument` for a property that cannot be set.
+    func checkSettable(_ property: Property, of key: ObjectKey, in classSchema: ClassSchema) throws
+    {
+        try checkPresent(key, in: classSchema)
         try checkAssignable(property, classSchema)
     }
 

@@ -1,14 +1,26 @@
 import ColumnStorage
 
 extension Store {
-    /// Makes a function give the value of a property for each object that this store creates without one; nil ends
-    /// that.
+    /// Sets the function that returns the value of a property for each object created without one; nil removes it.
     ///
-    /// It is called inside the write, on the store's thread, once for each object, and goes before the default that
-    /// the file knows. What it throws is thrown by who creates; nothing of the object is stored then. Other stores of
-    /// the file do not know it. Throws `unknown_class`, `unknown_property`, `invalid_argument` for backlinks.
+    /// The function is called inside the write, on the store's thread, once for each object, and takes precedence over
+    /// the default in the file. It can read, but it cannot change or close any store: such a call throws
+    /// `already_in_write`. If the function throws, creation throws the same error and stores nothing. Other stores of
+    /// the file do not know the function.
+    ///
+    /// Throws `unknown_class`, `unknown_property`, `invalid_argument` for backlinks.
     package func setDefault(
         of name: String, in className: String, to function: (() throws -> Value)?
+    ) throws {
+        try setDefault(of: name, in: className, to: function) { $0 }
+    }
+
+    /// Sets a default function whose results are converted after it has returned.
+    ///
+    /// Unlike the function, `convert` may create objects. Otherwise as ``setDefault(of:in:to:)``.
+    package func setDefault<Result>(
+        of name: String, in className: String, to function: (() throws -> Result)?,
+        convert: @escaping (Result) throws -> Value
     ) throws {
         try check()
         let classSchema = try view.schema.require(className)
@@ -18,15 +30,23 @@ extension Store {
                 .invalidArgument,
                 "'\(className).\(name)' follows links backwards and takes no default")
         }
-        functionDefaults[classSchema.table, property.column] = function
+        let title = "the default function of '\(className).\(name)'"
+        functionDefaults[classSchema.table, property.column] = function.map { function in
+            { [unowned self] in
+                let result = try ReadOnlySection.run(title, function)
+                // A Swift function may have ignored that it cannot close the store.
+                try check()
+                return try convert(result)
+            }
+        }
         inserter = nil
     }
 }
 
-/// The functions that make the values of properties that were not given any.
+/// The default functions of a store's properties.
 final class DefaultFunctions {
     private var functions: [TableID: [ColumnID: () throws -> Value]] = [:]
-    /// Whether there never was one.
+    /// Whether no function was ever set.
     private(set) var isEmpty = true
 
     /// The function of a column.

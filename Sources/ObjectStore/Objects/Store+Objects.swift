@@ -17,12 +17,13 @@ extension Store {
         return LiveObject(.store(self), classSchema, key)
     }
 
-    /// Creates an object from values in schema order, nil for those that were not given: the form
-    /// without dictionaries for who creates many.
+    /// Creates an object from values in schema order, nil for those not given. Faster than by name.
     ///
-    /// Errors as for ``create(_:_:mode:)``.
+    /// `nestedMode` applies to the objects that nested values describe; by default it equals `mode`. Errors as for
+    /// ``create(_:_:mode:)``.
     package func create(
-        _ classSchema: ClassSchema, positional values: [Value?], mode: UpdateMode = .error
+        _ classSchema: ClassSchema, positional values: [Value?], mode: UpdateMode = .error,
+        nestedMode: UpdateMode? = nil
     ) throws -> ObjectKey {
         let writer = try ObjectWriter(self, changing: "'\(classSchema.name)'")
         try checkTopLevel(classSchema)
@@ -31,7 +32,8 @@ extension Store {
                 .unknownClass, "the class '\(classSchema.name)' has changed since; ask for it again"
             )
         }
-        return try ObjectCreation(writer, mode: mode).create(classSchema, positional: values)
+        return try ObjectCreation(writer, mode: mode, nestedMode: nestedMode)
+            .create(classSchema, positional: values)
     }
 
     func checkTopLevel(_ classSchema: ClassSchema) throws {

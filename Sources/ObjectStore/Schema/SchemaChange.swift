@@ -54,6 +54,7 @@ struct SchemaChange {
             }
         }
         if !refused.isEmpty { throw Self.refusal(refused, allowing) }
+        try StoreLimits.check(classes, nextTable: planner.nextTable)
         schema = Schema(classes: classes, version: version, nextTable: planner.nextTable)
         changed = classes.filter { $0 != current.find(table: $0.table) }
         isNeeded =

@@ -190,6 +190,7 @@ extension Store {
 
     /// A write transaction while the store is being opened, when there are no observers yet.
     func transact(_ body: () throws -> Void) throws {
+        try ReadOnlySection.check()
         let snapshot = view.snapshot
         let turn = try awaitWriteLock()
         _ = try StoreError.wrapping { () throws(StorageError) in try snapshot.beginWrite(turn) }

@@ -1,15 +1,30 @@
-/// Checks a schema before a file takes it, and tells every fault at once.
+/// Checks a schema before a file adopts it, and reports every fault at once.
 struct SchemaValidation {
     private let classes: [ClassSchema]
     private let known: [String: ClassSchema]
     private var faults: [String] = []
 
-    /// Throws `invalid_schema`, naming class, property, what is wrong and what would be right.
+    /// Throws `invalid_schema`, naming class, property, fault and correct form, and `limit_exceeded`.
     static func check(_ classes: [ClassSchema]) throws {
+        try checkLimits(classes)
         var validation = SchemaValidation(classes)
         validation.checkClasses()
         guard !validation.faults.isEmpty else { return }
         throw StoreError(.invalidSchema, validation.faults.joined(separator: "\n"))
+    }
+
+    private static func checkLimits(_ classes: [ClassSchema]) throws {
+        guard classes.count <= StoreLimits.classes else {
+            throw StoreError(
+                .limitExceeded,
+                "the schema has \(classes.count) classes; the maximum is \(StoreLimits.classes)")
+        }
+        for classSchema in classes where classSchema.properties.count > StoreLimits.properties {
+            throw StoreError(
+                .limitExceeded,
+                "'\(classSchema.name)' has \(classSchema.properties.count) properties; "
+                    + "a class has at most \(StoreLimits.properties)")
+        }
     }
 
     private init(_ classes: [ClassSchema]) {
@@ -23,6 +38,7 @@ struct SchemaValidation {
         }
         for classSchema in classes {
             checkName(classSchema.name, "class")
+            checkReserved(classSchema.name)
             let properties = classSchema.properties
             for (name, group) in Dictionary(grouping: properties, by: \.name) where group.count > 1
             {
@@ -62,11 +78,15 @@ struct SchemaValidation {
             name.unicodeScalars.allSatisfy {
                 $0 == "_" || $0.properties.isAlphabetic || isDigit($0)
             }
-            && first.map { !isDigit($0) } == true && name.utf8.count <= 200
-        if !isFine {
+            && first.map { !isDigit($0) } == true
+        if name.utf8.count > StoreLimits.nameBytes {
+            faults.append(
+                "\(what) name '\(name.prefix(40))…' has \(name.utf8.count) bytes; "
+                    + "the maximum is \(StoreLimits.nameBytes)")
+        } else if !isFine {
             faults.append(
                 "\(what) name '\(name)' cannot be used; names consist of letters, digits and '_', "
-                    + "do not begin with a digit and have at most 200 bytes")
+                    + "and do not begin with a digit")
         }
     }
 

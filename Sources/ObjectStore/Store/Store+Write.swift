@@ -31,6 +31,7 @@ extension Store {
     /// store allows).
     public func beginWrite() throws {
         try check()
+        try ReadOnlySection.check()
         guard !isReadOnly else {
             throw StoreError(
                 .readOnly, "the store was opened read-only; open it without read_only to write")
@@ -114,6 +115,7 @@ extension Store {
 
     /// The session of the open write transaction, for a change of `what`.
     func writing(_ what: @autoclosure () -> String) throws -> WriteSession {
+        try ReadOnlySection.check()
         guard let session = try openSession() else {
             throw StoreError(
                 .notInWrite,
@@ -126,6 +128,7 @@ extension Store {
 
     /// Throws `not_in_write` if there is no transaction that could be ended.
     private func checkOpen(to end: String) throws {
+        try ReadOnlySection.check()
         guard !isMigrating else {
             throw StoreError(
                 .alreadyInWrite,

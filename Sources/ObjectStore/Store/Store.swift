@@ -111,8 +111,8 @@ public final class Store {
         do {
             try SchemaOpening(self).prepare()
         } catch {
-            // Whoever was given the store by a migration must find it closed.
-            close()
+            // A migration may have kept the store.
+            end()
             throw error
         }
         pin.move(to: view.version)
@@ -201,12 +201,14 @@ extension Store {
     ///
     /// True if the version moved.
     ///
-    /// False, without doing anything, inside a write transaction and inside an observer. Throws
+    /// False, without doing anything, inside a write transaction, an observer and a default function. Throws
     /// `closed`, `wrong_thread`, and what reading the file may throw.
     @discardableResult  // because delivery is the point as often as the answer
     public func refresh() throws -> Bool {
         try check()
-        guard !isInWrite, !notifications.isDelivering else { return false }
+        guard !isInWrite, !notifications.isDelivering, !ReadOnlySection.isActive else {
+            return false
+        }
         let hasMoved = try advance()
         notifications.deliver()
         return hasMoved
@@ -220,6 +222,7 @@ extension Store {
             hasMissedTurn = true
             return
         }
+        guard !ReadOnlySection.isActive else { return requestTurn() }
         do {
             if autorefresh {
                 _ = try advance()

@@ -39,12 +39,15 @@ enum ValueConversion {
                         + "\(value.typeName); a set of mixed values holds no collections")
             }
             try checkDepth(value, property, classSchema)
+            try checkSize(value, property, classSchema)
             return value
         case (_, .null):
             guard property.isOptional else { throw missing(property, classSchema) }
             return .null
-        case (.bool, .bool), (.int, .int), (.float, .float), (.double, .double),
-            (.string, .string), (.data, .data), (.date, .date), (.uuid, .uuid),
+        case (.string, .string), (.data, .data):
+            try checkSize(value, property, classSchema)
+            return value
+        case (.bool, .bool), (.int, .int), (.float, .float), (.double, .double), (.date, .date), (.uuid, .uuid),
             (.objectID, .objectID), (.decimal, .decimal), (.object, .object),
             (.object, .dictionary), (.object, .list):
             return value
@@ -85,6 +88,25 @@ enum ValueConversion {
                     + "\(MixedCoding.deepest) lists and maps inside each other")
         }
         for element in elements { try checkDepth(element, property, classSchema, depth: depth + 1) }
+    }
+
+    private static func checkSize(
+        _ value: Value, _ property: Property, _ classSchema: ClassSchema
+    ) throws {
+        try StoreLimits.check(
+            bytes: size(of: value), "a value of '\(classSchema.name).\(property.name)'")
+    }
+
+    /// Returns the bytes of the strings and data in a value.
+    private static func size(of value: Value) -> Int {
+        switch value {
+        case .string(let text): text.utf8.count
+        case .data(let bytes): bytes.count
+        case .list(let elements): elements.reduce(0) { $0 + size(of: $1) }
+        case .dictionary(let entries):
+            entries.reduce(0) { $0 + $1.key.utf8.count + size(of: $1.value) }
+        default: 0
+        }
     }
 
     /// The error for a value of the wrong type; for a collection that of an element, unless said

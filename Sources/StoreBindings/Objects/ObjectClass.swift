@@ -57,16 +57,35 @@ final class ObjectClass: LuaLiveClass {
         static let other = 7
         static let link = 8
         static let collection = 9
+        /// A property whose position or column the other slots have no bits for: it goes the general way.
+        static let wide = 10
         static let store = 14
         static let className = 15
     }
 
-    /// Names and slots of a class: its properties by position, and `store` and `class` where no property has the name.
+    // From the lowest bit: 4 bits of kind, 12 bits of position, 15 bits of column. A wide slot has 27 bits of position.
+    private static let positionBits = 12
+    private static let columnBits = 15
+
+    private static func slot(of property: Property, at position: Int) -> Int {
+        let column = property.isBacklinks ? 0 : property.column.rawValue
+        guard position < 1 << positionBits, column < 1 << columnBits else {
+            return Kind.wide | position << 4
+        }
+        return kind(of: property) | position << 4 | column << (4 + positionBits)
+    }
+
+    private static func position(in slot: Int) -> Int {
+        let position = slot >> 4
+        return slot & 15 == Kind.wide ? position : position & (1 << positionBits - 1)
+    }
+
+    /// The names and slots of a class: its properties by position, and `store` and `class` where no property has that
+    /// name.
     static func slots(of classSchema: ClassSchema) -> [(name: String, slot: Int)] {
         var slots: [(name: String, slot: Int)] = []
         for (position, property) in classSchema.properties.enumerated() {
-            let column = property.isBacklinks ? 0 : property.column.rawValue
-            slots.append((property.name, kind(of: property) | position << 4 | column << 16))
+            slots.append((property.name, slot(of: property, at: position)))
         }
         if classSchema.property(named: "store") == nil { slots.append(("store", Kind.store)) }
         if classSchema.property(named: "class") == nil { slots.append(("class", Kind.className)) }
@@ -89,7 +108,7 @@ final class ObjectClass: LuaLiveClass {
     }
 
     private func property(at slot: Int) -> Property {
-        classSchema.properties[(slot >> 4) & 0xFFF]
+        classSchema.properties[Self.position(in: slot)]
     }
 
     // MARK: Reading
@@ -97,7 +116,7 @@ final class ObjectClass: LuaLiveClass {
     override func get(_ key: Int64, _ slot: Int, _ result: borrowing LuaResult) throws {
         guard slot >= 0 else { return try getUnknown(key, result) }
         // A closed store's rows read as none, which the slow way finds out.
-        let column = ColumnID(rawValue: slot >> 16)
+        let column = ColumnID(rawValue: slot >> (4 + Self.positionBits))
         let object = ObjectKey(rawValue: key)
         switch slot & 15 {
         case Kind.int:
@@ -222,13 +241,14 @@ final class ObjectClass: LuaLiveClass {
                 .invalidArgument, "'\(value.key.text ?? "")' of an object cannot be set")
         }
         let property = property(at: slot)
-        if slot & 15 == Kind.collection, let links = value.liveArray(),
+        let isCollection = slot & 15 == Kind.collection || slot & 15 == Kind.wide
+        if isCollection, let links = value.liveArray(),
             try set(key, property, links.type, links.keys)
         {
             return
         }
-        // What is assigned to itself has not changed: nobody is told that all of it was replaced.
-        if slot & 15 == Kind.collection, value.kind == .box, isOwn(value, property, of: key) {
+        // Assigning a collection to itself is no change.
+        if isCollection, value.kind == .box, isOwn(value, property, of: key) {
             return try object(key).checkSettable(property.name)
         }
         let converted = try ValueBridge(handle, frozen).value(value, for: property, of: classSchema)
@@ -264,7 +284,7 @@ final class ObjectClass: LuaLiveClass {
         inserter.clear()
         for i in 0..<fields.count {
             let slot = fields.slot(i)
-            guard set((slot >> 4) & 0xFFF, slot & 15, fields.field(i), inserter) else {
+            guard set(Self.position(in: slot), slot & 15, fields.field(i), inserter) else {
                 return try createSlowly(fields)
             }
         }
@@ -310,7 +330,7 @@ final class ObjectClass: LuaLiveClass {
         for i in 0..<fields.count {
             let slot = fields.slot(i)
             guard slot & 15 < Kind.store else { return nil }
-            let position = (slot >> 4) & 0xFFF
+            let position = Self.position(in: slot)
             let property = classSchema.properties[position]
             if fields.field(i).box(UnmanagedObject.type) != nil { return nil }
             // Collections given as other collections go the general way.

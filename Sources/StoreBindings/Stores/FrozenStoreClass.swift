@@ -42,6 +42,7 @@ extension FrozenSpace {
         metamethods: [
             LuaMethod("__tostring") { space, call in call.answer(.text(space.summary)) },
             LuaMethod("__close") { space, _ in
+                try ReadOnlySection.check()
                 space.view.close()
                 return .none
             },
@@ -95,6 +96,7 @@ extension FrozenSpace {
             return call.answer(false)
         },
         LuaMethod("close") { space, _ in
+            try ReadOnlySection.check()
             space.view.close()
             return .none
         },

@@ -3,19 +3,19 @@ import ObjectStore
 
 /// The functions among the defaults of a schema: `default = function() … end`.
 ///
-/// They live as long as the script that declared them; the file does not know them.
+/// They live as long as the script that declared them. The file does not store them.
 final class FunctionDefaults {
     private var functions: [String: [String: LuaFunction]] = [:]
 
-    /// The function that gives the values of a property, if this script declared one.
+    /// The default function of a property, if this script declared one.
     func function(of property: Property, in classSchema: ClassSchema) -> LuaFunction? {
         functions[classSchema.name]?[property.name]
     }
 
-    /// Lets go of all functions; at the end of the state.
+    /// Releases all functions, at the end of the Lua state.
     func forget() { functions = [:] }
 
-    /// Takes the functions of a schema that the store has just taken; properties that are declared without one lose
+    /// Registers the functions of a schema that the store has just adopted; properties declared without one lose
     /// theirs.
     func take(_ schema: LuaTable, for handle: StoreHandle) throws {
         for (key, properties) in schema.pairs {
@@ -27,14 +27,13 @@ final class FunctionDefaults {
                 functions[className, default: [:]][name] = function
                 try handle.store.setDefault(
                     of: name, in: className,
-                    to: function == nil
-                        ? nil
-                        : { [weak handle] in
-                            guard let handle else {
-                                throw StoreError(.closed, "the script has ended")
-                            }
-                            return try handle.functionDefaults.value(name, className, handle)
-                        })
+                    to: function.map { function in { try function.call([]).first ?? .nil } },
+                    convert: { [weak handle] in
+                        guard let handle else {
+                            throw StoreError(.closed, "the script has ended")
+                        }
+                        return try Self.value($0, name, className, handle)
+                    })
             }
         }
     }
@@ -52,14 +51,11 @@ final class FunctionDefaults {
         }
     }
 
-    private func value(
-        _ name: String, _ className: String, _ handle: StoreHandle
+    private static func value(
+        _ result: LuaValue, _ name: String, _ className: String, _ handle: StoreHandle
     ) throws -> Value {
-        guard let function = functions[className]?[name],
-            let classSchema = handle.store.view.schema.find(className),
-            let property = classSchema.property(named: name)
-        else { throw StoreError(.closed, "the script has ended") }
-        let made = try function.call([]).first ?? .nil
-        return try ValueBridge(handle, nil).value(made, for: property, of: classSchema)
+        let classSchema = try handle.store.view.schema.require(className)
+        let property = try classSchema.requireProperty(name)
+        return try ValueBridge(handle, nil).value(result, for: property, of: classSchema)
     }
 }

@@ -45,7 +45,7 @@ extension StoreHandle {
                 return call.answer(.text("store \(handle.name) (\(state))"))
             },
             LuaMethod("__close") { handle, _ in
-                handle.close()
+                try handle.closeByScript()
                 return .none
             },
         ],
@@ -55,7 +55,7 @@ extension StoreHandle {
 
     private static let readingMethods: [LuaMethod<StoreHandle>] = [
         LuaMethod("close") { handle, _ in
-            handle.close()
+            try handle.closeByScript()
             return .none
         },
         LuaMethod("object") { handle, call in

@@ -96,6 +96,14 @@ package final class StoreHandle {
         }
     }
 
+    /// Closes the store for the script.
+    ///
+    /// Throws `already_in_write` in a default function.
+    func closeByScript() throws {
+        try ReadOnlySection.check()
+        close()
+    }
+
     func close() {
         guard !store.isClosed else { return }
         store.close()

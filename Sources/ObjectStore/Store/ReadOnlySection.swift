@@ -1,0 +1,68 @@
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// Runs user code in the middle of a store operation, during which the thread must not change any store.
+///
+/// The operation has validated what it is about to write. A change by the user code would invalidate that, so every
+/// write, the start and end of transactions, schema changes, and closing throw `already_in_write` on this thread.
+/// Reading is allowed.
+///
+/// Cost outside a section: one relaxed load for each check.
+package enum ReadOnlySection {
+    /// The number of sections that run on any thread.
+    private static let count = Atomic<Int>(0)
+    /// The titles of the sections that run on each thread, innermost last.
+    private static let titles = Mutex<[UInt: [String]]>([:])
+
+    /// Whether the calling thread runs a section.
+    package static var isActive: Bool { title != nil }
+
+    /// Runs `body` as a section; `title` names the code in errors, such as "the default function of 'Dog.name'".
+    package static func run<Result>(
+        _ title: String, _ body: () throws -> Result
+    ) rethrows -> Result {
+        titles.withLock { $0[thread, default: []].append(title) }
+        count.add(1, ordering: .relaxed)
+        defer {
+            count.subtract(1, ordering: .relaxed)
+            titles.withLock { titles in
+                titles[thread]?.removeLast()
+                if titles[thread]?.isEmpty == true { titles[thread] = nil }
+            }
+        }
+        return try body()
+    }
+
+    /// Throws `already_in_write` if the calling thread runs a section.
+    @inline(__always)
+    package static func check() throws {
+        if count.load(ordering: .relaxed) > 0 { try refuse() }
+    }
+
+    @inline(never)
+    private static func refuse() throws {
+        guard let title else { return }
+        throw StoreError(
+            .alreadyInWrite,
+            "\(title) runs in the middle of a store operation: it can read stores, but it cannot change "
+                + "or close them, and it cannot wait")
+    }
+
+    private static var title: String? {
+        guard count.load(ordering: .relaxed) > 0 else { return nil }
+        return titles.withLock { $0[thread]?.last }
+    }
+
+    private static var thread: UInt {
+        #if canImport(Glibc)
+            UInt(pthread_self())
+        #else
+            UInt(bitPattern: pthread_self())
+        #endif
+    }
+}
