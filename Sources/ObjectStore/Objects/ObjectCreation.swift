@@ -11,7 +11,9 @@ struct ObjectCreation {
     private let nestedMode: UpdateMode
     private let depth: Int
 
-    /// The maximum number of objects nested in each other. Readers recurse to the same depth.
+    /// The maximum number of objects nested in each other.
+    ///
+    /// Readers recurse to the same depth.
     static let deepestNesting = StoreLimits.nesting
 
     /// `nestedMode` applies to the objects that nested values describe; by default it equals `mode`.

@@ -17,7 +17,9 @@ extension Store {
         return LiveObject(.store(self), classSchema, key)
     }
 
-    /// Creates an object from values in schema order, nil for those not given. Faster than by name.
+    /// Creates an object from values in schema order, nil for those not given.
+    ///
+    /// Faster than by name.
     ///
     /// `nestedMode` applies to the objects that nested values describe; by default it equals `mode`. Errors as for
     /// ``create(_:_:mode:)``.

@@ -32,6 +32,12 @@ struct SchemaValidation {
         known = Dictionary(classes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
+    /// In a declaration, the name of a type means the type.
+    private mutating func checkReserved(_ name: String) {
+        guard PropertyType(rawValue: name) != nil else { return }
+        faults.append("class name '\(name)' is the name of a type; choose another name")
+    }
+
     private mutating func checkClasses() {
         for (name, group) in Dictionary(grouping: classes, by: \.name) where group.count > 1 {
             faults.append("class '\(name)' is declared \(group.count) times; declare it once")

@@ -140,6 +140,10 @@ public final class Store {
     ///
     /// Calling it again does nothing.
     public func close() {
+        if !ReadOnlySection.isActive { end() }
+    }
+
+    private func end() {
         guard !isClosed else { return }
         notifications.invalidateAll()
         if isInWrite { view.snapshot.cancelWrite() }

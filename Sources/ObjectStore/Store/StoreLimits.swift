@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// The limits of a store that do not depend on its options. The article "Limits" lists all of them.
+/// The limits of a store that do not depend on its options.
 package enum StoreLimits {
     /// The maximum number of properties of a class, backlinks included.
     package static let properties = 16_000

@@ -47,7 +47,8 @@ enum ValueConversion {
         case (.string, .string), (.data, .data):
             try checkSize(value, property, classSchema)
             return value
-        case (.bool, .bool), (.int, .int), (.float, .float), (.double, .double), (.date, .date), (.uuid, .uuid),
+        case (.bool, .bool), (.int, .int), (.float, .float), (.double, .double), (.date, .date),
+            (.uuid, .uuid),
             (.objectID, .objectID), (.decimal, .decimal), (.object, .object),
             (.object, .dictionary), (.object, .list):
             return value
