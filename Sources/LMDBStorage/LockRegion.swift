@@ -39,10 +39,24 @@ final class LockRegion: @unchecked Sendable {
     /// LMDB makes the file larger without writing to it, and maps it: where there is no room, the system ends the process
     /// that first touches it. Only while this process does not have the file open, for the locks' sake. Throws `diskFull`.
     static func makeRoom(of path: String) throws(StorageError) {
-        let descriptor = Platform.openDescriptor(
-            path + "-lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
-        // LMDB says what is wrong.
-        guard descriptor >= 0 else { return }
+        let descriptor: Int32
+        do throws(StorageError) {
+            descriptor = try LockFile.open(of: path)
+        } catch {
+            // A file that cannot be written may still be readable.
+            guard error.code == .permission else { throw error }
+            return
+        }
+        defer { close(descriptor) }
+        try makeRoom(descriptor, of: path)
+    }
+
+    /// The same for a lock file without a name, to which a link of this process leads.
+    static func makeRoomForPrivate(_ path: String) throws(StorageError) {
+        let descriptor = Platform.openDescriptor(path + "-lock", O_RDWR | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw StorageError(rawCode: errno, call: "open", file: path + "-lock")
+        }
         defer { close(descriptor) }
         try makeRoom(descriptor, of: path)
     }
@@ -91,6 +105,14 @@ final class LockRegion: @unchecked Sendable {
     deinit {
         if let region { munmap(UnsafeMutableRawPointer(mutating: region), length) }
         closeFile()
+    }
+
+    /// Whether another process holds LMDB's lock on the lock file, as every process does that has the file open.
+    var isOpenElsewhere: Bool {
+        let descriptor = descriptor.load(ordering: .relaxed)
+        guard descriptor >= 0 else { return true }
+        var range = FileLock.firstByte
+        return Platform.controlLock(descriptor, F_GETLK, &range) != 0 || range.l_type != F_UNLCK
     }
 
     /// Lets go of the file: who still looks sees what is there, and calls nobody.

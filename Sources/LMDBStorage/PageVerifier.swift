@@ -47,13 +47,24 @@ package struct PageVerifier {
     package static func faults(
         path: String, atMost limit: Int
     ) throws(StorageError) -> [String] {
+        let location = try FileLocation(path)
+        do throws(StorageError) {
+            return try faultsOnceComplete(location.path, limit)
+        } catch {
+            throw error.named(location)
+        }
+    }
+
+    private static func faultsOnceComplete(
+        _ path: String, _ limit: Int
+    ) throws(StorageError) -> [String] {
         let isWritable = access(path, W_OK) == 0 && access(Platform.folder(of: path), W_OK) == 0
         do throws(StorageError) {
             try EnvironmentRegistry.excluding(path) { () throws(StorageError) in
                 try LogRecovery.prepare(path, isWritable: isWritable)
             }
         } catch {
-            // Open in this process, it is whole.
+            // Open in this process, it is complete.
             guard error.code == .inUse, error.call == EnvironmentRegistry.thisProcess else {
                 throw error
             }
@@ -68,8 +79,11 @@ package struct PageVerifier {
         let descriptor = Platform.openDescriptor(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw StorageError(rawCode: errno, call: "open", file: path) }
         defer { close(descriptor) }
+        if FileHeader.isUnfinished(descriptor) {
+            throw StorageError(.empty, call: "open", file: path)
+        }
         try FileHeader.check(descriptor, path: path)
-        // Pages of a version may be written over after the next commit but one: then the look was at a mixture.
+        // While a version is the newest, nobody overwrites its pages. Afterwards the look may have been at a mixture.
         var attempts = 20
         while true {
             guard let before = Self.newest(descriptor) else { return [] }
@@ -77,7 +91,7 @@ package struct PageVerifier {
             verifier.verify(before.image, before.index)
             let after = Self.newest(descriptor)?.meta.version ?? before.meta.version
             attempts -= 1
-            if verifier.faults.isEmpty || after <= before.meta.version + 1 {
+            if verifier.faults.isEmpty || after == before.meta.version {
                 return verifier.faults
             }
             // Who writes so often without an error is a better witness.

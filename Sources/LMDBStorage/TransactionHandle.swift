@@ -10,7 +10,7 @@ package struct TransactionHandle {
     let environment: Unmanaged<Environment>
 
     /// The file, for error messages.
-    package var file: String { environment._withUnsafeGuaranteedRef { $0.path } }
+    package var file: String { environment._withUnsafeGuaranteedRef { $0.name } }
 
     /// The version that is read, or that a write is going to be.
     package var version: UInt64 { UInt64(mdb_txn_id(pointer)) }

@@ -14,16 +14,33 @@ enum FileFormat {
         let historyEntries = try reader.handle.statistics(file.tables.history).entries
         reader.end()
         guard let bytes else {
-            guard historyEntries == 0, !file.isReadOnly else {
+            guard historyEntries == 0 else {
                 throw StorageError(.notAStore, call: "format number", file: file.path)
+            }
+            guard !file.options.isReadOnly, !file.isReadOnly else {
+                throw StorageError(.empty, call: "format number", file: file.path)
             }
             return try mark(file)
         }
         guard bytes.count >= 8, number(bytes, at: 0) == magic else {
             throw StorageError(.notAStore, call: "format number", file: file.path)
         }
-        guard number(bytes, at: 4) == current else {
-            throw StorageError(.newerFormat, call: "format number", file: file.path)
+        let found = number(bytes, at: 4)
+        guard found == current else {
+            throw StorageError(
+                found < current ? .olderFormat : .newerFormat, call: "format number",
+                file: file.path)
+        }
+    }
+
+    /// What a new file says of its layout.
+    static var entry: InitialEntry {
+        InitialEntry(table: FileTables.metaIndex, key: Array(name.utf8), value: bytes)
+    }
+
+    private static var bytes: [UInt8] {
+        [magic, current].flatMap { word in
+            stride(from: 0, to: 32, by: 8).map { UInt8(truncatingIfNeeded: word >> UInt32($0)) }
         }
     }
 
@@ -34,12 +51,6 @@ enum FileFormat {
         if try Metadata.read(name, in: handle, file.tables.meta) != nil {
             writer.abort()
             return try check(file)
-        }
-        var bytes: [UInt8] = []
-        for word in [magic, current] {
-            for shift in stride(from: 0, to: 32, by: 8) {
-                bytes.append(UInt8(truncatingIfNeeded: word >> UInt32(shift)))
-            }
         }
         try Metadata.write(name, bytes, in: handle, file.tables.meta)
         try writer.commit()
