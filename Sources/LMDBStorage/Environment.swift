@@ -122,6 +122,10 @@ package final class Environment: Sendable {
     let room: FileRoom?
     let line = WriteLockQueue()
     let readers = Mutex(ReaderBook())
+    /// The checksums of all values.
+    let seals: ValueSeals
+    /// Whether this process has committed to the file without a flush.
+    let isUnflushed = Atomic<Bool>(false)
     /// What the open write changes, for the log.
     let changes = ChangeRecorder()
     /// Nil where nothing is written, and where the file is gone with the process.
@@ -137,6 +141,7 @@ package final class Environment: Sendable {
         entries: [InitialEntry] = [], isPrivate: Bool
     ) throws(StorageError) {
         self.location = location
+        seals = ValueSeals(tables: names.map(\.name))
         let path = location.path
         self.options = options
         self.isReadOnly = options.readOnly
@@ -147,7 +152,7 @@ package final class Environment: Sendable {
             try LockRegion.makeRoom(of: path)
         }
         pointer = try Self.openEnvironment(path, options, names.count, isPrivate: isPrivate)
-        let region = isPrivate || options.readOnly ? nil : LockRegion(of: path)
+        let region = isPrivate || options.readOnly ? nil : LockRegion(of: path, pointer)
         lockRegion = region
         room = Self.isMapWritten(pointer) ? FileRoom(pointer, path) : nil
         var claimed: Int32 = -1
@@ -171,7 +176,7 @@ package final class Environment: Sendable {
         }
         claim = claimed
         log =
-            isPrivate || options.readOnly
+            isPrivate || options.readOnly || !LMDBLayout.knowsHeaders(pointer)
             ? nil
             : RedoLog(pointer, path, names.map(\.name), changes) { !(region?.isTaken ?? false) }
     }
@@ -198,7 +203,9 @@ package final class Environment: Sendable {
                 if writesThroughMap { flags |= UInt32(MDB_WRITEMAP) }
                 code = mdb_env_open(pointer, path, flags, 0o600)
             }
-            if code == 0 { return pointer }
+            if code == 0, !writesThroughMap || LMDBLayout.knowsTransactions(pointer) {
+                return pointer
+            }
             mdb_env_close(pointer)
             if writesThroughMap {
                 // The file may not even for a moment be as large as its map, or there are no addresses for it.
@@ -247,7 +254,7 @@ package final class Environment: Sendable {
             do throws(StorageError) {
                 try room?.begin(begun)
                 if isFilling {
-                    try FileCreation.put(entries, tables, begun, path)
+                    try FileCreation.put(entries, tables, names, begun, path)
                 } else {
                     for name in names {
                         try check(room?.makeRoom(for: 0, in: begun) ?? 0, "fallocate", path)
@@ -391,8 +398,21 @@ package final class Environment: Sendable {
     /// room for a value of some bytes; the system's code.
     @inline(__always)
     func prepareChange(of bytes: Int, in transaction: OpaquePointer?) -> Int32 {
-        if changes.isLent { changes.settle() }
+        if seals.isLent { settleLent() }
         return room?.makeRoom(for: bytes, in: transaction) ?? 0
+    }
+
+    /// Takes over what was filled into a place that was lent.
+    @inline(never)
+    private func settleLent() {
+        seals.settle()
+        if changes.isLent { changes.settle() }
+    }
+
+    /// The error for a value whose checksum is wrong.
+    @inline(never)
+    func damage(_ table: UInt32) -> StorageError {
+        StorageError(.damaged, call: "a value has changed since it was written", file: name)
     }
 
     /// The error for a code of a call within a transaction.
@@ -414,6 +434,24 @@ package final class Environment: Sendable {
         return StorageError(rawCode: code, call: call, file: name)
     }
 
+    /// Writes the checksum over all pages, where nobody has the write lock and the file is not too large for that.
+    private func seal(_ place: FilePlace) {
+        var descriptor: mdb_filehandle_t = -1
+        mdb_env_get_fd(pointer, &descriptor)
+        guard !isLocked, size().used <= FileSeal.largestAtClosing,
+            (try? place.verify()) != nil
+        else { return }
+        if case .seal(let seal) = FileSeal.read(descriptor), seal.version == latestVersion() {
+            return
+        }
+        var begun: OpaquePointer?
+        guard mdb_txn_begin(pointer, nil, 0, &begun) == 0 else { return }
+        defer { mdb_txn_abort(begun) }
+        let isFlushed = !isUnflushed.load(ordering: .relaxed)
+        // because: without the seal, a check looks less closely.
+        _ = FileSeal.compute(descriptor, isFlushed: isFlushed)?.write(descriptor)
+    }
+
     /// Closes the file.
     ///
     /// Only the registry calls this, when the last lease is gone.
@@ -426,6 +464,7 @@ package final class Environment: Sendable {
         if let lockRegion, !lockRegion.isTaken {
             if let room { room.trim() } else { FileRoom.trimVast(pointer) }
         }
+        if !isReadOnly, lockRegion != nil, let place { seal(place) }
         lockRegion?.closeFile()
         mdb_env_close(pointer)
         if claim >= 0 { Glibc.close(claim) }

@@ -166,6 +166,7 @@ package enum EnvironmentRegistry {
         }
         try LogRecovery.prepare(path, isWritable: !options.readOnly)
         try FileHeader.check(descriptor, path: path)
+        try FileHeader.checkPages(descriptor, path: path)
         if options.readOnly, !LockFile.isWritable(path) {
             return try openCopy(of: descriptor, location, options, tables, &entries)
         }

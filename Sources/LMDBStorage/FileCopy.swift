@@ -48,6 +48,8 @@ struct FileCopy {
         DraftCopy.removeAbandoned(of: destination)
         let draft = try DraftCopy(beside: destination, mode: 0o600)
         try write(environment, to: draft.descriptor)
+        guard FileSeal.compute(draft.descriptor, isFlushed: true)?.write(draft.descriptor) == true
+        else { throw StorageError(.damaged, call: "its pages", file: destination) }
         let isOpen = (present ?? source)?.apply(to: draft.descriptor) ?? true
         guard isOpen, fsync(draft.descriptor) == 0 else { throw failure("fsync") }
         try draft.publish(as: destination, isReplacing: isReplacing)
@@ -56,12 +58,32 @@ struct FileCopy {
     /// Copies an open environment into an open file.
     func write(_ environment: OpaquePointer, to descriptor: Int32) throws(StorageError) {
         let path = "/proc/self/fd/\(descriptor)"
+        try verifyPages(of: environment)
         var code = mdb_env_copyfd2(environment, descriptor, UInt32(MDB_CP_COMPACT))
         // LMDB calls a write that was cut short an input/output error.
         if code == EIO, Platform.hasNoRoom(path) { code = ENOSPC }
         try check(code, "mdb_env_copyfd2", destination)
         try FileHeader.check(descriptor, path: destination)
         if let version = try newestVersion(path) { try number(descriptor, version) }
+    }
+
+    /// Throws `damaged` unless every page can be followed: a copy of a file in which a page leads to itself never ends.
+    private func verifyPages(of environment: OpaquePointer) throws(StorageError) {
+        var descriptor: mdb_filehandle_t = -1
+        try check(mdb_env_get_fd(environment, &descriptor), "mdb_env_get_fd", destination)
+        // The pages of the version stay while it is read.
+        var begun: OpaquePointer?
+        try check(
+            mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &begun), "mdb_txn_begin",
+            destination)
+        defer { mdb_txn_abort(begun) }
+        let version = UInt64(mdb_txn_id(begun))
+        guard let (meta, index) = FileHeader.newest(descriptor), meta.version == version else {
+            // Another process has committed: pages that it could follow are sound.
+            return
+        }
+        guard var tree = PageTree(descriptor, meta, isSummed: false), tree.isSound(header: index)
+        else { throw StorageError(.damaged, call: "its pages", file: destination) }
     }
 
     /// The version that the copy's content says.
@@ -106,7 +128,9 @@ struct FileCopy {
         }
         if code == MDB_NOTFOUND { return nil }
         try check(code, "mdb_get", destination)
-        return versions.newest(UnsafeRawBufferPointer(value))
+        let stored = UnsafeRawBufferPointer(value)
+        return versions.newest(
+            UnsafeRawBufferPointer(rebasing: stored[..<max(0, stored.count - ValueSeal.size)]))
     }
 
     /// Gives the copy its version: the meta page that the version's parity names describes it, the other one the

@@ -94,12 +94,16 @@ struct FileCreation {
         }
         if code == EIO, Platform.hasNoRoom(draft.path) { code = ENOSPC }
         try check(code, "mdb_env_open", path)
+        defer {
+            _ = FileSeal.compute(draft.descriptor, isFlushed: isFlushed)?.write(draft.descriptor)
+        }
         // In two commits: files by earlier builds have their first data in the third version, too.
         try commit(environment) { (transaction) throws(StorageError) in
             try Self.open(tables, MDB_CREATE, transaction, path)
         }
         try commit(environment) { (transaction) throws(StorageError) in
-            try Self.put(entries, try Self.open(tables, 0, transaction, path), transaction, path)
+            try Self.put(
+                entries, try Self.open(tables, 0, transaction, path), tables, transaction, path)
         }
     }
 
@@ -135,14 +139,25 @@ struct FileCreation {
     }
 
     static func put(
-        _ entries: [InitialEntry], _ tables: [Table], _ transaction: OpaquePointer?, _ path: String
+        _ entries: [InitialEntry], _ tables: [Table], _ names: [TableName],
+        _ transaction: OpaquePointer?, _ path: String
     ) throws(StorageError) {
         for entry in entries {
             let code = entry.key.withUnsafeBytes { key in
                 entry.value.withUnsafeBytes { value in
-                    var key = MDB_val(key)
-                    var value = MDB_val(value)
-                    return mdb_put(transaction, tables[entry.table].dbi, &key, &value, 0)
+                    var wrapped = MDB_val(key)
+                    var place = MDB_val(mv_size: value.count + ValueSeal.size, mv_data: nil)
+                    let code = mdb_put(
+                        transaction, tables[entry.table].dbi, &wrapped, &place,
+                        UInt32(MDB_RESERVE))
+                    guard code == 0 else { return code }
+                    let stored = UnsafeMutableRawBufferPointer(
+                        start: place.mv_data, count: place.mv_size)
+                    stored.copyMemory(from: value)
+                    ValueSeal.write(
+                        to: stored, ValueSeal.hash(key: key),
+                        ValueSeal.seed(names[entry.table].name))
+                    return code
                 }
             }
             try check(code, "mdb_put", path)

@@ -171,7 +171,7 @@ final class FileRoom: @unchecked Sendable {
         var info = MDB_envinfo()
         mdb_env_info(environment, &info)
         var status = stat()
-        guard shim_knows_transactions() != 0, fstat(descriptor, &status) == 0,
+        guard LMDBLayout.knowsTransactions(environment), fstat(descriptor, &status) == 0,
             Int(status.st_size) >= EnvironmentOptions.usualMapSize,
             Int(status.st_size) / Int(statistics.ms_psize) > 2 * info.me_last_pgno
         else { return }

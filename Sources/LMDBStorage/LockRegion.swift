@@ -1,3 +1,4 @@
+import CLMDB
 import Synchronization
 
 #if canImport(Glibc)
@@ -78,7 +79,9 @@ final class LockRegion: @unchecked Sendable {
     private static let usedSizes = [16 << 10, 4 << 10]
 
     /// Looks at the lock file of an environment that is open.
-    init(of path: String) {
+    ///
+    /// What LMDB's public functions say of the lock file is compared with what lies where it is expected.
+    init(of path: String, _ environment: OpaquePointer? = nil) {
         let descriptor = Platform.openDescriptor(path + "-lock", O_RDONLY | O_CLOEXEC)
         self.descriptor = Atomic(descriptor)
         var mapped: UnsafeMutableRawPointer?
@@ -93,6 +96,7 @@ final class LockRegion: @unchecked Sendable {
             if let found = mapped,
                 found.load(as: UInt32.self) != Self.magic
                     || found.load(fromByteOffset: 4, as: UInt32.self) != Self.format
+                    || !Self.isKnown(found, size, environment)
             {
                 munmap(found, size)
                 mapped = nil
@@ -100,6 +104,24 @@ final class LockRegion: @unchecked Sendable {
         #endif
         region = mapped.map { UnsafeRawPointer($0) }
         length = size
+    }
+
+    private static func isKnown(
+        _ region: UnsafeMutableRawPointer, _ size: Int, _ environment: OpaquePointer?
+    ) -> Bool {
+        guard let environment else { return true }
+        for _ in 0..<100 {
+            var info = MDB_envinfo()
+            mdb_env_info(environment, &info)
+            let count = region.load(fromByteOffset: readerCount, as: UInt32.self)
+            var after = MDB_envinfo()
+            mdb_env_info(environment, &after)
+            // Others may begin to read meanwhile.
+            guard info.me_numreaders == after.me_numreaders else { continue }
+            return count == info.me_numreaders
+                && (size - readers) / cacheLine + 1 >= Int(info.me_maxreaders)
+        }
+        return false
     }
 
     deinit {

@@ -56,6 +56,8 @@ package final class WriteTransaction {
             throw error.named(environment.location)
         }
         pointer = begun
+        environment.seals.forget()
+        if mode == .unflushed { environment.isUnflushed.store(true, ordering: .relaxed) }
         environment.writeFailure.store(0, ordering: .relaxed)
         environment.writerThread.store(this, ordering: .relaxed)
     }
@@ -131,6 +133,7 @@ package final class WriteTransaction {
     package func abort() {
         guard let ended = pointer else { return }
         pointer = nil
+        environment.seals.forget()
         environment.writerThread.store(0, ordering: .relaxed)
         if mode == .logged {
             environment.changes.end()

@@ -3,14 +3,14 @@ import LMDBStorage
 /// The number of the layout that a file was written with.
 enum FileFormat {
     /// What this version writes, and the newest that it reads.
-    static let current: UInt32 = 1
+    static let current: UInt32 = 2
     static let name = "format"
     static let magic: UInt32 = 0x4C4F_4F50
 
     /// Throws unless the file has this layout; marks a new file as having it.
     static func check(_ file: ColumnFile) throws(StorageError) {
         let reader = try ReadTransaction(file.lease())
-        let bytes = try Metadata.read(name, in: reader.handle, file.tables.meta)
+        let bytes = try stored(reader.handle, file)
         let historyEntries = try reader.handle.statistics(file.tables.history).entries
         reader.end()
         guard let bytes else {
@@ -31,6 +31,26 @@ enum FileFormat {
                 found < current ? .olderFormat : .newerFormat, call: "format number",
                 file: file.path)
         }
+    }
+
+    /// The number without its checksum, which earlier layouts did not have.
+    private static func stored(
+        _ handle: TransactionHandle, _ file: ColumnFile
+    ) throws(StorageError) -> [UInt8]? {
+        let key = Array(name.utf8)
+        let result = key.withUnsafeBytes { key -> Result<[UInt8]?, StorageError> in
+            do throws(StorageError) {
+                guard let stored = try handle.stored(file.tables.meta, key) else {
+                    return .success(nil)
+                }
+                let bytes = [UInt8](stored)
+                if bytes.count == 8 { return .success(bytes) }
+                return .success(try handle.get(file.tables.meta, key).map { [UInt8]($0) })
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
     }
 
     /// What a new file says of its layout.

@@ -31,7 +31,7 @@ extension StoreError {
             code = .fileCorrupt
             advice = "; open it for writing once to make it a store"
         case .olderFormat:
-            code = .fileFormatTooNew
+            code = .invalidArgument
             advice =
                 ", whose files this one does not read; export it there with 'moonpool export', then import that here"
         case .severalNames:
