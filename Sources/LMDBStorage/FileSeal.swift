@@ -29,7 +29,9 @@ struct FileSeal: Equatable {
         words.withUnsafeBytes { ValueSeal.hash($0) }
     }
 
-    /// Writes the seal into an open file. False if the system refuses.
+    /// Writes the seal into an open file.
+    ///
+    /// False if the system refuses.
     func write(_ descriptor: Int32) -> Bool {
         let bytes = words + [Self.sum(words)]
         return bytes.withUnsafeBytes {

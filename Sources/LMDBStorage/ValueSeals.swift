@@ -23,7 +23,9 @@ enum ValueSeal {
         return name.withUTF8 { hash(UnsafeRawBufferPointer($0)) } | 1
     }
 
-    /// What stands for a key. Keys of eight bytes are their number, whatever the table's order.
+    /// What stands for a key.
+    ///
+    /// Keys of eight bytes are their number, whatever the table's order.
     @inline(__always)
     static func hash(key: UnsafeRawBufferPointer) -> UInt64 {
         key.count == 8 ? key.loadUnaligned(as: UInt64.self) : hash(key)
