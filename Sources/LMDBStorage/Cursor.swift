@@ -19,7 +19,7 @@ package struct Entry {
 package struct Cursor: ~Copyable {
     private let pointer: OpaquePointer
     private let environment: Unmanaged<Environment>
-    /// LMDB's number of the table; 0 for the list of free pages, whose values have no checksums.
+    /// LMDB's number of the table; the list of free pages and the heads of tables have no checksums.
     private let table: UInt32
 
     init(_ pointer: OpaquePointer, _ environment: Unmanaged<Environment>, _ table: UInt32) {
@@ -33,7 +33,7 @@ package struct Cursor: ~Copyable {
     private func entry(_ key: MDB_val, _ value: MDB_val) throws(StorageError) -> Entry {
         let key = UnsafeRawBufferPointer(key)
         let stored = UnsafeRawBufferPointer(value)
-        if table == 0 { return Entry(key: key, value: stored) }
+        if table <= Table.names.dbi { return Entry(key: key, value: stored) }
         let value = environment._withUnsafeGuaranteedRef {
             $0.seals.value(of: stored, ValueSeal.hash(key: key), table)
         }

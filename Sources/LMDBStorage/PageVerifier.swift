@@ -39,7 +39,8 @@ package struct PageVerifier {
     private let limit: Int
     private var taken: [UInt64]
     private var faults: [String] = []
-    private var sum: UInt64 = 0
+    /// The values whose checksums are wrong; they do not end the look at the pages.
+    private var changed: [String] = []
     private var isOlder = false
 
     /// What is wrong with the pages of a file, in words; an empty array for a sound one, and for an empty file.
@@ -97,8 +98,9 @@ package struct PageVerifier {
             verifier.verifySeal(before.meta.version)
             let after = Self.newest(descriptor)?.meta.version ?? before.meta.version
             attempts -= 1
-            if verifier.faults.isEmpty || after == before.meta.version {
-                return verifier.faults
+            let faults = Array((verifier.faults + verifier.changed).prefix(limit))
+            if faults.isEmpty || after == before.meta.version {
+                return faults
             }
             // Who writes so often without an error is a better witness.
             if attempts == 0 { return [] }
@@ -335,12 +337,12 @@ package struct PageVerifier {
         if ValueSeal.isRight(value, ValueSeal.hash(key: node.key), seed) { return }
         // Files of earlier builds have no checksums, and say so in eight bytes.
         if value.count == 8, node.key.elementsEqual("format".utf8) { isOlder = true }
-        add("\(place) has changed since it was written")
+        if changed.count < limit { changed.append("\(place) has changed since it was written") }
     }
 
     /// Compares the checksum over all pages, if there is one of this version.
     private mutating func verifySeal(_ version: UInt64) {
-        guard faults.isEmpty else { return }
+        guard faults.isEmpty, changed.isEmpty else { return }
         switch FileSeal.read(descriptor) {
         case .none: break
         case .damaged: add("the checksum of the file is damaged")
