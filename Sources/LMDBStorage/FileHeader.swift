@@ -93,7 +93,7 @@ enum FileHeader {
             let second = meta(descriptor, at: page), second.magic == magic
         else { throw StorageError(.damaged, call: "file header", file: path) }
         guard isPlausible(first), isPlausible(second), first.isNeighbor(of: second) else {
-            return try isRetried([first, second], descriptor, page, path, isLast)
+            return try isRetried([first, second], descriptor, path, isLast, "its header")
         }
         let newest = second.version > first.version ? second : first
         // After the headers: no file becomes shorter than the content that they name.
@@ -102,7 +102,8 @@ enum FileHeader {
             // Pages that a transaction took and gave back may lie beyond the end, unwritten.
             let reachable = PageWalk(descriptor, pageSize: page, pageCount: UInt64(size / page))
             guard reachable.isWhole(roots: newest.roots) else {
-                return try isRetried([first, second], descriptor, page, path, isLast)
+                return try isRetried(
+                    [first, second], descriptor, path, isLast, "shorter than its header says")
             }
         }
         return true
@@ -117,11 +118,11 @@ enum FileHeader {
 
     /// False if another process has committed meanwhile; throws `damaged` otherwise.
     private static func isRetried(
-        _ metas: [Meta], _ descriptor: Int32, _ page: Int, _ path: String, _ isLast: Bool
+        _ metas: [Meta], _ descriptor: Int32, _ path: String, _ isLast: Bool, _ what: String
     ) throws(StorageError) -> Bool {
-        let versions = [0, page].map { meta(descriptor, at: $0)?.version }
+        let versions = [0, metas[0].pageSize].map { meta(descriptor, at: $0)?.version }
         if !isLast, versions != metas.map(\.version) { return false }
-        throw StorageError(.damaged, call: "its header", file: path)
+        throw StorageError(.damaged, call: what, file: path)
     }
 
     private static func isPlausible(_ meta: Meta) -> Bool {
