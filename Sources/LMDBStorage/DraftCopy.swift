@@ -28,8 +28,15 @@ final class DraftCopy {
         var descriptor: Int32 = -1
         repeat {
             path = destination + Self.mark + TemporaryName.random()
+            // Noted first: whoever ends the process at any moment finds the file.
+            _ = Self.unfinished.withLock { $0.insert(path) }
             descriptor = Platform.openDescriptor(
                 path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
+            if descriptor < 0 {
+                let code = errno
+                _ = Self.unfinished.withLock { $0.remove(path) }
+                errno = code
+            }
         } while descriptor < 0 && errno == EEXIST
         guard descriptor >= 0 else {
             throw StorageError(rawCode: errno, call: "open", file: destination)
@@ -38,7 +45,6 @@ final class DraftCopy {
         self.descriptor = descriptor
         // because: where files cannot be locked, others do not take the lock for a sign either.
         _ = Platform.lockFile(descriptor, LOCK_EX | LOCK_NB)
-        _ = Self.unfinished.withLock { $0.insert(path) }
     }
 
     deinit {

@@ -31,9 +31,10 @@ final class DraftFile {
     ///
     /// It has the mode of the file that it is going to replace, or what the umask allows.
     func create() -> Int32 {
+        // Noted first: whoever ends the process at any moment finds the file.
+        _ = Self.unfinished.withLock { $0.insert(path) }
         let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
         guard descriptor >= 0 else { return descriptor }
-        _ = Self.unfinished.withLock { $0.insert(path) }
         var present = stat()
         if stat(destination, &present) == 0, present.st_mode & S_IFMT == S_IFREG {
             // Only the superuser may give a file away.
