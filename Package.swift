@@ -28,6 +28,9 @@ let package = Package(
         .systemLibrary(
             name: "CLMDB", pkgConfig: "lmdb",
             providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
+        .systemLibrary(
+            name: "CXXHash", pkgConfig: "libxxhash",
+            providers: [.apt(["libxxhash-dev"]), .brew(["xxhash"])]),
         .systemLibrary(name: "CDecimal", providers: [.apt(["libintelrdfpmath-dev"])]),
         .systemLibrary(
             name: "CLua", pkgConfig: "lua5.4",
@@ -50,7 +53,8 @@ let package = Package(
             name: "CCrypto", pkgConfig: "libcrypto",
             providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
 
-        .target(name: "LMDBStorage", dependencies: ["CLMDB"], swiftSettings: unsafeZone),
+        .target(
+            name: "LMDBStorage", dependencies: ["CLMDB", "CXXHash"], swiftSettings: unsafeZone),
         .target(name: "ColumnStorage", dependencies: ["LMDBStorage"], swiftSettings: unsafeZone),
         .target(name: "Decimals", dependencies: ["CDecimal"], swiftSettings: unsafeZone),
         .target(

@@ -211,12 +211,16 @@ package struct ListReader {
             if position < list.prefix {
                 try column.complete(list, owner)
             } else {
-                let (chunk, offset) = list.locate(position - list.prefix)
+                guard let (chunk, offset) = list.locate(position - list.prefix) else {
+                    throw column.damaged(try column.pages.transaction())
+                }
                 try column.load(list, owner, chunk)
                 return (chunk, offset)
             }
         }
-        let (chunk, offset) = list.locate(position)
+        guard let (chunk, offset) = list.locate(position) else {
+            throw column.damaged(try column.pages.transaction())
+        }
         try column.load(list, owner, chunk)
         return (chunk, offset)
     }

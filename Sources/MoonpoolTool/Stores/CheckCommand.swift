@@ -10,7 +10,7 @@ struct CheckCommand: ParsableCommand {
         abstract: "Look at every part of a store and tell what is damaged.",
         discussion: """
             Reads every page of the newest version, then every object, value, link, list, index entry and full-text \
-            posting. Others may use the store meanwhile. The exit code is 0 for a sound store and 1 for a damaged one, or one that cannot be opened.
+            posting. Other processes may use the store meanwhile. The exit code is 0 for a sound or empty store and 1 for a damaged one, or one that cannot be opened.
             """)
 
     @Argument(help: "The store.", completion: .file(extensions: ["moonpool"]))
@@ -21,6 +21,9 @@ struct CheckCommand: ParsableCommand {
     func run() throws {
         CommandInterruption.begin()
         try CommandFailure.shown {
+            guard try !ProcessServices.exists(store) || !StoreFiles.isEmpty(store) else {
+                return ProcessServices.writeOutput("\(store) is empty\n")
+            }
             try CommandStore.requireFile(store)
             if RealmCopy.isRealm(store) { return try checkRealm() }
             // Before it is opened: LMDB trusts the pages that it maps, and would end the process with them.

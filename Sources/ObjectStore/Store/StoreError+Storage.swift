@@ -22,11 +22,24 @@ extension StoreError {
             advice = "; open it with a larger maximum size"
         case .diskFull:
             code = .diskFull
-            advice = "; free some room and try again, nothing was changed"
+            advice = "; free some space and try again, nothing was changed"
         case .readersFull:
             code = .tooManyVersions
             advice = "; close stores that are not needed"
         case .notAStore: code = .fileCorrupt
+        case .empty:
+            code = .fileCorrupt
+            advice = "; open it for writing once to make it a store"
+        case .olderFormat:
+            code = .invalidArgument
+            advice =
+                ", whose files this one does not read; export it there with 'moonpool export', then import that here"
+        case .severalNames:
+            code = .invalidArgument
+            advice = "; remove the other names, or copy the file with cp and open the copy"
+        case .foreignCompanion:
+            code = .invalidArgument
+            advice = "; remove it"
         case .damaged: code = .fileCorrupt
         case .needsRecovery:
             code = .fileCorrupt
@@ -46,7 +59,7 @@ extension StoreError {
         case .replaced:
             code = .closed
             advice =
-                "; what is written there would be lost: close it everywhere, then open it again"
+                "; close it everywhere, then open it again: what is written to it now would be lost"
         default: code = .invalidArgument
         }
         self.init(code, error.message + advice)
