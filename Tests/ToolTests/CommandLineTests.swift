@@ -143,9 +143,9 @@ import Testing
     }
 
     @Test func `names a script that is not there`() throws {
-        let outcome = try Tool.run(["/nonexistent/script.lua"])
+        let outcome = try Tool.run(["/no-such-folder/script.lua"])
         #expect(outcome.exitCode == 1)
-        #expect(outcome.error.contains("/nonexistent/script.lua"))
+        #expect(outcome.error.contains("/no-such-folder/script.lua"))
     }
 
     @Test func `shows help and version`() throws {

@@ -67,7 +67,8 @@ import Testing
         let baseline = try shop.migrate("baseline", "--json")
         #expect(try MigrationShop.json(baseline, "recorded[2].name") == "names")
         #expect(
-            try Tool.run(["migrate", "baseline", "/nonexistent", "--dir", shop.migrations]).exitCode
+            try Tool.run(["migrate", "baseline", "/no-such-store", "--dir", shop.migrations])
+                .exitCode
                 == 1)
     }
 }

@@ -86,9 +86,9 @@ import Testing
             ("a", "print(arg[0]:match '[^/]*$', #arg, ...)"), ("b", "print(#arg)"),
         ])
         #expect(outcome.lines.sorted() == ["0", "a.lua\t0"])
-        let missing = try Tool.run(["run", "/nonexistent/x.lua"])
+        let missing = try Tool.run(["run", "/no-such-folder/x.lua"])
         #expect(missing.exitCode == 1)
-        #expect(missing.error.contains("/nonexistent/x.lua"))
+        #expect(missing.error.contains("/no-such-folder/x.lua"))
         #expect(try Tool.run(["run"]).exitCode == 64)
     }
 

@@ -265,8 +265,8 @@ import Transfer
         let world = try TransferWorld(Self.dogs)
         let importer = Importer(into: world.store, dogOptions())
         #expect(
-            message { _ = try importer.read("/nonexistent/a.jsonl", as: .jsonLines) }
-                .contains("/nonexistent/a.jsonl: No such file"))
+            message { _ = try importer.read("/no-such-folder/a.jsonl", as: .jsonLines) }
+                .contains("/no-such-folder/a.jsonl: No such file"))
         #expect(message { _ = try importer.read(world.folder, as: .jsonLines) }.contains("folder"))
     }
 }

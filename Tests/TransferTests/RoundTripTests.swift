@@ -125,8 +125,8 @@ import Transfer
         #expect(try world.text(of: "a.csv") == "before")
         #expect(
             message {
-                _ = try Exporter(.store(world.store), as: .json).write(to: "/nonexistent/x.json")
-            }.contains("cannot write /nonexistent/x.json"))
+                _ = try Exporter(.store(world.store), as: .json).write(to: "/no-such-folder/x.json")
+            }.contains("cannot write /no-such-folder/x.json"))
     }
 
     @Test func `two who write one file at once do not write into each other's`() throws {

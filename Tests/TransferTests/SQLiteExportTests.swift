@@ -183,8 +183,8 @@ import Transfer
         #expect(try world.text(of: "a.sqlite") == "before")
         #expect(message { _ = try export.write(to: "-") }.contains("name a file"))
         #expect(
-            message { _ = try export.write(to: "/nonexistent/x.sqlite") }
-                .contains("cannot write /nonexistent/x.sqlite: No such file"))
+            message { _ = try export.write(to: "/no-such-folder/x.sqlite") }
+                .contains("cannot write /no-such-folder/x.sqlite: No such file"))
         let stopped = Exporter(.store(world.store), as: .sqlite) { _, _ in
             throw StoreError(.interrupted, "stopped")
         }

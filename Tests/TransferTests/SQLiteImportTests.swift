@@ -223,8 +223,8 @@ import Transfer
             message { _ = try importer.read(text, as: .sqlite) }
                 == "\(text) is no SQLite database, or an encrypted one")
         #expect(
-            message { _ = try importer.read("/nonexistent/x.db", as: .sqlite) }
-                .contains("cannot read /nonexistent/x.db: No such file"))
+            message { _ = try importer.read("/no-such-folder/x.db", as: .sqlite) }
+                .contains("cannot read /no-such-folder/x.db: No such file"))
         #expect(message { _ = try importer.read("-", as: .sqlite) }.contains("name a file"))
         #expect(message { try take(world, "CREATE VIEW v AS SELECT 1;") }.contains("no table"))
         #expect(!world.store.isInWrite)
