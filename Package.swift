@@ -50,6 +50,7 @@ let package = Package(
             name: "CCrypto", pkgConfig: "libcrypto",
             providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
 
+        .target(name: "SystemCalls", swiftSettings: unsafeZone),
         .target(name: "LMDBStorage", dependencies: ["CLMDB"], swiftSettings: unsafeZone),
         .target(name: "ColumnStorage", dependencies: ["LMDBStorage"], swiftSettings: unsafeZone),
         .target(name: "Decimals", dependencies: ["CDecimal"], swiftSettings: unsafeZone),
@@ -84,7 +85,10 @@ let package = Package(
             swiftSettings: safe),
 
         // The public face: everything else is visible inside of the package only.
-        .target(name: "Moonpool", dependencies: ["ObjectStore"], swiftSettings: safe),
+        .target(
+            name: "Moonpool",
+            dependencies: ["ObjectStore", "ColumnStorage", "Decimals", "SystemCalls"],
+            swiftSettings: safe),
         .target(
             name: "MoonpoolScripting",
             dependencies: [
@@ -161,6 +165,10 @@ let package = Package(
             name: "ScriptHostTests",
             dependencies: ["ScriptHost", "ColumnStorage", "TestSupport", "TestThreads"],
             swiftSettings: unsafeZone),
+        .testTarget(
+            name: "MoonpoolTests", dependencies: ["Moonpool", "MoonpoolScripting", "TestThreads"],
+            exclude: ["Moonpool.symbols.txt", "MoonpoolScripting.symbols.txt"],
+            swiftSettings: unsafeZone + [.enableUpcomingFeature("MemberImportVisibility")]),
         .testTarget(
             name: "MoonpoolScriptingTests", dependencies: ["MoonpoolScripting", "TestThreads"],
             swiftSettings: unsafeZone + [.enableUpcomingFeature("MemberImportVisibility")]),
