@@ -53,6 +53,7 @@ let package = Package(
             name: "CCrypto", pkgConfig: "libcrypto",
             providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
 
+        .target(name: "SystemCalls", swiftSettings: unsafeZone),
         .target(
             name: "LMDBStorage", dependencies: ["CLMDB", "CXXHash"], swiftSettings: unsafeZone),
         .target(name: "ColumnStorage", dependencies: ["LMDBStorage"], swiftSettings: unsafeZone),
@@ -88,7 +89,10 @@ let package = Package(
             swiftSettings: safe),
 
         // The public face: everything else is visible inside of the package only.
-        .target(name: "Moonpool", dependencies: ["ObjectStore"], swiftSettings: safe),
+        .target(
+            name: "Moonpool",
+            dependencies: ["ObjectStore", "ColumnStorage", "Decimals", "SystemCalls"],
+            swiftSettings: safe),
         .target(
             name: "MoonpoolScripting",
             dependencies: [
@@ -165,6 +169,10 @@ let package = Package(
             name: "ScriptHostTests",
             dependencies: ["ScriptHost", "ColumnStorage", "TestSupport", "TestThreads"],
             swiftSettings: unsafeZone),
+        .testTarget(
+            name: "MoonpoolTests", dependencies: ["Moonpool", "MoonpoolScripting", "TestThreads"],
+            exclude: ["Moonpool.symbols.txt", "MoonpoolScripting.symbols.txt"],
+            swiftSettings: unsafeZone + [.enableUpcomingFeature("MemberImportVisibility")]),
         .testTarget(
             name: "MoonpoolScriptingTests", dependencies: ["MoonpoolScripting", "TestThreads"],
             swiftSettings: unsafeZone + [.enableUpcomingFeature("MemberImportVisibility")]),
