@@ -151,9 +151,7 @@ package struct ListReader {
         }
     }
 
-    /// The first position of an element that is equal; nil when there is none.
-    ///
-    /// NaN is equal to nothing.
+    /// Returns the first position of an element that is equal, or nil if there is none.
     package func firstIndex(of element: ListElement) throws -> Int? {
         var position = 0
         var found: Int?

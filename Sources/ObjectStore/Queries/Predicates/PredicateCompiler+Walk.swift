@@ -29,7 +29,7 @@ extension PredicateCompiler {
             throw QueryFault(
                 "'\(owner.name)' has no property '\(component.name)'"
                     + NearestName.hint(for: component.name, among: owner.properties.map(\.name)),
-                at: component.range)
+                at: component.range, isUnknownName: true)
         }
         walk.components.append(PropertyPath.Component(property, of: owner, in: schema))
         walk.description = "'\(owner.name).\(property.name)'"
@@ -87,6 +87,8 @@ extension PredicateCompiler {
                     : .backlinks(slot: slot, origin.column))
         } else if let place {
             walk.hops.append(.element(slot: slot(owner.table), property.column, place))
+        } else if property.collection == .map {
+            walk.hops.append(.entries(slot: slot(owner.table), property.column))
         } else if property.collection != nil {
             walk.hops.append(.list(slot: slot(owner.table), property.column))
         } else {
