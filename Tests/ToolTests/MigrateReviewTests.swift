@@ -257,4 +257,25 @@ import Testing
             ])
         #expect(refused.error.contains("moonpool migrate up"), "\(refused.error)")
     }
+
+    @Test(arguments: [
+        ("Person.frist", "did you mean 'first'?"), ("Persn.first", "did you mean 'Person'?"),
+        ("Person.", "which neither schema declares"),
+    ])
+    func `a declared loss that names nothing is refused`(place: String, hint: String) throws {
+        let second = MigrationShop.second.replacing(
+            "Person.last\"", with: "Person.last\", \"\(place)\"")
+        let shop = try MigrationShop([MigrationShop.first, second, MigrationShop.third])
+        let up = try shop.migrate("up")
+        #expect(up.exitCode == 1)
+        #expect(
+            up.error.contains("drops names '\(place)', which neither schema declares"),
+            "\(up.error)")
+        #expect(up.error.contains(hint), "\(up.error)")
+        let check = try shop.migrate("check")
+        #expect(check.exitCode == 2)
+        #expect(
+            check.lines.last?.hasPrefix("2 pending, 1 problem, schema version 1") == true,
+            "\(check.output)")
+    }
 }
