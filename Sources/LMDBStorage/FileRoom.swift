@@ -180,6 +180,25 @@ final class FileRoom: @unchecked Sendable {
         }
     }
 
+    /// Gives back what a write that has failed has added to the file, so that a full device has the space again.
+    ///
+    /// To be called by the thread that holds the write lock, before the write is aborted or after that; LMDB touches none
+    /// of those pages when it aborts.
+    static func giveBack(_ environment: OpaquePointer) {
+        var descriptor: mdb_filehandle_t = -1
+        mdb_env_get_fd(environment, &descriptor)
+        var statistics = MDB_stat()
+        mdb_env_stat(environment, &statistics)
+        var info = MDB_envinfo()
+        mdb_env_info(environment, &info)
+        _ = cut(descriptor, to: (info.me_last_pgno + 1) * Int(statistics.ms_psize))
+    }
+
+    /// The same, where nobody of this process holds the write lock.
+    static func giveBackLocked(_ environment: OpaquePointer) {
+        withLock(environment) { _ in giveBack(environment) }
+    }
+
     private static func withLock(
         _ environment: OpaquePointer, _ body: (OpaquePointer?) -> Void
     ) {

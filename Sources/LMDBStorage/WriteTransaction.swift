@@ -121,6 +121,7 @@ package final class WriteTransaction {
         var code = turn?.end(isCommit: true) ?? mdb_txn_commit(ended)
         // LMDB calls a write that was cut short an input/output error.
         if code == EIO, Platform.hasNoRoom(environment.path) { code = ENOSPC }
+        if code == ENOSPC || code == EDQUOT { FileRoom.giveBackLocked(environment.pointer) }
         if code != 0, mode == .logged || mode == .checkpointed { environment.log?.withdraw() }
         try check(code, "mdb_txn_commit", environment.name)
         // If this process dies before it has, closing the lock file calls them.
@@ -135,10 +136,12 @@ package final class WriteTransaction {
         pointer = nil
         environment.seals.forget()
         environment.writerThread.store(0, ordering: .relaxed)
+        let hasFailed = environment.writeFailure.load(ordering: .relaxed) != 0
         if mode == .logged {
             environment.changes.end()
-            if environment.writeFailure.load(ordering: .relaxed) != 0 { environment.log?.relax() }
+            if hasFailed { environment.log?.relax() }
         }
+        if hasFailed { FileRoom.giveBack(environment.pointer) }
         if let turn { _ = turn.end(isCommit: false) } else { mdb_txn_abort(ended) }
         lease = nil
     }

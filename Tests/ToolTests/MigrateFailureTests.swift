@@ -287,6 +287,12 @@ import Testing
         #expect(try shop.value("#store:objects 'Person'") == "5")
     }
 
+    private func size(of path: String) throws -> Int {
+        var status = stat()
+        try #require(stat(path, &status) == 0)
+        return Int(status.st_size)
+    }
+
     /// Runs a command of `migrate` where no file may grow beyond so many blocks of 512 bytes.
     private func migrate(_ command: [String], in shop: MigrationShop, blocks: Int) throws
         -> Tool.Outcome
@@ -318,7 +324,10 @@ import Testing
         ])
         #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
         let words = ["up", shop.store, "--dir", "migrations"]
+        let size = try size(of: shop.store)
         let full = try migrate(words + ["--no-backup"], in: shop, blocks: 600)
+        // The disk has the space again.
+        #expect(try self.size(of: shop.store) == size)
         #expect(full.exitCode == 1, "\(full.output)")
         #expect(full.error.contains("free some space"), "\(full.error)")
         #expect(full.error.contains("0002_names.lua"), "\(full.error)")
