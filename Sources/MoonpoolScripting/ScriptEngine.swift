@@ -137,7 +137,7 @@ public final class ScriptEngine: Sendable {
 
     /// Opens a store for the scripts as a global, whatever their own rights.
     ///
-    /// The models are classes of the store's schema in Lua. Without models the schema is the file's. Throws as ``Moonpool/Store``'s initializer
+    /// The models are classes of the store's schema in Lua. Without models the schema is the file's. Throws as opening a store in Swift
     /// does.
     public func open(
         _ location: StoreLocation, models: any ObjectModel.Type..., version: Int = 0,
