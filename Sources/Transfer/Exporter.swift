@@ -49,12 +49,16 @@ package final class Exporter {
                 .invalidArgument,
                 "Realm files are only read; export to JSON Lines, JSON, CSV, SQLite or Lua source")
         }
+        guard format != .geoJSON else {
+            throw StoreError(
+                .invalidArgument, "GeoJSON can be imported but not exported; use json or jsonl")
+        }
         try progress?(0, 0)
         switch subject {
         case .store(let store):
-            guard format != .csv else {
+            guard format != .csv, format != .tsv else {
                 throw StoreError(
-                    .invalidArgument, "a CSV file holds one class; say which one to export")
+                    .invalidArgument, "a CSV file holds one class; add --class NAME")
             }
             try writeAll(try store.frozenView(), path)
         case .results(let results): try writeOne(results, path)
@@ -129,8 +133,8 @@ package final class Exporter {
             return try database.finish()
         }
         let file = try FileWriter(path)
-        if format == .csv {
-            var csv = CSVRows(view, classSchema)
+        if format == .csv || format == .tsv {
+            var csv = CSVRows(view, classSchema, separator: format == .tsv ? "\t" : ",")
             try csv.write(keys, header: file.write) { bytes in
                 try file.write(bytes)
                 try self.count()

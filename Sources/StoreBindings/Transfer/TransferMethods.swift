@@ -1,8 +1,9 @@
+import DataFormats
 import LuaHost
 import ObjectStore
 import Transfer
 
-/// The methods by which data leaves and comes: `results:export`, `store:export`, `store:import`.
+/// The methods that export and import data: `results:export`, `store:export`, `store:import`.
 enum TransferMethods {
     static var results: [LuaMethod<ResultsHandle>] {
         [
@@ -54,35 +55,39 @@ enum TransferMethods {
             hasDotNetGUIDs: given?["dotnet_guids"].isTruthy ?? false)
     }
 
+    /// The names of the options of `store:import`.
+    static let importOptions = [
+        "class", "format", "upsert", "map", "skip_bad", "batch", "dry_run", "dates", "separator",
+        "quote", "no_header", "skip_lines", "null", "keep_empty", "types", "all_text", "sample",
+        "records", "link", "round", "key", "rescue", "dotnet_guids",
+    ]
+
     private static func take(_ handle: StoreHandle, _ call: borrowing LuaCall) throws -> LuaAnswer {
         let path = try call.path(2, for: .reading)
-        let given = try call.options(
-            3,
-            [
-                "class", "format", "upsert", "map", "skip_bad", "batch", "dry_run", "dates", "key",
-                "rescue", "dotnet_guids",
-            ])
+        let given = try call.options(3, importOptions)
         let format =
             try given?["format"].text.map { try TransferFormat(name: $0) }
             ?? TransferFormat(path: path)
         var options = ImportOptions()
         options.isUpsert = given?["upsert"].isTruthy ?? false
         options.isDryRun = given?["dry_run"].isTruthy ?? false
+        options.keepsEmpty = given?["keep_empty"].isTruthy ?? false
+        options.isAllText = given?["all_text"].isTruthy ?? false
+        options.isRounding = given?["round"].isTruthy ?? false
         options.rejects = try given?["skip_bad"].text.map {
-            try call.state.files.check($0, for: .writing)
+            let path = try call.state.files.check($0, for: .writing)
+            _ = try call.state.files.check(RejectNames.reasons(of: $0), for: .writing)
+            return path
         }
         options.dates = try given?["dates"].text.map { try SQLiteDates(name: $0) }
         options.realm = try realmOptions(given, call)
-        if let batch = given?["batch"], !batch.isNil {
-            guard let count = batch.integer, count > 0 else {
-                throw call.argumentError(3, "'batch' must be a positive integer")
-            }
-            options.batch = Int(count)
-        }
-        for (name, property) in given?["map"].table?.pairs ?? [] {
-            guard let name = name.text else { continue }
-            options.names[name] = property.text ?? ""
-        }
+        options.batch = try count("batch", given, call)
+        options.sample = try count("sample", given, call)
+        options.csv = try CSVOptions.format(given)
+        options.records = given?["records"].text?.split(separator: ".").map(String.init)
+        options.names = texts(given?["map"])
+        options.types = texts(given?["types"])
+        options.links = texts(given?["link"])
         var classes: [String] = []
         if let name = given?["class"].text { classes = [name] }
         for (table, name) in given?["class"].table?.pairs ?? [] {
@@ -101,10 +106,35 @@ enum TransferMethods {
                 try TransferError.check(interrupt)
             }.read(path, as: format)
         }
-        let table = state.makeTable(fields: 7)
+        return call.answer(.table(table(of: report, state)))
+    }
+
+    private static func count(
+        _ name: String, _ options: LuaTable?, _ call: borrowing LuaCall
+    ) throws -> Int? {
+        guard let value = options?[name], !value.isNil else { return nil }
+        guard let count = value.integer, count > 0 else {
+            throw call.argumentError(3, "'\(name)' must be a positive integer")
+        }
+        return Int(count)
+    }
+
+    private static func texts(_ table: LuaValue?) -> [String: String] {
+        var texts: [String: String] = [:]
+        for (name, text) in table?.table?.pairs ?? [] {
+            guard let name = name.text else { continue }
+            texts[name] = text.text ?? ""
+        }
+        return texts
+    }
+
+    private static func table(of report: ImportReport, _ state: LuaState) -> LuaTable {
+        let table = state.makeTable(fields: 9)
+        table["rows"] = .integer(Int64(report.rows))
         table["created"] = .integer(Int64(report.created))
         table["updated"] = .integer(Int64(report.updated))
         table["rejected"] = .integer(Int64(report.rejected))
+        table["changed"] = .integer(Int64(report.changed))
         table["reasons"] = .table(state.makeTable(report.reasons.map(LuaValue.text)))
         table["new_classes"] = .table(state.makeTable(report.newClasses.map(LuaValue.text)))
         let schema = state.makeTable()
@@ -117,6 +147,6 @@ enum TransferMethods {
         }
         table["schema"] = .table(schema)
         table["notes"] = .table(state.makeTable(report.notes.map(LuaValue.text)))
-        return call.answer(.table(table))
+        return table
     }
 }
