@@ -73,12 +73,14 @@ final class FieldTable {
     /// Throws as ``field(_:)``.
     func property(_ wanted: String, for name: String? = nil) throws -> Field {
         guard let position = classSchema.position(of: wanted) else {
-            let known = classSchema.properties.map(\.name)
+            let field = name ?? wanted
+            let hint = NearestName.hint(
+                for: wanted, among: classSchema.properties.map(\.name))
             throw StoreError(
                 .unknownProperty,
-                "'\(classSchema.name)' has no property '\(wanted)'"
-                    + NearestName.hint(for: wanted, among: known)
-                    + "; map '\(name ?? wanted)' to a property, or to nothing to leave it out")
+                "'\(classSchema.name)' has no property '\(wanted)'\(hint)\(hint.isEmpty ? "; add" : " Add") "
+                    + "--map \(field)=PROPERTY, or --map \(field)= to leave the field out (in Lua, map = …)"
+            )
         }
         return isComputed(position) ? .ignored : .property(position)
     }

@@ -214,15 +214,15 @@ package final class Importer {
         _ place: RowPlace, record: () -> [UInt8], _ work: () throws -> Bool
     ) throws {
         links.startRow()
-        let changed = report.changed
+        let before = report
         do {
             guard try work() else { return }
         } catch let error where isRowFault(error) {
             let fault = place.fault(error, locator)
             guard rejects != nil else { throw fault }
             try links.abandonRow()
+            report = before
             report.rejected += 1
-            report.changed = changed
             try reject(place, fault, record: record())
         }
         rows += 1
@@ -243,7 +243,7 @@ package final class Importer {
 
     // MARK: Values
 
-    /// The value of a text in a property of a type; rounded where the options say so. Nil if it does not fit.
+    /// The value of a text in a property of a type, rounded where the options say so; nil if it does not fit.
     func value(_ text: String, as type: PropertyType) -> Value? {
         ValueText.value(text, as: type) ?? rounded(text, as: type)
     }
@@ -266,7 +266,8 @@ package final class Importer {
         return StoreError(
             .typeMismatch,
             "'\(classSchema.name).\(property.name)' expects \(property.typeName), got \(description)"
-                + (isTooLong ? ", which does not fit exactly; --round takes the nearest value" : ""))
+                + (isTooLong ? ", which does not fit exactly; --round takes the nearest value" : "")
+        )
     }
 
     /// The value of a link to the object with this primary key, which may come later.
@@ -303,21 +304,27 @@ package final class Importer {
     /// Stores the values of a row: in the object that was made for who linked to it, in a new one, or in the one to update.
     func store(_ row: DecodedRow) throws {
         let classSchema = row.classSchema
+        let nested = try checkNested(row)
         if let key = try links.claim(row) {
-            // Made before, for who linked to it: now its values come.
+            // Created before, for links to it: now its values come.
+            for (property, value) in zip(classSchema.properties, row.values) where value == nil {
+                try store.requireDefault(property, classSchema)
+            }
             let object = ObjectSource.store(store).object(classSchema, key)
             try store.update(object, row.valuesByName)
-            report.created += 1
+            noteStored(1, nested)
             return
         }
         let exists = options.isUpsert && row.primaryKey.map { store.find($0, classSchema) } ?? false
         // A class without a primary key has nothing to update, but the objects nested in its rows may.
-        let nestedMode: UpdateMode = options.isUpsert ? .modified : .error
+        let nestedMode: UpdateMode =
+            options.isUpsert || !options.links.isEmpty ? .modified : .error
         let key: ObjectKey
         do {
             key = try store.create(
                 classSchema, positional: row.values,
-                mode: classSchema.primaryKey == nil ? .error : nestedMode, nestedMode: nestedMode)
+                mode: options.isUpsert && classSchema.primaryKey != nil ? .modified : .error,
+                nestedMode: nestedMode)
         } catch let error as StoreError where error.code == .duplicateKey {
             // Nothing of the row is stored now, so an object with its key is an earlier one.
             if let key = row.primaryKey, store.find(key, classSchema) {
@@ -325,8 +332,31 @@ package final class Importer {
             }
             throw Self.nestedDuplicate(error)
         }
-        if exists { report.updated += 1 } else { report.created += 1 }
+        if exists { report.updated += 1 }
+        noteStored(exists ? 0 : 1, nested)
         if let number = row.number { links.note(number, classSchema, key) }
+    }
+
+    /// Checks the objects that nested values describe; nil for a row without any.
+    private func checkNested(_ row: DecodedRow) throws -> NestedObjects? {
+        let hasNested = zip(row.classSchema.properties, row.values).contains { property, value in
+            switch value {
+            case .dictionary?, .list?: property.type == .object
+            default: false
+            }
+        }
+        guard hasNested else { return nil }
+        var nested = NestedObjects(
+            store, isUpsert: options.isUpsert, allowsRepetition: !options.links.isEmpty)
+        try nested.check(row) { links.isAwaited($1, $0) }
+        return nested
+    }
+
+    private func noteStored(_ created: Int, _ nested: NestedObjects?) {
+        report.created += created
+        guard let nested else { return }
+        if !options.links.isEmpty { report.created += nested.new }
+        for (classSchema, key) in nested.described { links.settle(key, classSchema) }
     }
 
     /// The error of a row whose object exists already.

@@ -21,7 +21,7 @@ extension RowSource {
 
 /// The rows of a file that is read from its beginning to its end.
 final class TextSource: RowSource {
-    let notes: [String] = []
+    private(set) var notes: [String] = []
     private let format: TransferFormat
     private let options: ImportOptions
     private let file: FileReader
@@ -43,6 +43,7 @@ final class TextSource: RowSource {
         }
         file.keepForRewinding()
         let result = try ClassInference.classes(in: file, format, options, besides: known)
+        notes = result.notes
         try file.rewind()
         return result
     }

@@ -43,7 +43,8 @@ package enum TransferFormat: String, CaseIterable, Sendable {
             throw StoreError(
                 .invalidArgument,
                 "the ending of '\(path)' names no format; use .jsonl, .json, .geojson, .csv, .tsv, "
-                    + ".sqlite, .lua or, to import, .realm, or give the format with --format (in Lua, format = …)")
+                    + ".sqlite, .lua or, to import, .realm, or give the format with --format (in Lua, format = …)"
+            )
         }
     }
 

@@ -25,7 +25,9 @@ package final class CSVReader {
     package private(set) var line = 1
     /// The fault that makes the record unreadable; it ends at the end of its line then.
     package private(set) var fault: String?
-    /// The number of columns. In a file of one column, an empty line is a record whose field is nil.
+    /// The number of columns.
+    ///
+    /// In a file of one column, an empty line is a record whose field is nil.
     package var columnCount: Int?
     /// The dialect.
     package let format: CSVFormat
@@ -148,7 +150,8 @@ package final class CSVReader {
                 }
                 return .record(next, base[next &+ 1] == 0x0A ? next &+ 2 : next &+ 1)
             default:
-                return failed(bytes, "expected the separator or the line's end after a closing quote")
+                return failed(
+                    bytes, "expected the separator or the line's end after a closing quote")
             }
         }
     }

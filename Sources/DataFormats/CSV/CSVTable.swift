@@ -6,7 +6,7 @@
 ///     let table = try CSVTable(try FileReader("dogs.csv"))
 ///     while try table.next() {
 ///         try table.check()
-///         print(table.names, try table.reader.text(0) ?? "nil")
+///         print(table.names, try table.text(0) ?? "nil")
 ///     }
 package final class CSVTable {
     /// Reads the fields of the current record.
@@ -60,6 +60,19 @@ package final class CSVTable {
             return true
         }
         return try reader.next()
+    }
+
+    /// The text of a field in the current record; nil where it is nil.
+    ///
+    /// Throws a `FormatError` that names the column if it is not UTF-8.
+    package func text(_ index: Int) throws -> String? {
+        do {
+            return try reader.text(index)
+        } catch let error as FormatError {
+            throw FormatError(
+                line: error.line, column: index + 1,
+                error.reason.replacing("the field", with: "'\(names[index])'"))
+        }
     }
 
     /// Throws a `FormatError` if the current record cannot be read, or has more or fewer fields than there are columns.

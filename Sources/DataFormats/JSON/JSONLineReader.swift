@@ -23,11 +23,13 @@ package final class JSONLineReader {
     package func advance() throws -> Bool {
         var isBlank = true
         while isBlank {
-            guard try lines.nextLine({ bytes in
-                // Valid until the next line is read.
-                current = bytes
-                isBlank = bytes.allSatisfy(JSONText.isSpace)
-            }) else { return false }
+            guard
+                try lines.nextLine({ bytes in
+                    // Valid until the next line is read.
+                    current = bytes
+                    isBlank = bytes.allSatisfy(JSONText.isSpace)
+                })
+            else { return false }
         }
         return true
     }

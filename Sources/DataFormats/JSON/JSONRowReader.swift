@@ -76,7 +76,8 @@ package final class JSONRowReader {
                 }
                 guard hasFound || path == nil else {
                     throw FormatError(
-                        "the text has no list of objects under '\((path ?? []).joined(separator: "."))'")
+                        "the text has no list of objects under '\((path ?? []).joined(separator: "."))'"
+                    )
                 }
                 return false
             }
@@ -101,7 +102,8 @@ package final class JSONRowReader {
             // What is not JSON at all is a fault of its own.
             try scan()
             throw fault(
-                path == nil ? "expected a list of objects" : "expected an object that holds the list")
+                path == nil
+                    ? "expected a list of objects" : "expected an object that holds the list")
         }
     }
 

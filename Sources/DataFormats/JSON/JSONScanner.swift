@@ -199,7 +199,9 @@ struct JSONScanner {
             isWholeNumber = false
             let (end, found) = digitRun(next &+ 1)
             next = end
-            guard found else { return missingDigit(next, "expected a digit after the decimal point") }
+            guard found else {
+                return missingDigit(next, "expected a digit after the decimal point")
+            }
         }
         if next < count, bytes[next] | 0x20 == 0x65 {
             isWholeNumber = false
@@ -254,7 +256,8 @@ struct JSONScanner {
             let byte = bytes[next]
             if byte == 0x22 { break }
             if byte == 0x5C {
-                tape.pointee.append(UnsafeBufferPointer(start: bytes + segment, count: next &- segment))
+                tape.pointee.append(
+                    UnsafeBufferPointer(start: bytes + segment, count: next &- segment))
                 position = next
                 if let outcome = escape() { return outcome }
                 next = position

@@ -27,7 +27,7 @@ package final class SQLiteDatabase {
         handle = try Self.open(path, path, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX)
         do {
             try beginReading()
-        } catch where Self.isLogMissing(handle, path) {
+        } catch  where Self.isLogMissing(handle, path) {
             // The log of such a database cannot be created where nothing can be written, and nothing can change there.
             sqlite3_close_v2(handle)
             handle = try Self.open(
@@ -156,7 +156,8 @@ package final class SQLiteDatabase {
         switch code {
         case SQLITE_CORRUPT:
             return FormatError(
-                "\(path) is damaged; recover it first, as in: sqlite3 \(path) .recover | sqlite3 new.db")
+                "\(path) is damaged; recover it first, as in: sqlite3 \(path) .recover "
+                    + "| sqlite3 new.db")
         case SQLITE_NOTADB:
             return FormatError("\(path) is not a SQLite database, or it is encrypted")
         case SQLITE_BUSY:
@@ -175,11 +176,12 @@ package final class SQLiteDatabase {
     /// The reason why a database cannot be read that a write was interrupted in; nil if there was none.
     private static func interrupted(_ path: String) -> String? {
         if access(path + "-journal", F_OK) == 0 {
-            return "\(path) holds a write that was interrupted: \(path)-journal undoes it; open the "
+            return "\(path) contains an interrupted write that \(path)-journal undoes; open the "
                 + "database once with sqlite3, as in: sqlite3 \(path) .tables"
         }
         guard access(path + "-wal", F_OK) == 0 else { return nil }
-        return "\(path) has commits in \(path)-wal that cannot be read where nothing can be written; copy "
+        return
+            "\(path) has commits in \(path)-wal that cannot be read where nothing can be written; copy "
             + "both files to a folder that you can write to, and import the copy"
     }
 

@@ -14,7 +14,9 @@ protocol Decompressor: AnyObject {
     ) throws -> Int
 }
 
-/// The forms of compression, recognized by the first bytes of a file. No text in UTF-8 begins with them.
+/// The forms of compression, recognized by the first bytes of a file.
+///
+/// No text in UTF-8 begins with these bytes.
 enum Compression {
     private static let gzip: [UInt8] = [0x1F, 0x8B]
     private static let zstd: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD]
@@ -58,7 +60,9 @@ private final class GzipDecompressor: Decompressor {
             if stream.pointee.avail_in == 0 {
                 let count = try read(input)
                 guard count > 0 else {
-                    guard !isInMember else { throw FormatError("\(path) is compressed and cut off") }
+                    guard !isInMember else {
+                        throw FormatError("\(path) is compressed and cut off")
+                    }
                     isAtEnd = true
                     break
                 }

@@ -4,7 +4,9 @@
     import Darwin
 #endif
 
-/// A file, a pipe or standard input, read in large pieces. Files compressed with gzip or zstd are decompressed.
+/// A file, a pipe or standard input, read in large pieces.
+///
+/// Files compressed with gzip or zstd are decompressed.
 ///
 /// Confined to one thread.
 ///
@@ -37,7 +39,7 @@ package final class FileReader {
     /// Call it before the first read. A plain file needs no copy.
     package func keepForRewinding() { file.keepsBytes = true }
 
-    /// Goes back to the beginning. What a pipe gives is no longer kept.
+    /// Goes back to the beginning, and stops keeping what a pipe gives.
     package func rewind() throws {
         try file.rewind()
         file.keepsBytes = false

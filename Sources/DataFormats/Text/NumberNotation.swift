@@ -55,7 +55,9 @@ package struct NumberNotation: OptionSet, Sendable {
         let significant = isBelowOne ? fraction.count - leadingZeros : digits + fraction.count
         let isNegativeZero = isZero && first == 1
         // Smaller numbers are written with an exponent.
-        if significant <= Self.digitsOfDecimal, !isNegativeZero, fraction.count <= 6 || !isBelowOne || leadingZeros < 6 {
+        if significant <= Self.digitsOfDecimal, !isNegativeZero,
+            fraction.count <= 6 || !isBelowOne || leadingZeros < 6
+        {
             insert(.decimal)
         }
         let isWhole = fraction.allSatisfy { $0 == 0x30 }

@@ -35,6 +35,9 @@ struct ExportCommand: ParsableCommand {
     @Option(help: "The encoding of dates in SQLite: text, seconds, milliseconds or julian.")
     var dates = "text"
 
+    @Option(help: "The separator of CSV fields, such as ';'; \\t is a tab.")
+    var separator: String?
+
     @OptionGroup var realm: RealmOptionGroup
 
     func run() throws {
@@ -53,8 +56,10 @@ struct ExportCommand: ParsableCommand {
                 subject = .results(try predicate.map { try all.filtered($0) } ?? all)
             }
             let progress = ProgressLine("exported")
-            let count = try Exporter(subject, as: format, dates: dates, progress: progress.update)
-                .write(to: file)
+            let separator = try separator.map { try CSVOption.character($0, "--separator") }
+            let count = try Exporter(
+                subject, as: format, dates: dates, separator: separator, progress: progress.update
+            ).write(to: file)
             progress.end()
             if file != "-" { ProcessServices.writeOutput("\(count) objects → \(file)\n") }
         }

@@ -28,8 +28,8 @@ struct ImportCommand: ParsableCommand {
     @Option(
         name: .customLong("class"),
         help: """
-            The class of all rows. For a database: table=Class, where an empty class leaves the table out; or a table, to \
-            import only those. Repeatable.
+            The class of all rows. For a database: table=Class, where an empty class skips the table; or the name of a \
+            table, to skip all others. Repeatable.
             """)
     var classes: [String] = []
 
@@ -45,7 +45,9 @@ struct ImportCommand: ParsableCommand {
     @Flag(help: "Update objects whose primary key exists.")
     var upsert = false
 
-    @Flag(help: "With --upsert, keep the old value where a CSV field is empty, instead of setting nil.")
+    @Flag(
+        help:
+            "With --upsert, keep the old value where a CSV field is empty, instead of setting nil.")
     var keepEmpty = false
 
     @Option(
@@ -70,7 +72,10 @@ struct ImportCommand: ParsableCommand {
     @Option(help: "Commit every so many rows.")
     var batch: Int?
 
-    @Flag(help: "Round values with more digits than their type holds, and count them, instead of failing.")
+    @Flag(
+        help:
+            "Round values with more digits than their type holds, and count them, instead of failing."
+    )
     var round = false
 
     @Flag(help: "Do everything but the commit, and show the types of new classes.")
@@ -190,20 +195,30 @@ struct ReadingOptions: ParsableArguments {
     }
 
     private func csv() throws -> CSVFormat {
-        func character(_ text: String, _ option: String) throws -> Character {
-            guard let character = CSVFormat.character(text) else {
-                throw StoreError(
-                    .invalidArgument, "\(option) must be one character, got \"\(text)\"")
-            }
-            return character
-        }
         var format = CSVFormat()
-        if let separator { format.separator = try character(separator, "--separator") }
-        if let quote { format.quote = quote.isEmpty ? nil : try character(quote, "--quote") }
+        if let separator { format.separator = try CSVOption.character(separator, "--separator") }
+        if let quote {
+            format.quote = quote.isEmpty ? nil : try CSVOption.character(quote, "--quote")
+        }
         format.hasHeader = !noHeader
         format.skippedLines = skipLines
         format.nulls = nulls
         return format
+    }
+}
+
+/// Options of one character.
+enum CSVOption {
+    /// The character that a text names.
+    ///
+    /// Throws `invalid_argument` for other texts.
+    static func character(_ text: String, _ option: String) throws -> Character {
+        guard let character = CSVFormat.character(text), character.isASCII, !character.isNewline
+        else {
+            throw StoreError(
+                .invalidArgument, "\(option) must be one ASCII character, got \"\(text)\"")
+        }
+        return character
     }
 }
 

@@ -33,7 +33,9 @@ struct LuaJSON {
             })
     }
 
-    /// A table that is written as `{}`, and that empty objects are equal to. It cannot be changed.
+    /// Creates a table that is written as an empty object and equal to all empty objects.
+    ///
+    /// It cannot be changed.
     func makeEmptyObject() -> LuaTable {
         let metatable = state.makeTable(fields: 3)
         Self.mark(metatable, in: state)

@@ -8,7 +8,7 @@ import Transfer
 /// The same reader that imports use: a header that is not UTF-8, a record that is too short and the like are errors.
 struct LuaCSVRows {
     /// The options of `moonpool.csv.read` and `moonpool.csv.rows`.
-    static let options = ["separator", "quote", "no_header", "skip_lines", "null", "types"]
+    static let options = TransferOptions.csv + ["types"]
 
     let table: CSVTable
     private let state: LuaState
@@ -23,7 +23,8 @@ struct LuaCSVRows {
         self.path = path
         self.state = state
         self.dates = dates
-        let format = try CSVOptions.format(options)
+        let options = TransferOptions(options)
+        let format = try options.csv(path)
         do {
             table = try CSVTable(FileReader(path), format)
         } catch let error as FormatError {
@@ -35,7 +36,7 @@ struct LuaCSVRows {
                 line: table.reader.line, "two columns are called '\(names[twice])'"
             ).inFile(path)
         }
-        let given = try CSVOptions.types(options)
+        let given = try options.columnTypes()
         if let unknown = given.keys.sorted().first(where: { !names.contains($0) }) {
             throw StoreError(
                 .invalidArgument,
@@ -52,7 +53,7 @@ struct LuaCSVRows {
             try table.check()
             let row = state.makeTable(fields: table.names.count)
             for (index, name) in table.names.enumerated() {
-                guard let text = try table.reader.text(index) else { continue }
+                guard let text = try table.text(index) else { continue }
                 row[name] = try value(text, index)
             }
             return row
@@ -84,62 +85,6 @@ struct LuaCSVRows {
     }
 }
 
-/// The dialect of CSV files as scripts give it.
-enum CSVOptions {
-    /// The format that the options describe.
-    static func format(_ options: LuaTable?) throws -> CSVFormat {
-        var format = CSVFormat()
-        if let text = options?["separator"].text {
-            guard let separator = CSVFormat.character(text) else { throw refusal("separator", text) }
-            format.separator = separator
-        }
-        if let quote = options?["quote"], !quote.isNil {
-            let text = quote.text ?? ""
-            if quote == .boolean(false) || text.isEmpty {
-                format.quote = nil
-            } else {
-                guard let character = CSVFormat.character(text) else { throw refusal("quote", text) }
-                format.quote = character
-            }
-        }
-        format.hasHeader = !(options?["no_header"].isTruthy ?? false)
-        if let lines = options?["skip_lines"], !lines.isNil {
-            guard let count = lines.integer, count >= 0 else {
-                throw StoreError(
-                    .invalidArgument, "'skip_lines' must be a number of lines, got \(lines.typeName)")
-            }
-            format.skippedLines = Int(count)
-        }
-        if let word = options?["null"].text { format.nulls = [word] }
-        for word in options?["null"].table?.array ?? [] {
-            if let word = word.text { format.nulls.append(word) }
-        }
-        if let fault = format.fault { throw StoreError(.invalidArgument, fault) }
-        return format
-    }
-
-    /// The types of columns, which are those of single values.
-    static func types(_ options: LuaTable?) throws -> [String: PropertyType] {
-        var types: [String: PropertyType] = [:]
-        for (name, type) in options?["types"].table?.pairs ?? [] {
-            guard let name = name.text, let text = type.text else { continue }
-            let base = text.hasSuffix("?") ? String(text.dropLast()) : text
-            guard let type = PropertyType(rawValue: base), type != .object, type != .backlinks,
-                type != .mixed
-            else {
-                throw StoreError(
-                    .invalidArgument, "'\(text)' is not a type of a single value, such as int or date")
-            }
-            types[name] = type
-        }
-        return types
-    }
-
-    private static func refusal(_ option: String, _ text: String) -> StoreError {
-        StoreError(.invalidArgument, "'\(option)' must be one character, got \"\(text)\"")
-    }
-}
-
 /// Rows of a file of JSON Lines, or of one JSON text, as tables of Lua.
 struct LuaJSONRows {
     /// The options of `moonpool.json.rows`.
@@ -158,13 +103,14 @@ struct LuaJSONRows {
     init(_ path: String, _ options: LuaTable?, _ json: LuaJSON) throws {
         self.path = path
         self.json = json
+        let options = TransferOptions(options)
         let format: TransferFormat
-        if let name = options?["format"].text {
+        if let name = try options.text("format") {
             format = try TransferFormat(name: name)
         } else {
             format = (try? TransferFormat(path: path)) ?? .jsonLines
         }
-        let records = options?["records"].text?.split(separator: ".").map(String.init)
+        let records = try options.path("records")
         let file = try FileReader(path)
         switch format {
         case .json, .geoJSON:

@@ -29,13 +29,16 @@ enum TransferMethods {
         _ subject: Exporter.Subject, _ call: borrowing LuaCall
     ) throws -> LuaAnswer {
         let path = try call.path(2, for: .writing)
-        let given = call[3].table == nil ? nil : try call.options(3, ["format", "dates"])
-        let name = given == nil ? (call.isNil(3) ? nil : try call.text(3)) : given?["format"].text
+        let given =
+            call[3].table == nil ? nil : try call.options(3, ["format", "dates", "separator"])
+        let options = TransferOptions(given)
+        let name = given == nil && !call.isNil(3) ? try call.text(3) : try options.text("format")
         let format = try name.map { try TransferFormat(name: $0) } ?? TransferFormat(path: path)
-        let dates = try given?["dates"].text.map { try SQLiteDates(name: $0) } ?? .text
+        let dates = try options.text("dates").map { try SQLiteDates(name: $0) } ?? .text
+        let separator = try options.character("separator")
         let interrupt = call.state.makeInterrupt()
         let count = try TransferError.wrapping {
-            try Exporter(subject, as: format, dates: dates) { _, _ in
+            try Exporter(subject, as: format, dates: dates, separator: separator) { _, _ in
                 try TransferError.check(interrupt)
             }.write(to: path)
         }
@@ -56,11 +59,13 @@ enum TransferMethods {
     }
 
     /// The names of the options of `store:import`.
-    static let importOptions = [
-        "class", "format", "upsert", "map", "skip_bad", "batch", "dry_run", "dates", "separator",
-        "quote", "no_header", "skip_lines", "null", "keep_empty", "types", "all_text", "sample",
-        "records", "link", "round", "key", "rescue", "dotnet_guids",
-    ]
+    static let importOptions =
+        [
+            "class", "format", "upsert", "map", "skip_bad", "batch", "dry_run", "dates",
+            "keep_empty",
+            "types", "all_text", "sample", "records", "link", "round", "key", "rescue",
+            "dotnet_guids",
+        ] + TransferOptions.csv
 
     private static func take(_ handle: StoreHandle, _ call: borrowing LuaCall) throws -> LuaAnswer {
         let path = try call.path(2, for: .reading)
@@ -68,26 +73,27 @@ enum TransferMethods {
         let format =
             try given?["format"].text.map { try TransferFormat(name: $0) }
             ?? TransferFormat(path: path)
+        let texts = TransferOptions(given)
         var options = ImportOptions()
-        options.isUpsert = given?["upsert"].isTruthy ?? false
-        options.isDryRun = given?["dry_run"].isTruthy ?? false
-        options.keepsEmpty = given?["keep_empty"].isTruthy ?? false
-        options.isAllText = given?["all_text"].isTruthy ?? false
-        options.isRounding = given?["round"].isTruthy ?? false
-        options.rejects = try given?["skip_bad"].text.map {
+        options.isUpsert = texts.flag("upsert")
+        options.isDryRun = texts.flag("dry_run")
+        options.keepsEmpty = texts.flag("keep_empty")
+        options.isAllText = texts.flag("all_text")
+        options.isRounding = texts.flag("round")
+        options.rejects = try texts.text("skip_bad").map {
             let path = try call.state.files.check($0, for: .writing)
             _ = try call.state.files.check(RejectNames.reasons(of: $0), for: .writing)
             return path
         }
-        options.dates = try given?["dates"].text.map { try SQLiteDates(name: $0) }
+        options.dates = try texts.text("dates").map { try SQLiteDates(name: $0) }
         options.realm = try realmOptions(given, call)
-        options.batch = try count("batch", given, call)
-        options.sample = try count("sample", given, call)
-        options.csv = try CSVOptions.format(given)
-        options.records = given?["records"].text?.split(separator: ".").map(String.init)
-        options.names = texts(given?["map"])
-        options.types = texts(given?["types"])
-        options.links = texts(given?["link"])
+        options.batch = try texts.count("batch")
+        options.sample = try texts.count("sample")
+        options.csv = try texts.csv(path)
+        options.records = try texts.path("records")
+        options.names = try texts.texts("map")
+        options.types = try texts.texts("types")
+        options.links = try texts.texts("link")
         var classes: [String] = []
         if let name = given?["class"].text { classes = [name] }
         for (table, name) in given?["class"].table?.pairs ?? [] {
@@ -107,25 +113,6 @@ enum TransferMethods {
             }.read(path, as: format)
         }
         return call.answer(.table(table(of: report, state)))
-    }
-
-    private static func count(
-        _ name: String, _ options: LuaTable?, _ call: borrowing LuaCall
-    ) throws -> Int? {
-        guard let value = options?[name], !value.isNil else { return nil }
-        guard let count = value.integer, count > 0 else {
-            throw call.argumentError(3, "'\(name)' must be a positive integer")
-        }
-        return Int(count)
-    }
-
-    private static func texts(_ table: LuaValue?) -> [String: String] {
-        var texts: [String: String] = [:]
-        for (name, text) in table?.table?.pairs ?? [] {
-            guard let name = name.text else { continue }
-            texts[name] = text.text ?? ""
-        }
-        return texts
     }
 
     private static func table(of report: ImportReport, _ state: LuaState) -> LuaTable {

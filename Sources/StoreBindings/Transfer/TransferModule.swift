@@ -36,7 +36,9 @@ struct TransferModule {
             state.makeFunction("rows") { [dates] call in
                 let path = try call.path(1, for: .reading)
                 let options = try call.options(2, LuaCSVRows.options)
-                let rows = try TransferError.wrapping { try LuaCSVRows(path, options, call.state, dates) }
+                let rows = try TransferError.wrapping {
+                    try LuaCSVRows(path, options, call.state, dates)
+                }
                 return call.answer(
                     Self.iterator("rows", call.state) { try rows.next().map(LuaValue.table) })
             })
@@ -80,7 +82,7 @@ struct TransferModule {
         }
     }
 
-    /// `write(path, rows [, names])`: rows are tables; without names, those of all rows in order.
+    /// `write(path, rows [, names [, options]])`: rows are tables; without names, those of all rows in order.
     private func writeCSV(_ call: borrowing LuaCall) throws -> LuaAnswer {
         let path = try call.path(1, for: .writing)
         let rows = try call.table(2).array
@@ -90,9 +92,10 @@ struct TransferModule {
         } else {
             names = try call.table(3).array.compactMap(\.text)
         }
+        let format = try TransferOptions(call.options(4, ["separator"])).csv(path)
         try TransferError.wrapping {
             let file = try FileWriter(path)
-            var csv = CSVWriter()
+            var csv = CSVWriter(separator: format.separator)
             for name in names { csv.field(name) }
             csv.endRecord()
             for (index, row) in rows.enumerated() {

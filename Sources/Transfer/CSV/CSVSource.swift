@@ -21,9 +21,9 @@ final class CSVSource {
             try importer.take(RowPlace(line: record.line)) {
                 record.record
             } decode: {
-                if record.fault == nil, try insert(record, fields, importer) { return .stored }
+                if record.fault == nil, try insert(table, fields, importer) { return .stored }
                 try table.check()
-                return .values(try row(record, fields, importer))
+                return .values(try row(table, fields, importer))
             }
         }
     }
@@ -50,8 +50,9 @@ final class CSVSource {
 
     /// Stores a record of single values at once; false, and nothing has happened, for any other.
     private func insert(
-        _ record: CSVReader, _ fields: FieldTable, _ importer: Importer
+        _ table: CSVTable, _ fields: FieldTable, _ importer: Importer
     ) throws -> Bool {
+        let record = table.reader
         guard record.count == columns.count,
             let inserter = try importer.directInserter(of: fields.classSchema)
         else { return false }
@@ -71,7 +72,7 @@ final class CSVSource {
             try inserter.insert()
         } catch let error as StoreError where error.code == .duplicateKey {
             throw Importer.duplicate(
-                try? row(record, fields, importer).primaryKey, fields.classSchema)
+                try? row(table, fields, importer).primaryKey, fields.classSchema)
         }
         return true
     }
@@ -101,16 +102,16 @@ final class CSVSource {
     // MARK: In general
 
     private func row(
-        _ record: CSVReader, _ fields: FieldTable, _ importer: Importer
+        _ table: CSVTable, _ fields: FieldTable, _ importer: Importer
     ) throws -> DecodedRow {
         var row = DecodedRow(fields.classSchema)
         for (index, column) in columns.enumerated() {
             guard case .property(let position) = column else { continue }
             let property = fields.classSchema.properties[position]
             do {
-                if let text = try record.text(index) {
+                if let text = try table.text(index) {
                     row.values[position] = try value(
-                        text, property, fields.classSchema, importer, record.line)
+                        text, property, fields.classSchema, importer, table.reader.line)
                 } else if !importer.options.keepsEmpty {
                     row.values[position] = nilValue(property, importer)
                 }

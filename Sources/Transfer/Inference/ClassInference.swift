@@ -12,6 +12,8 @@ final class ClassInference {
         var classes: [ClassSchema] = []
         /// By class, the properties of fields whose names no property can have.
         var renames: [String: [String: String]] = [:]
+        /// Decisions that may surprise.
+        var notes: [String] = []
     }
 
     private var declared: [ClassSchema]?
@@ -59,8 +61,23 @@ final class ClassInference {
             let (classSchema, renames) = try guess.finished(name, options)
             result.classes.append(classSchema)
             result.renames[name] = renames
+            result.notes += notes(classSchema, renames)
         }
         return result
+    }
+
+    /// Decimal numbers are not what scripts mostly calculate with.
+    private func notes(_ classSchema: ClassSchema, _ renames: [String: String]) -> [String] {
+        let fields = Dictionary(renames.map { ($1, $0) }) { first, _ in first }
+        return classSchema.properties.filter { $0.type == .decimal }.compactMap { property in
+            let field = fields[property.name] ?? property.name
+            guard options.types[field] == nil, options.types[property.name] == nil else {
+                return nil
+            }
+            return
+                "'\(classSchema.name).\(property.name)' is decimal, which keeps all digits as they are; for "
+                + "doubles, add --types \(field)=double"
+        }
     }
 
     private var isEnough: Bool { declared != nil || options.sample.map { rows >= $0 } ?? false }
