@@ -32,7 +32,9 @@ package class Reaction {
 
     deinit { for observer in observers.values { observer.end() } }
 
-    /// Ends the reaction and the effects inside it. Calling it again does nothing.
+    /// Ends the reaction and the effects inside it.
+    ///
+    /// Calling it again does nothing.
     package func dispose() {
         guard !isDisposed else { return }
         isDisposed = true
