@@ -56,6 +56,15 @@ extension Catalogue {
     /// Observations.
     package static let token = CatalogueType(
         "token", "Token", "An observation: it lasts as long as its token.")
+    static let computed = CatalogueType(
+        "computed", "Computed",
+        "A value that is computed when it is read, and again only after its inputs have changed: `total()`.",
+        example: """
+            local total = moonpool.computed(function() return dogs:sum "age" end)
+            print(total())  --> 10
+            store:write(function() rex.age = 8 end)
+            print(total())  --> 11
+            """)
     static let timer = CatalogueType(
         "timer", "Timer", "A call in the future, made by moonpool.after or moonpool.every.")
     static let worker = CatalogueType(
@@ -215,7 +224,7 @@ extension Catalogue {
     package static let types: [CatalogueType] = [
         moonpool, json, csv, migrate, openOptions, propertyOptions, store, frozenStore,
         writeOptions, object, unmanaged, results, list, set, map, valuesType, sectionsType,
-        mixedList, mixedMap, observeOptions, token, change, objectChange, propertyChange,
+        mixedList, mixedMap, observeOptions, token, computed, change, objectChange, propertyChange,
         sectionChange, timer, worker, reference, recording, date, uuid, objectID, decimal, data,
         null,
         migration, importOptions, csvOptions, jsonOptions, exportOptions, importReport, prompt,
