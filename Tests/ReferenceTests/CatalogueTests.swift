@@ -94,7 +94,8 @@ import Testing
               ["frozen store"] = store:freeze(), object = rex, ["unmanaged object"] = moonpool.new("Dog"),
               Results = dogs, list = rex.marks, set = rex.tags, map = rex.notes, Values = rex.marks:sorted(),
               Sections = dogs:group_by("breed"), ["mixed list"] = rex.extra, ["mixed map"] = rex.extra[2],
-              token = token, change = change, timer = moonpool.after(60, function() end),
+              token = token, computed = moonpool.computed(function() end), change = change,
+              timer = moonpool.after(60, function() end),
               date = moonpool.date(0), uuid = moonpool.uuid(), object_id = moonpool.object_id(),
               decimal = moonpool.decimal(1), data = moonpool.data "", null = moonpool.null, migration = m,
               error = err, moonpool = moonpool, reference = moonpool.reference(rex),
@@ -146,7 +147,7 @@ import Testing
     /// Types of which a script gets or gives tables, or has globals: nothing that declares its names.
     static let tables: Set = [
         "prompt", "section change", "open options", "property declaration", "observe options",
-        "write options", "import options", "export options",
+        "write options", "import options", "export options", "csv options", "json options",
     ]
 
     /// The properties of the specimen object's class.

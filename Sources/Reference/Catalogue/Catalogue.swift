@@ -9,7 +9,7 @@ package enum Catalogue {
     /// All names, grouped as a reader wants to meet them.
     package static let entries: [CatalogueEntry] =
         opening + module + storeLife + transactions + writing + versions + objects + queries
-        + collections + sections + observing + changes + eventLoop + workers + values
+        + collections + sections + observing + effects + changes + eventLoop + workers + values
         + migrations + migrationFiles + transfer + promptGlobals + errors
 
     /// What the examples begin with: a store with three classes, two dogs, their owner, and all dogs as results.
