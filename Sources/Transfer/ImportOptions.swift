@@ -53,7 +53,7 @@ package struct ImportOptions: Sendable {
     ///
     /// Throws `invalid_argument` for several classes, or classes by table, of a file that is not a database.
     package mutating func setClasses(_ names: [String], of format: TransferFormat) throws {
-        if format == .sqlite || format == .realm {
+        if format.isDatabase {
             tables = names
             return
         }

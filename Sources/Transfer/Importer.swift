@@ -64,7 +64,7 @@ package final class Importer {
             try rejects?.finish()
         } catch {
             if !isNested, store.isInWrite { try store.cancelWrite() }
-            throw (error as? FormatError)?.inFile(path) ?? error
+            throw format.isDatabase ? error : (error as? FormatError)?.inFile(path) ?? error
         }
         try progress?(rows, 1)
         return report
@@ -188,7 +188,7 @@ package final class Importer {
 
     /// Takes one row: `decode` makes its values; `place` and `record` are for the report of an invalid one.
     func take(_ place: RowPlace, record: () -> [UInt8], decode: () throws -> Row) throws {
-        try attempt(place, record: record) {
+        try attempt(place, isRow: true, record: record) {
             switch try decode() {
             case .none: return false
             case .values(let row): try store(row)
@@ -201,17 +201,20 @@ package final class Importer {
 
     /// Does work for rows that were taken before: fills their collections, for example.
     func complete(_ place: RowPlace, record: () -> [UInt8], _ work: () throws -> Void) throws {
-        try attempt(place, record: record) {
+        try attempt(place, isRow: false, record: record) {
             try work()
             return true
         }
     }
 
-    /// What an invalid record needs before it, such as the header of a CSV file.
-    func setRejectHeader(_ header: [UInt8]) { rejects?.header = header }
+    /// Sets how invalid records are written.
+    func setRejectForm(_ form: (_ path: String) -> RejectFile.Form) {
+        guard let rejects else { return }
+        rejects.form = form(rejects.path)
+    }
 
     private func attempt(
-        _ place: RowPlace, record: () -> [UInt8], _ work: () throws -> Bool
+        _ place: RowPlace, isRow: Bool, record: () -> [UInt8], _ work: () throws -> Bool
     ) throws {
         links.startRow()
         let before = report
@@ -226,7 +229,7 @@ package final class Importer {
             try reject(place, fault, record: record())
         }
         rows += 1
-        report.rows += 1
+        if isRow { report.rows += 1 }
         if rows % 4096 == 0 { try progress?(rows, part()) }
         try endBatch()
     }

@@ -4,22 +4,56 @@ import DataFormats
 ///
 /// The reasons are in a second file, `FILE.reasons.jsonl`: JSON Lines with the line (or table and row) and the reason.
 final class RejectFile {
+    /// What stands around the records, so that the file can be imported.
+    struct Form {
+        /// Before the first record, such as the header of a CSV file.
+        var head: [UInt8] = []
+        /// Between two records.
+        var separator: [UInt8] = [0x0A]
+        /// After the last record.
+        var tail: [UInt8] = [0x0A]
+        /// Whether the file has head and tail even without a record.
+        var isWhole = false
+        /// Whether line breaks in a record, which JSON only has between values, become spaces.
+        var isOneLine = false
+
+        /// CSV records after their header.
+        static func csv(_ header: [UInt8]) -> Form {
+            Form(head: header.isEmpty ? [] : header + [0x0A])
+        }
+
+        /// Rows of JSON: a list in a file whose ending says so, otherwise JSON Lines.
+        static func rows(_ path: String) -> Form {
+            guard (try? TransferFormat(path: path)) == .json else { return Form(isOneLine: true) }
+            return list("[", "]")
+        }
+
+        /// The features of a GeoJSON collection.
+        static var features: Form {
+            list("{\"type\":\"FeatureCollection\",\"features\":[", "]}")
+        }
+
+        private static func list(_ head: String, _ tail: String) -> Form {
+            Form(
+                head: Array("\(head)\n".utf8), separator: Array(",\n".utf8),
+                tail: Array("\n\(tail)\n".utf8), isWhole: true)
+        }
+    }
+
+    let path: String
+    var form = Form()
+    private var count = 0
     private let records: FileWriter
     private let reasons: FileWriter
-    /// What the first record needs before it, such as the header of a CSV file.
-    var header: [UInt8] = []
 
     init(_ path: String) throws {
+        self.path = path
         records = try FileWriter(path)
         reasons = try FileWriter(path == "-" ? "/dev/null" : RejectNames.reasons(of: path))
     }
 
     func add(_ place: RowPlace, reason: FormatError, record: [UInt8]?) throws {
-        if let record {
-            if !header.isEmpty { try records.write(header + [0x0A]) }
-            header = []
-            try records.write(record + [0x0A])
-        }
+        if let record { try write(record) }
         var json = JSONWriter()
         json.beginObject()
         if let table = place.table {
@@ -39,7 +73,30 @@ final class RejectFile {
         try reasons.write(json.bytes)
     }
 
+    /// A row of JSON with a member that names its class, where that is known.
+    static func record(_ row: [UInt8], ofClass name: String?) -> [UInt8] {
+        guard let name, row.first == 0x7B else { return row }
+        var json = JSONWriter()
+        json.beginObject()
+        json.key("$class")
+        json.string(name)
+        let rest = row.dropFirst()
+        let isEmpty = rest.first { $0 > 0x20 } == 0x7D
+        return json.bytes + (isEmpty ? [] : [0x2C]) + rest
+    }
+
+    private func write(_ record: [UInt8]) throws {
+        try records.write(count == 0 ? form.head : form.separator)
+        count += 1
+        guard form.isOneLine else { return try records.write(record) }
+        try records.write(record.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 })
+    }
+
     func finish() throws {
+        if count > 0 || form.isWhole {
+            if count == 0 { try records.write(form.head) }
+            try records.write(form.tail)
+        }
         try records.finish()
         try reasons.finish()
     }

@@ -48,6 +48,9 @@ package enum TransferFormat: String, CaseIterable, Sendable {
         }
     }
 
+    /// Whether a file of this format is a database, whose errors name tables instead of lines.
+    var isDatabase: Bool { self == .sqlite || self == .realm }
+
     /// The format of this name.
     ///
     /// Throws `invalid_argument` with the names that are known.

@@ -217,6 +217,96 @@ import Transfer
         #expect(try world.values("T", "d") == [.date(try #require(Timestamp(expected)))])
     }
 
+    @Test(arguments: [
+        ("float", "0.123456789012", "expects float"), ("float", "1e39", "expects float"),
+        ("float", "16777217", "expects float"), ("double", "9007199254740993", "expects double"),
+        ("int", "1.5", "expects int"), ("bool", "2", "expects bool"), ("int", "'x'", "expects int"),
+        ("decimal", "'12345678901234567890123456789012345678'", "expects decimal"),
+        ("date", "'2026-01-01T00:00:00.1234567Z'", "expects date"),
+    ])
+    func `a value that does not fit its property exactly is an error`(
+        type: String, stored: String, expected: String
+    ) throws {
+        let world = try TransferWorld(["T": ["id": "int primary", "v": type + "?"]])
+        let statements = """
+            CREATE TABLE t (id INTEGER PRIMARY KEY, v); INSERT INTO t VALUES (1, NULL), (2, \(stored));
+            """
+        let said = message { try take(world, statements) }
+        #expect(said.hasPrefix("t, row 2: 'T.v' \(expected)"), "\(said)")
+    }
+
+    @Test(arguments: [
+        ("float", "0.1", Value.float(0.1)), ("float", "0.10000000149011612", .float(0.1)),
+        ("double", "9007199254740992", .double(9_007_199_254_740_992)), ("int", "2.0", .int(2)),
+    ])
+    func `a value that fits exactly is taken`(type: String, stored: String, value: Value) throws {
+        let world = try TransferWorld(["T": ["id": "int primary", "v": type]])
+        try take(
+            world,
+            "CREATE TABLE t (id INTEGER PRIMARY KEY, v); INSERT INTO t VALUES (1, \(stored));")
+        #expect(try world.values("T", "v") == [value])
+    }
+
+    @Test func `a date is rounded to microseconds only on request, and counted`() throws {
+        let statements = "CREATE TABLE t (v DATETIME); INSERT INTO t VALUES (1700000000.1234567);"
+        let world = try TransferWorld([:])
+        #expect(
+            message { try take(world, statements) { $0.dates = .seconds } }.contains("add --round"))
+        let report = try take(world, statements) {
+            $0.dates = .seconds
+            $0.isRounding = true
+        }
+        #expect(report.changed == 1)
+        #expect(
+            try world.values("T", "v") == [.date(Timestamp(microseconds: 1_700_000_000_123_457))])
+    }
+
+    @Test func `milliseconds in a date column are recognized and noted`() throws {
+        let world = try TransferWorld([:])
+        let report = try take(
+            world, "CREATE TABLE t (v DATETIME); INSERT INTO t VALUES (1700000000000), (0);")
+        #expect(
+            report.notes.contains { $0.contains("milliseconds") && $0.contains("--dates seconds") })
+        #expect(
+            try world.values("T", "v").first
+                == .date(Timestamp(microseconds: 1_700_000_000_000_000)))
+        // Among seconds they are an error that names both ways.
+        let other = try TransferWorld([:])
+        let said = message {
+            try take(
+                other,
+                "CREATE TABLE t (v DATETIME); INSERT INTO t VALUES (1700000000000), (1700000000);")
+        }
+        #expect(said.contains("--dates milliseconds"), "\(said)")
+    }
+
+    @Test func `text that is not UTF-8 names its column, and leaves no row behind`() throws {
+        let world = try TransferWorld([:])
+        let said = message {
+            try take(
+                world,
+                "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT, b TEXT); INSERT INTO t VALUES (1, 'x', CAST(x'ff41' AS TEXT));"
+            )
+        }
+        #expect(said == "t, row 1: column 'b' holds text that is not UTF-8")
+        #expect(world.store.view.schema.classes.isEmpty)
+    }
+
+    @Test func `an interrupted write names the journal and the remedy`() throws {
+        let world = try TransferWorld([:])
+        let path = try world.database("CREATE TABLE t (id INTEGER PRIMARY KEY);")
+        // A journal that a process left when it was killed; only a writer may roll it back.
+        let magic: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
+        let zeros = [UInt8](repeating: 0, count: 504)
+        let journal = try FileWriter(path + "-journal")
+        try journal.write(magic + [0, 0, 0, 1] + zeros)
+        try journal.finish()
+        let said = message { _ = try Importer(into: world.store).read(path, as: .sqlite) }
+        if said != "nothing was wrong" {
+            #expect(said.contains("-journal") && said.contains("open the database once"), "\(said)")
+        }
+    }
+
     @Test func `what is no database, and what is locked or damaged, is told`() throws {
         let world = try TransferWorld([:])
         let importer = Importer(into: world.store)

@@ -69,7 +69,10 @@ extension JSONNode {
         case .truth: json.bool(true)
         case .falsehood: json.bool(false)
         case .int: json.int(tape.int(index))
-        case .real: json.number(text)
+        case .real:
+            // Lua source has numbers that JSON writes as texts.
+            let isFinite = text.utf8.last.map { $0 &- 0x30 < 10 } ?? false
+            if isFinite { json.number(text) } else { json.double(Double(text) ?? .nan) }
         case .string: json.string(text)
         case .array:
             json.beginArray()

@@ -35,6 +35,11 @@ package enum JSONText {
         }
     }
 
+    /// The line and column of an offset in a text, from 1.
+    package static func location(_ text: [UInt8], _ offset: Int) -> (line: Int, column: Int) {
+        text.withUnsafeBufferPointer { TextPosition.location($0, offset, line: 1, column: 1) }
+    }
+
     private static func fault(
         _ text: UnsafeBufferPointer<UInt8>, _ offset: Int, _ reason: String, _ line: Int
     ) -> FormatError {

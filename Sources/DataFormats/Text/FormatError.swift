@@ -18,7 +18,10 @@ package struct FormatError: Error, Equatable, CustomStringConvertible, Sendable 
 
     /// File, line, column and reason: `dogs.csv, line 3, column 7: a quoted field has no closing quote`.
     package var description: String {
-        guard let line else { return reason }
+        guard let line else {
+            // The system's errors name their file themselves.
+            return file.map { reason.contains($0) ? reason : "\($0): \(reason)" } ?? reason
+        }
         let place = "line \(line)" + (column.map { ", column \($0)" } ?? "")
         return (file.map { "\($0), " } ?? "") + "\(place): \(reason)"
     }

@@ -21,7 +21,9 @@ struct ImportSummary {
         }
         lines += report.notes.map { "note: \($0)" }
         var counts = ["\(report.created) created", "\(report.updated) updated"]
-        if report.changed > 0 { counts.append("\(report.changed) values rounded") }
+        if report.changed > 0 {
+            counts.append("\(report.changed) \(report.changed == 1 ? "value" : "values") rounded")
+        }
         if report.rejected > 0 { counts.append("\(report.rejected) left out") }
         lines.append(
             counts.joined(separator: ", ") + (isDryRun ? " (dry run: nothing committed)" : ""))

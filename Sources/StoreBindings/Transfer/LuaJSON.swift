@@ -190,6 +190,11 @@ struct LuaJSON {
         do {
             try JSONText.read(text.bytes, onto: tape)
             return try value(JSONNode(tape))
+        } catch let error as NumberFault {
+            let place = JSONText.location(text.bytes, error.offset)
+            throw StoreError(
+                .invalidArgument,
+                FormatError(line: place.line, column: place.column, error.reason).description)
         } catch let error as FormatError {
             throw StoreError(.invalidArgument, error.description)
         }
@@ -197,7 +202,7 @@ struct LuaJSON {
 
     /// The value of a node.
     ///
-    /// Throws a `FormatError` for a number that neither an integer, a double nor a decimal holds exactly.
+    /// Throws a `NumberFault` for a number that neither an integer, a double nor a decimal holds exactly.
     func value(_ node: JSONNode) throws -> LuaValue {
         switch node.kind {
         case .null, .end: return null
@@ -222,7 +227,16 @@ struct LuaJSON {
         switch JSONNumber.value(node.text) {
         case .double(let number): return .number(number)
         case .decimal(let number): return state.userdata(DecimalBox(number), DecimalBox.type)
-        default: throw FormatError("no type of number holds \(node.text) exactly")
+        default:
+            throw NumberFault(
+                offset: node.tape.offset(node.index),
+                reason: "no type of number holds \(node.text) exactly")
         }
+    }
+
+    /// A number that no type holds, at an offset in its text.
+    struct NumberFault: Error {
+        let offset: Int
+        let reason: String
     }
 }

@@ -133,21 +133,24 @@ struct LuaJSONRows {
             case .lines(let reader):
                 guard try reader.advance() else { return nil }
                 try reader.parse()
-                return try value(reader.tape, reader.line)
+                return try value(reader.tape, reader.location)
             case .text(let reader):
                 guard try reader.next() else { return nil }
-                return try value(reader.tape, reader.line)
+                return try value(reader.tape, reader.location)
             }
         } catch let error as FormatError {
             throw error.inFile(path)
         }
     }
 
-    private func value(_ tape: JSONTape, _ line: Int) throws -> LuaValue {
+    private func value(
+        _ tape: JSONTape, _ location: (Int) -> (line: Int, column: Int)
+    ) throws -> LuaValue {
         do {
             return try json.value(JSONNode(tape))
-        } catch let error as FormatError {
-            throw FormatError(line: error.line ?? line, column: error.column, error.reason)
+        } catch let error as LuaJSON.NumberFault {
+            let place = location(error.offset)
+            throw FormatError(line: place.line, column: place.column, error.reason)
         }
     }
 }

@@ -13,7 +13,7 @@ final class CSVSource {
             throw StoreError(.invalidArgument, "add --class NAME: a CSV file has no class name")
         }
         let table = try CSVTable(file, importer.options.csv)
-        importer.setRejectHeader(table.header)
+        importer.setRejectForm { _ in .csv(table.header) }
         let fields = try importer.fields(of: className)
         columns = try readHeader(table, fields)
         let record = table.reader

@@ -74,9 +74,10 @@ final class ClassInference {
             guard options.types[field] == nil, options.types[property.name] == nil else {
                 return nil
             }
+            let type = SchemaNames.isName(field) ? "\(field)=double" : "'\(field)=double'"
             return
                 "'\(classSchema.name).\(property.name)' is decimal, which keeps all digits as they are; for "
-                + "doubles, add --types \(field)=double"
+                + "doubles, add --types \(type)"
         }
     }
 

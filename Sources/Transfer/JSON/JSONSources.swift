@@ -40,6 +40,9 @@ struct JSONSource {
         while try reader.next() {
             let wasFirst = isFirst
             isFirst = false
+            if wasFirst {
+                importer.setRejectForm { reader.isGeoJSON ? .features : .rows($0) }
+            }
             if wasFirst, reader.section == "$schema",
                 try SchemaJSON.schema(reader.tape, 0) != nil
             {
@@ -47,7 +50,7 @@ struct JSONSource {
             }
             let place = RowPlace(line: reader.line)
             try importer.take(place) {
-                reader.record
+                RejectFile.record(reader.record, ofClass: reader.section)
             } decode: {
                 let decoder = JSONRowDecoder(importer, place)
                 guard reader.isGeoJSON else {

@@ -22,7 +22,7 @@ struct LuaSource {
                 // A row that spans lines is written on one, as JSON, which the import of JSON Lines takes.
                 var json = JSONWriter()
                 JSONNode(reader.tape).write(to: &json)
-                return json.bytes
+                return RejectFile.record(json.bytes, ofClass: section)
             } decode: {
                 try JSONRowDecoder(importer, place).decode(
                     reader.tape, className: section ?? importer.options.className)

@@ -14,8 +14,10 @@ struct SQLiteCell {
         case (_, .null): return .null
         case (.int, .int): return .int(row.int(column))
         case (.int, .real): return Int64(exactly: row.double(column)).map(Value.int)
-        case (.double, .int), (.double, .real): return .double(row.double(column))
-        case (.float, .int), (.float, .real): return .float(Float(row.double(column)))
+        case (.double, .int): return Double(exactly: row.int(column)).map(Value.double)
+        case (.double, .real): return .double(row.double(column))
+        case (.float, .int): return Float(exactly: row.int(column)).map(Value.float)
+        case (.float, .real): return Self.float(row.double(column)).map(Value.float)
         case (.bool, .int):
             let value = row.int(column)
             return value == 0 || value == 1 ? .bool(value == 1) : nil
@@ -29,6 +31,26 @@ struct SQLiteCell {
         case (.mixed, let kind): return try mixed(row, column, kind)
         case (_, .text): return ValueText.value(try text(row, column), as: type)
         default: return nil
+        }
+    }
+
+    /// The float that a number was before it became a double, or that is written with the same digits.
+    private static func float(_ number: Double) -> Float? {
+        guard number.isFinite else { return Float(number) }
+        if let float = Float(exactly: number) { return float }
+        guard case .float(let float)? = ValueText.value(number.description, as: .float) else {
+            return nil
+        }
+        return float
+    }
+
+    /// The digits of a number, or a text; nil for other values.
+    static func text(_ row: SQLiteStatement, _ column: Int) -> String? {
+        switch row.kind(column) {
+        case .int: String(row.int(column))
+        case .real: row.double(column).description
+        case .text: row.text(column)
+        case .blob, .null: nil
         }
     }
 

@@ -58,6 +58,40 @@ struct SQLiteJoinReader {
         return value
     }
 
+    /// The owner and its links as a row of JSON Lines, which an import with upsert takes.
+    private func record(_ owner: Value, _ places: [String], _ targets: [Value]) -> [UInt8] {
+        var json = JSONWriter()
+        json.beginObject()
+        json.key("$class")
+        json.string(table.classSchema.name)
+        json.key(table.classSchema.primaryKey?.name ?? "$key")
+        write(owner, to: &json)
+        json.key(join.property.name)
+        if join.property.isMap { json.beginObject() } else { json.beginArray() }
+        for (index, target) in targets.enumerated() {
+            if join.property.isMap { json.key(places[index]) }
+            guard join.target.primaryKey == nil, target != .null else {
+                write(target, to: &json)
+                continue
+            }
+            json.beginObject()
+            json.key("$key")
+            write(target, to: &json)
+            json.endObject()
+        }
+        if join.property.isMap { json.endObject() } else { json.endArray() }
+        json.endObject()
+        return json.bytes
+    }
+
+    private func write(_ key: Value, to json: inout JSONWriter) {
+        switch key {
+        case .int(let number): json.int(number)
+        case .null: json.null()
+        default: json.string(ValueText.text(key) ?? key.summary)
+        }
+    }
+
     private func set(
         _ owner: Value, _ places: [String], _ targets: [Value], _ place: RowPlace
     ) throws {
@@ -65,7 +99,7 @@ struct SQLiteJoinReader {
         let ownerClass = try schema.require(table.classSchema.name)
         let targetClass = try schema.require(join.target.name)
         try importer.complete(place) {
-            Array(("\(owner.summary): " + targets.map(\.summary).joined(separator: ", ")).utf8)
+            record(owner, places, targets)
         } _: {
             let links = try targets.map { target -> Value in
                 if target == .null { return .null }

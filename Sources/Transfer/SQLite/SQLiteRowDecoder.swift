@@ -64,7 +64,7 @@ struct SQLiteRowDecoder {
                 try cell.text(row, column), property, classSchema, importer, place,
                 container: "SQLite columns")
         }
-        let text = row.kind(column) == .text ? row.text(column) : nil
+        let text = SQLiteCell.text(row, column)
         if property.isSingle, let text, let value = importer.rounded(text, as: property.type) {
             return value
         }
@@ -72,7 +72,7 @@ struct SQLiteRowDecoder {
             property, classSchema, got: SQLiteCell.summary(row, column), text)
     }
 
-    /// A date that is a number; one that had to be rounded counts as changed.
+    /// A date that is a number; a rounded one counts as changed.
     private func date(
         _ row: SQLiteStatement, _ column: Int, _ cell: SQLiteCell
     ) throws -> Timestamp? {
@@ -88,7 +88,13 @@ struct SQLiteRowDecoder {
         case .real:
             let number = row.double(column)
             guard let moment = SQLiteCell.moment(number, cell.dates) else { return nil }
-            if !(cell.dates ?? .julian).isExact(number, moment) { importer.noteChange() }
+            guard !(cell.dates ?? .julian).isExact(number, moment) else { return moment }
+            guard importer.options.isRounding else {
+                throw FormatError(
+                    "column '\(row.name(column))' holds \(number), which is no whole number of microseconds; "
+                        + "add --round to take the nearest date")
+            }
+            importer.noteChange()
             return moment
         default: return nil
         }

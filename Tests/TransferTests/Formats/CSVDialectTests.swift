@@ -1,0 +1,191 @@
+import DataFormats
+import ObjectStore
+import Testing
+import Transfer
+
+/// One CSV reader serves guessing, importing and scripts.
+@Suite struct CSVDialectTests {
+    private func records(_ text: String, _ format: CSVFormat = CSVFormat()) throws -> [[String?]] {
+        let world = try TransferWorld()
+        let table = try CSVTable(FileReader(world.write(text, to: "a.csv")), format)
+        var records: [[String?]] = [table.names]
+        while try table.next() {
+            try table.check()
+            records.append(try table.names.indices.map { try table.text($0) })
+        }
+        return records
+    }
+
+    @Test func `separators, quotes, skipped lines and words for nil are options`() throws {
+        var format = CSVFormat()
+        format.separator = ";"
+        format.quote = "'"
+        format.skippedLines = 2
+        format.nulls = ["NA", "-"]
+        let text = "made by x\n\na;b\n'1;''2';NA\n-;'-'\n\"x\";\n"
+        #expect(
+            try records(text, format) == [
+                ["a", "b"], ["1;'2", nil], [nil, "-"], ["\"x\"", nil],
+            ])
+        #expect(try records("a\tb\n1\t\"x\ty\"\n", .tabs) == [["a", "b"], ["1", "x\ty"]])
+        format = CSVFormat()
+        format.quote = nil
+        #expect(try records("a,b\n\"x,y\n", format) == [["a", "b"], ["\"x", "y"]])
+    }
+
+    @Test func `a file without a header has numbered columns`() throws {
+        var format = CSVFormat()
+        format.hasHeader = false
+        #expect(
+            try records("1,x\n2,\n", format) == [
+                ["column_1", "column_2"], ["1", "x"], ["2", nil],
+            ])
+        #expect(try records("", format) == [[]])
+        #expect(
+            message { _ = try records("1,x\n2\n", format) }.contains(
+                "line 2: the record has 1 field, the first record has 2"))
+    }
+
+    @Test(arguments: ["\n", "\r\n", "\r"])
+    func `lines end in LF, CR LF or CR`(end: String) throws {
+        let lines = ["a,b", "1,\"x\(end)y\"", ",", "\"\",2"]
+        let expected: [[String?]] = [["a", "b"], ["1", "x\(end)y"], [nil, nil], ["", "2"]]
+        #expect(try records(lines.joined(separator: end) + end) == expected)
+        // The last line needs no end.
+        #expect(try records(lines.joined(separator: end)) == expected)
+    }
+
+    @Test func `an empty line is a record only in a file of one column`() throws {
+        #expect(try records("a\n1\n\n\"\"\n\n") == [["a"], ["1"], [nil], [""], [nil]])
+        #expect(try records("a,b\n1,2\n\n3,4\n\n") == [["a", "b"], ["1", "2"], ["3", "4"]])
+    }
+
+    @Test func `random records come back as they were written`() throws {
+        var random = SystemRandomNumberGenerator()
+        let pieces = [
+            "", "a", ",", ";", "\"", "\"\"", "\n", "\r\n", "\r", "é", "日本", " ", "\t", "'", "NULL",
+        ]
+        for _ in 0..<300 {
+            let columns = Int.random(in: 1...4, using: &random)
+            let separator: Character = [",", ";", "\t", "|"].randomElement(using: &random)!
+            let expected: [[String?]] = (0..<Int.random(in: 0...6, using: &random)).map { _ in
+                (0..<columns).map { _ in
+                    if Int.random(in: 0..<4, using: &random) == 0 { return nil }
+                    return (0..<Int.random(in: 0...4, using: &random)).map { _ in
+                        pieces.randomElement(using: &random)!
+                    }.joined()
+                }
+            }
+            var writer = CSVWriter(separator: separator)
+            let names: [String?] = (0..<columns).map { "c\($0)" }
+            for record in [names] + expected {
+                for field in record { writer.field(field) }
+                writer.endRecord()
+            }
+            var format = CSVFormat()
+            format.separator = separator
+            let text = String(decoding: writer.bytes, as: UTF8.self)
+            #expect(try records(text, format) == [names] + expected, "\(text.debugDescription)")
+        }
+    }
+
+    @Test func `records are the same however the file is cut into pieces`() throws {
+        let text = "a,b\n" + (0..<300).map { "\($0),\"x\"\"\($0)\n,é\"\n" }.joined()
+        for size in [1, 3, 17, 4096] {
+            let pipe = try PieceWriter(Array(text.utf8), size)
+            let table = try CSVTable(FileReader(pipe.path))
+            var count = 0
+            while try table.next() {
+                try table.check()
+                #expect(try table.text(1) == "x\"\(count)\n,é")
+                #expect(table.reader.line == 2 + 2 * count)
+                count += 1
+            }
+            #expect(count == 300)
+            pipe.wait()
+        }
+    }
+
+    @Test(arguments: [
+        ("", "the file is empty"), ("a,a\n1,2\n", ""),
+        ("a,b\n1\n", "line 2: the record has 1 field"),
+        ("a\n\"x\"y\n", "line 2: expected the separator"),
+        ("a\n\"x\n\n", "line 2: a quoted field has no closing"),
+        ("\u{FEFF}a\nx\n", ""), ("a\n\u{0}\n", ""),
+    ])
+    func `faults name their line`(text: String, expected: String) throws {
+        let said = message { _ = try records(text) }
+        #expect(expected.isEmpty ? said == "nothing was wrong" : said.contains(expected), "\(said)")
+    }
+
+    @Test(arguments: [("\"", "\""), ("é", "\""), ("\n", "\""), (",", ","), (",", "é")])
+    func `dialects that cannot be read are refused`(separator: String, quote: String) throws {
+        var format = CSVFormat()
+        format.separator = Character(separator)
+        format.quote = Character(quote)
+        #expect(message { _ = try records("a\n", format) }.contains("one ASCII character"))
+    }
+
+    // MARK: Importing
+
+    @Test func `nothing between separators is nil in every type, and clears on upsert`() throws {
+        let types = [
+            "bool?", "int?", "float?", "double?", "string?", "data?", "date?", "uuid?",
+            "object_id?",
+            "decimal?", "mixed", "Other",
+        ]
+        var schema = ["id": "int primary"]
+        for (index, type) in types.enumerated() { schema["p\(index)"] = type }
+        let world = try TransferWorld(["T": schema, "Other": ["id": "int primary"]])
+        let values = [
+            "true", "1", "1.5", "1.5", "x", "AAEC", "2026-01-01T00:00:00Z",
+            "12345678-1234-1234-1234-123456789012", "0123456789abcdef01234567", "1.50", "7", "1",
+        ]
+        let header = "id," + types.indices.map { "p\($0)" }.joined(separator: ",")
+        var options = ImportOptions()
+        options.className = "Other"
+        try world.take("id\n1\n", as: "o.csv", options)
+        options.className = "T"
+        options.isUpsert = true
+        try world.take(header + "\n1," + values.joined(separator: ",") + "\n", as: "a.csv", options)
+        let empty = header + "\n1" + String(repeating: ",", count: types.count) + "\n"
+        options.keepsEmpty = true
+        try world.take(empty, as: "b.csv", options)
+        for index in types.indices {
+            #expect(try world.values("T", "p\(index)") != [.null], "\(types[index])")
+        }
+        options.keepsEmpty = false
+        let report = try world.take(empty, as: "b.csv", options)
+        #expect(report.updated == 1)
+        for index in types.indices {
+            #expect(try world.values("T", "p\(index)") == [.null], "\(types[index])")
+        }
+    }
+
+    @Test func `an empty field of a required property is an error, not a zero`() throws {
+        for type in ["bool", "int", "double", "string", "date", "decimal"] {
+            let world = try TransferWorld(["T": ["id": "int", "v": type]])
+            var options = ImportOptions()
+            options.className = "T"
+            #expect(
+                message { try world.take("id,v\n1,\n", as: "a.csv", options) }.contains(
+                    "line 2"), "\(type)")
+        }
+    }
+
+    @Test func `names with other characters become properties, and find them again`() throws {
+        let world = try TransferWorld([:])
+        var options = ImportOptions()
+        options.className = "T"
+        let text = "unit price,unit_price,2nd,,Größe,$x\n1,2,3,4,5,6\n"
+        try world.take(text, as: "a.csv", options)
+        #expect(
+            try world.types("T") == [
+                "unit_price_2 int", "unit_price int", "_2nd int", "column_4 int", "Größe int",
+                "_x int",
+            ])
+        let other = try TransferWorld(["T": ["unit_price": "int", "name": "string?"]])
+        try other.take("unit price,name\n1,x\n", as: "a.csv", options)
+        #expect(try other.values("T", "unit_price") == [.int(1)])
+    }
+}

@@ -1,0 +1,222 @@
+import DataFormats
+import ObjectStore
+import Testing
+import Transfer
+
+/// The types of new classes: what is not text writes back exactly as it was.
+@Suite struct InferenceTests {
+    private static let hostile = [
+        "00601", "+4930123456", "-007", "-0x1F", "0x1F", "12E4", "1e5", "1e-400", "1e400", "-0",
+        "-0.0", "0",
+        "-1", "7", "9223372036854775807", "9223372036854775808", "-9223372036854775808",
+        "18446744073709551615", "12345678901234567890123456789012345678",
+        "1234567890123456789012345678901234567890", "82544000000000707.52", "0.1", "0.10", "1.",
+        ".5", "1.0",
+        "10.50", "1.1", "1.10", "5.0", "3.14159265358979", "0.30000000000000004",
+        "0.1234567890123456789012",
+        "1_000", "1,000", "١٢", "Infinity", "NaN", "nan", "inf", "true", "false", "TRUE", "yes",
+        "no", "0.0000001",
+        "123456789.123456789", "4.9e-324", "1.7976931348623157e+308", "2026-01-01",
+        "2026-01-01T00:00:00Z",
+        "2026-01-01T00:00:00.5Z", "2026-01-01T00:00:00.123456Z", "2026-01-01T00:00:00.123456789Z",
+        "2026-01-01T00:00:00+01:00", "2026-01-01 00:00:00", "20260101", "12:30", "24:00:00",
+        "12345678-1234-1234-1234-12345678901a", "12345678-1234-1234-1234-12345678901A",
+        "{12345678-1234-1234-1234-12345678901a}", "0123456789abcdef01234567", "null", "NULL", "",
+        " ", " 1", "1 ",
+        "\"", "a,b", "x\ny", "é", "1E+400", "1E3", "0E0", "00", "0.", "--1", "1e", "٣",
+    ]
+
+    private func exported(_ texts: [String?], _ world: TransferWorld) throws -> String {
+        var writer = CSVWriter()
+        for text in ["id", "v"] { writer.field(text) }
+        writer.endRecord()
+        for (index, text) in texts.enumerated() {
+            writer.field("\(index)")
+            writer.field(text)
+            writer.endRecord()
+        }
+        let text = String(decoding: writer.bytes, as: UTF8.self)
+        var options = ImportOptions()
+        options.className = "T"
+        let report = try world.take(text, as: "a.csv", options)
+        #expect(report.created == texts.count && report.changed == 0 && report.rejected == 0)
+        _ = try Exporter(.results(try world.store.objects("T")), as: .csv).write(
+            to: world.path("b.csv"))
+        let types = try world.types("T")
+        #expect(try world.text(of: "b.csv") == text, "\(types)")
+        return text
+    }
+
+    @Test(arguments: hostile)
+    func `one field comes back as the same text`(text: String) throws {
+        _ = try exported([text], TransferWorld([:]))
+    }
+
+    @Test func `columns of any fields come back as the same texts`() throws {
+        var random = SystemRandomNumberGenerator()
+        for round in 0..<300 {
+            // A few kinds in each column, so that they often share a type.
+            let kinds = (0..<Int.random(in: 1...3, using: &random)).map { _ in
+                Self.hostile.randomElement(using: &random)!
+            }
+            let texts: [String?] = (0..<Int.random(in: 1...8, using: &random)).map { _ in
+                switch Int.random(in: 0..<8, using: &random) {
+                case 0: nil
+                case 1: "\(Int64.random(in: .min ... .max, using: &random))"
+                case 2: "\(Double.random(in: -1e3...1e3, using: &random))"
+                case 3 where round % 2 == 0:
+                    "\(Int.random(in: -99...99, using: &random)).\(Int.random(in: 0...99, using: &random))"
+                default: kinds.randomElement(using: &random)!
+                }
+            }
+            _ = try exported(texts, TransferWorld([:]))
+        }
+    }
+
+    @Test(arguments: [
+        (["1", "2"], "int"), (["1", ""], "int?"), (["1.5", "2.5"], "double"),
+        (["1.5", "2"], "decimal"), (["1.50", "2.25"], "decimal"),
+        (["18446744073709551615"], "decimal"),
+        (["1", "x"], "string"), (["true", "false"], "bool"), (["true", "1"], "string"),
+        (["2026-01-01T00:00:00Z"], "date"), (["2026-01-01T00:00:00Z", "2026-01-01"], "string"),
+        (["00601", "10001"], "string"), (["+1", "2"], "string"),
+        (["12345678-1234-1234-1234-12345678901a"], "uuid"), (["", ""], "string?"),
+    ])
+    func `fields of a column determine its type`(fields: [String], type: String) throws {
+        let world = try TransferWorld([:])
+        var options = ImportOptions()
+        options.className = "T"
+        try world.take("v,w\n" + fields.map { "\($0),1\n" }.joined(), as: "a.csv", options)
+        #expect(try world.types("T")[0] == "v \(type)")
+    }
+
+    @Test(arguments: [
+        (#"{"v":1}"#, #"{"v":2.5}"#, "double"),
+        (#"{"v":9007199254740993}"#, #"{"v":1.5}"#, "decimal"),
+        (#"{"v":18446744073709551615}"#, #"{"v":1}"#, "decimal"),
+        (#"{"v":1}"#, #"{"v":"1"}"#, "mixed"),
+        (#"{"v":1}"#, #"{"v":null}"#, "int?"), (#"{"v":1}"#, #"{"w":1}"#, "int?"),
+        (#"{"v":"00601"}"#, #"{"v":"1"}"#, "string"), (#"{"v":[1,2]}"#, #"{"v":[]}"#, "int[]"),
+        (#"{"v":[1,null]}"#, #"{"v":[2.5]}"#, "double?[]"),
+        (#"{"v":{"a":1}}"#, #"{"v":{}}"#, "mixed"),
+        (#"{"v":"2026-01-01T00:00:00Z"}"#, #"{"v":"2026-01-01T00:00:00.1Z"}"#, "date"),
+        (#"{"v":"2026-01-01T00:00:00.1234567Z"}"#, #"{"v":"2026-01-01T00:00:00Z"}"#, "string"),
+        (#"{"v":0.1234567890123456789012}"#, #"{"v":1.5}"#, "decimal"),
+    ])
+    func `values of rows of JSON determine the type of a property`(
+        first: String, second: String, type: String
+    ) throws {
+        // Far behind a thousand other rows, too.
+        for fill in [0, 1500] {
+            let world = try TransferWorld([:])
+            var options = ImportOptions()
+            options.className = "T"
+            let rows = [first] + Array(repeating: first, count: fill) + [second]
+            let report = try world.take(rows.joined(separator: "\n"), as: "a.jsonl", options)
+            #expect(report.created == rows.count)
+            #expect(try world.types("T")[0] == "v \(type)")
+        }
+    }
+
+    @Test func `types, text and a sample are options`() throws {
+        var options = ImportOptions()
+        options.className = "T"
+        options.types = ["zip": "string", "price": "double", "born": "date?"]
+        let text = "zip,price,born,n\n12345,1.50,2026-01-01,1\n23456,2,,2\n"
+        var world = try TransferWorld([:])
+        try world.take(text, as: "a.csv", options)
+        #expect(
+            try world.types("T") == ["zip string", "price double", "born date?", "n int"])
+        #expect(try world.values("T", "price") == [.double(1.5), .double(2)])
+        options.types = [:]
+        options.isAllText = true
+        world = try TransferWorld([:])
+        try world.take(text, as: "a.csv", options)
+        #expect(
+            try world.types("T") == ["zip string", "price string", "born string?", "n string"])
+        options.isAllText = false
+        options.sample = 1
+        world = try TransferWorld([:])
+        #expect(
+            message { try world.take("v\n1\nx\n", as: "a.csv", options) }.contains(
+                "line 3, column 1: 'T.v' expects int, got \"x\""))
+        options.types = ["nmae": "int"]
+        #expect(
+            message { try world.take("name\n1\n", as: "a.csv", options) }.contains(
+                "did you mean 'name'?"))
+        options.types = ["name": "itn"]
+        #expect(
+            message { try world.take("name\n1\n", as: "a.csv", options) }.contains(
+                "did you mean 'int'?"))
+    }
+
+    @Test func `a decimal that was guessed is noted, with the way to doubles`() throws {
+        let world = try TransferWorld([:])
+        var options = ImportOptions()
+        options.className = "T"
+        let report = try world.take("unit price,n\n1.50,1\n2,2\n", as: "a.csv", options)
+        #expect(report.notes.count == 1)
+        #expect(report.notes.first?.contains("--types 'unit price=double'") == true)
+        options.types = ["unit price": "double"]
+        let other = try TransferWorld([:])
+        #expect(try other.take("unit price,n\n1.50,1\n", as: "a.csv", options).notes == [])
+    }
+
+    // MARK: Given types
+
+    @Test(arguments: [
+        ("int", "1.5"), ("int", "1e30"), ("int", "9223372036854775808"), ("int", "x"),
+        ("int", "0x10"),
+        ("int", "1 "), ("float", "1e39"), ("float", "0.123456789012"), ("double", "1e400"),
+        ("double", "0x1F"),
+        ("double", "0.12345678901234567890123"), ("double", "9007199254740993"), ("double", "1,5"),
+        ("decimal", "12345678901234567890123456789012345678"), ("decimal", "1e7000"),
+        ("decimal", "abc"),
+        ("bool", "maybe"), ("bool", "2"), ("date", "soon"), ("date", "2026-02-30"),
+        ("date", "2026-01-01T00:00:00.1234567Z"), ("uuid", "1234"), ("object_id", "xyz"),
+        ("data", "a?"),
+    ])
+    func `a value that does not fit its type is an error with line, column and value`(
+        type: String, text: String
+    ) throws {
+        let csv = try TransferWorld(["T": ["id": "int", "v": type + "?"]])
+        var options = ImportOptions()
+        options.className = "T"
+        let shown = text.contains(",") ? "\"\(text)\"" : text
+        let said = message { try csv.take("id,v\n1,\n2,\(shown)\n", as: "a.csv", options) }
+        #expect(
+            said.contains("line 3, column 2: 'T.v' expects \(type)?, got \"\(text)\""), "\(said)")
+        #expect(try csv.store.objects("T").count() == 0)
+        let json = try TransferWorld(["T": ["id": "int", "v": type + "?"]])
+        let row = "{\"id\":1}\n{\"id\":2,\"v\":\"\(text)\"}"
+        let other = message { try json.take(row, as: "a.jsonl", options) }
+        #expect(other.contains("line 2, column 13: 'T.v' expects \(type)?, got"), "\(other)")
+    }
+
+    @Test(arguments: [
+        ("float", "0.123456789012", "0.12345679"),
+        ("double", "0.12345678901234567890123", "0.12345678901234568"),
+        (
+            "decimal", "1.2345678901234567890123456789012345678",
+            "1.234567890123456789012345678901235"
+        ),
+        ("date", "2026-01-01T00:00:00.1234567Z", "2026-01-01T00:00:00.123457Z"),
+        ("date", "1969-12-31T23:59:59.9999999Z", "1970-01-01T00:00:00Z"),
+    ])
+    func `rounding is an option, and counted`(type: String, text: String, expected: String) throws {
+        for (file, ending) in [("v\n\(text)\n", "csv"), ("{\"v\":\"\(text)\"}\n", "jsonl")] {
+            let world = try TransferWorld(["T": ["v": type]])
+            var options = ImportOptions()
+            options.className = "T"
+            #expect(
+                message { try world.take(file, as: "a." + ending, options) }.contains(
+                    "does not fit exactly"))
+            options.isRounding = true
+            let report = try world.take(file, as: "a." + ending, options)
+            #expect(report.changed == 1 && report.created == 1)
+            _ = try Exporter(.results(try world.store.objects("T")), as: .csv).write(
+                to: world.path("b.csv"))
+            #expect(try world.text(of: "b.csv") == "v\r\n\(expected)\r\n")
+        }
+    }
+}

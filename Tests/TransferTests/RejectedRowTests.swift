@@ -1,0 +1,120 @@
+import DataFormats
+import ObjectStore
+import Testing
+import Transfer
+
+/// Skipped rows are kept as they were, in a file that can be corrected and imported.
+@Suite struct RejectedRowTests {
+    private static let schema = [
+        "T": ["id": "int primary", "v": "int?", "other": "Other"], "Other": ["id": "int primary"],
+    ]
+
+    private func options(_ world: TransferWorld, _ name: String) -> ImportOptions {
+        var options = ImportOptions()
+        options.className = "T"
+        options.rejects = world.path(name)
+        return options
+    }
+
+    @Test(arguments: [
+        (
+            "id,v\r\n1,1\r\n2,\"x, \"\"y\"\"\nz\"\r\n3,3\r\n4\r\n", ",",
+            "id,v\n2,\"x, \"\"y\"\"\nz\"\n4\n"
+        ),
+        ("id;v\n1;1\n2;x\n", ";", "id;v\n2;x\n"), ("id,v\n1,1\n", ",", ""),
+        ("id,v\n\"1\"x,2\n2,2\n", ",", "id,v\n\"1\"x,2\n"),
+    ])
+    func `CSV records keep their quotes, and the header is there once`(
+        text: String, separator: String, expected: String
+    ) throws {
+        let world = try TransferWorld(Self.schema)
+        var options = options(world, "bad.csv")
+        options.csv.separator = Character(separator)
+        try world.take(text, as: "a.csv", options)
+        #expect(try world.text(of: "bad.csv") == expected)
+    }
+
+    @Test(arguments: [
+        (
+            "a.jsonl", "{\"id\":1}\n {\"id\":2,\"v\":\"x\"}\n{\"id\":3\n", "bad.jsonl",
+            " {\"id\":2,\"v\":\"x\"}\n{\"id\":3\n"
+        ),
+        (
+            "a.json", "[{\"id\":1},\n {\"id\":2,\n  \"v\":\"x\"}]", "bad.jsonl",
+            "{\"id\":2,   \"v\":\"x\"}\n"
+        ),
+        (
+            "a.json", "[{\"id\":1},\n {\"id\":2,\n  \"v\":\"x\"}, {\"id\":3,\"v\":[]}]", "bad.json",
+            "[\n{\"id\":2,\n  \"v\":\"x\"},\n{\"id\":3,\"v\":[]}\n]\n"
+        ),
+        (
+            "a.json", "{\"Other\":[{\"id\":1},{\"id\":\"x\"}],\"T\":[{ }]}", "bad.jsonl",
+            "{\"$class\":\"Other\",\"id\":\"x\"}\n{\"$class\":\"T\" }\n"
+        ),
+        (
+            "a.lua", "T {id = 1} T {id = 2,\n v = \"x\"}", "bad.jsonl",
+            "{\"$class\":\"T\",\"id\":2,\"v\":\"x\"}\n"
+        ),
+        (
+            "a.geojson",
+            "{\"type\":\"FeatureCollection\",\"features\":[{\"type\":\"Feature\",\"id\":1,\"properties\":{\"v\":\"x\"}}]}",
+            "bad.geojson",
+            "{\"type\":\"FeatureCollection\",\"features\":[\n{\"type\":\"Feature\",\"id\":1,\"properties\":{\"v\":\"x\"}}\n]}\n"
+        ),
+    ])
+    func `rows of JSON are in the form of their file`(
+        name: String, text: String, file: String, expected: String
+    ) throws {
+        let world = try TransferWorld(Self.schema)
+        var options = options(world, file)
+        if name == "a.json", text.hasPrefix("{") || name == "a.lua" { options.className = nil }
+        try world.take(text, as: name, options)
+        #expect(try world.text(of: file) == expected)
+    }
+
+    @Test(arguments: ["csv", "jsonl", "json", "sqlite"])
+    func `what was rejected can be corrected and imported`(ending: String) throws {
+        let source = try TransferWorld([
+            "T": ["id": "int primary", "v": "string?"], "Other": ["id": "int primary"],
+        ])
+        try source.store.write {
+            for id in 0..<20 {
+                try source.store.create(
+                    "T",
+                    .dictionary([
+                        "id": .int(Int64(id)), "v": .string(id % 3 == 0 ? "bad" : "\(id)"),
+                    ]))
+            }
+        }
+        let file = source.path("a." + ending)
+        _ = try Exporter(.results(try source.store.objects("T")), as: TransferFormat(path: file))
+            .write(to: file)
+        let world = try TransferWorld(Self.schema)
+        let bad = ending == "sqlite" ? "bad.jsonl" : "bad." + ending
+        var options = options(world, bad)
+        if ending == "sqlite" { options.className = nil }
+        let report = try Importer(into: world.store, options).read(
+            file, as: TransferFormat(path: file))
+        #expect(report.rejected == 7 && report.created == 13 && report.rows == 20)
+        #expect(report.reasons.count == 7)
+        let corrected = try world.text(of: bad).replacing("\"bad\"", with: "99").replacing(
+            ",bad", with: ",99")
+        options.rejects = nil
+        options.className = "T"
+        #expect(try world.take(corrected, as: bad, options).created == 7)
+        #expect(try world.store.objects("T").filtered("v == 99").count() == 7)
+        let reasons = try world.text(of: bad + ".reasons.jsonl").split(separator: "\n")
+        #expect(reasons.count == 7)
+    }
+
+    @Test func `an import that fails in the end leaves no file of rejected rows`() throws {
+        let world = try TransferWorld(Self.schema)
+        let options = options(world, "bad.jsonl")
+        // The text ends inside a row: nothing after it can be read.
+        #expect(
+            message { try world.take("[{\"id\":\"x\"},{\"id\":", as: "a.json", options) }.contains(
+                "ends too early"))
+        #expect(throws: FormatError.self) { try world.text(of: "bad.jsonl") }
+        #expect(throws: FormatError.self) { try world.text(of: "bad.jsonl.reasons.jsonl") }
+    }
+}
