@@ -1,7 +1,7 @@
 import ArgumentParser
 import EventLoops
 
-/// The commands, and what `moonpool --help` shows.
+/// The root command with its subcommands and help.
 struct MoonpoolCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "moonpool",
@@ -19,9 +19,9 @@ struct MoonpoolCommand: ParsableCommand {
             WatchCommand.self, AttachCommand.self,
         ])
 
-    /// The script for a shell that needs more than the commands: bash, which offers files where no command is meant.
+    /// Returns the completion script for bash, changed to offer file names if the word is not a command.
     ///
-    /// Nil for all others, whose scripts are made as they are.
+    /// Returns nil for other shells, whose generated scripts need no change.
     static func completionScript(for shell: String) -> String? {
         guard shell == "bash" else { return nil }
         return completionScript(for: .bash).split(
@@ -32,7 +32,7 @@ struct MoonpoolCommand: ParsableCommand {
         }.joined(separator: "\n") + "\n"
     }
 
-    /// Runs a command line; errors in it are shown as the command would show its own.
+    /// Runs a command line and reports its errors.
     static func run(_ words: [String]) {
         do {
             var command = try parseAsRoot(words)
@@ -48,7 +48,7 @@ struct MoonpoolCommand: ParsableCommand {
         }
     }
 
-    /// Whether a command line with this first word is one for the commands, and not for `lua`'s reading of it.
+    /// Returns whether the first argument selects a command instead of the syntax of `lua`.
     static func takes(_ word: String) -> Bool {
         let general: Set = [
             "--help", "help", "--version", "--generate-completion-script",

@@ -54,7 +54,7 @@ package final class Exporter {
         case .store(let store):
             guard format != .csv else {
                 throw StoreError(
-                    .invalidArgument, "a CSV file holds one class; say which one to export")
+                    .invalidArgument, "add --class NAME: a CSV file contains one class")
             }
             try writeAll(try store.frozenView(), path)
         case .results(let results): try writeOne(results, path)

@@ -57,7 +57,7 @@ final class FieldTable {
                 .unknownProperty,
                 "'\(classSchema.name)' has no property '\(wanted)'"
                     + NearestName.hint(for: wanted, among: known)
-                    + "; map '\(name ?? wanted)' to a property, or to nothing to leave it out")
+                    + "; map '\(name ?? wanted)' to a property, or to an empty name to skip it")
         }
         return isComputed(position) ? .ignored : .property(position)
     }

@@ -29,15 +29,15 @@ import Testing
         (["export", "STORE", "-", "--format", "jsn"], "did you mean 'json'?"),
         (
             ["export", "STORE", "-", "--format", "json", "--where", "a > 1"],
-            "--where needs --class"
+            "--where requires --class"
         ),
         (["export", "STORE", "-", "--format", "csv", "--class", "Dgo"], "Dgo"),
         (["import", "STORE", "/nonexistent.csv", "--class", "Dog"], "No such file"),
-        (["import", "STORE", "/dev/null", "--format", "csv"], "say which"),
+        (["import", "STORE", "/dev/null", "--format", "csv"], "add --class NAME"),
         (["import", "STORE", "STORE", "--format", "jsonl", "--class", "Dog"], "line 1"),
         (
             ["import", "STORE", "-", "--format", "jsonl", "--map", "x"],
-            "--map takes field=property"
+            "expected --map FIELD=PROPERTY"
         ),
         (["import", "STORE", "-", "--format", "jsonl", "--batch", "0"], "at least one row"),
     ])
@@ -64,7 +64,7 @@ import Testing
         let outcome = try Tool.run([
             "import", store, rows, "--class", "Dog", "--skip-bad", rejects,
         ])
-        #expect(outcome.output.contains("2 created, 0 updated, 1 left out"))
+        #expect(outcome.output.contains("2 created, 0 updated, 1 skipped"))
         #expect(try contents(of: rejects).contains("\"line\":3"))
     }
 
@@ -105,7 +105,7 @@ import Testing
                 [1,2.5,"x",{"a":true,"b":null}]
                 1\ttrue\tv\t9007199254740993
                 false\tline 1: not JSON: invalid char in json text
-                false\tJSON cannot hold a function (at .f)
+                false\tJSON cannot represent a function (at .f)
                 [{"id":1,"name":"Rex"}]\t{"id":1,"name":"Rex"}
                 1
                 1\tRex
@@ -114,10 +114,10 @@ import Testing
                 false\trow 2 is an array; the fields of a row are named, as in { name = "ball", price = 3 }
                 false\trow 2: 'a' is a table; a field of CSV is text, a number, a boolean or a date
                 false\trow 2: 'a' is a function; a field of CSV is text, a number, a boolean or a date
-                false\trow 2: 'a' holds bytes that are not UTF-8; CSV is text, write them in base64 or hexadecimal
+                false\trow 2: 'a' contains bytes that are not UTF-8; encode them in base64 or hexadecimal
                 false\tin.csv, line 1: two columns are called 'a'
                 false\tin.csv, line 2: the record has 2 fields, the header names 1
-                false\tin.csv, line 2: 'a' holds bytes that are not UTF-8
+                false\tin.csv, line 2: 'a' contains bytes that are not UTF-8
                 false\tbad argument #2 to 'import' (unknown option 'clas'; did you mean 'class'?)
 
                 """, "\(outcome.error)")
@@ -135,7 +135,7 @@ import Testing
                   id     int primary
                   name   string?
                   since  date?
-                2 created, 0 updated (dry run: nothing kept)
+                2 created, 0 updated (dry run: nothing saved)
 
                 """, "\(outcome.error)")
         #expect(TemporaryFolder.names(in: folder.path) == ["dogs.csv"])

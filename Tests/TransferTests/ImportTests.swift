@@ -200,8 +200,8 @@ import Transfer
     }
 
     @Test(arguments: [
-        ("id,name\n1,R\u{1}x", "line 2: column 'name' holds bytes that are not UTF-8"),
-        ("id,na\u{1}me\n1,Rex", "line 1: the header holds bytes that are not UTF-8"),
+        ("id,name\n1,R\u{1}x", "line 2: column 'name' contains bytes that are not UTF-8"),
+        ("id,na\u{1}me\n1,Rex", "line 1: the header contains bytes that are not UTF-8"),
     ])
     func `takes no CSV that is not UTF-8 instead of replacing what it cannot read`(
         text: String, expected: String

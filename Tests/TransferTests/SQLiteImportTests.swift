@@ -116,7 +116,7 @@ import Transfer
         #expect(world.store.view.schema.find("AllLines") == nil)
         #expect(
             report.notes == [
-                "the primary key of 'lines' over 2 columns became an index; nothing keeps it unique",
+                "the primary key of 'lines' over 2 columns became an index; uniqueness is not enforced",
                 "the primary key 'name' of 'loose' became an ordinary property: its values are "
                     + "NULL or of types that no primary key has",
                 "the view 'all_lines' is left out", "the virtual table 'words' is left out",
@@ -221,7 +221,7 @@ import Transfer
         let text = try world.write(String(repeating: "no database ", count: 100), to: "in.txt")
         #expect(
             message { _ = try importer.read(text, as: .sqlite) }
-                == "\(text) is no SQLite database, or an encrypted one")
+                == "\(text) is not a SQLite database, or it is encrypted")
         #expect(
             message { _ = try importer.read("/no-such-folder/x.db", as: .sqlite) }
                 .contains("cannot read /no-such-folder/x.db: No such file"))

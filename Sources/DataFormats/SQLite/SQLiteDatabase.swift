@@ -40,7 +40,7 @@ package final class SQLiteDatabase {
         for suffix in ["-wal", "-journal"] where access(path + suffix, F_OK) == 0 {
             // Whoever opened the new file would take the old one's log for its own.
             throw FormatError(
-                "cannot replace \(path): \(path)\(suffix) says that it is in use, or was left by a "
+                "cannot replace \(path): \(path)\(suffix) shows that it is in use, or was left by a "
                     + "program that died; open it with sqlite3 once, or remove both")
         }
         let draft = DraftFile(of: path)
@@ -114,7 +114,7 @@ package final class SQLiteDatabase {
         let code = sqlite3_errcode(handle)
         switch code {
         case SQLITE_NOTADB:
-            return FormatError("\(path) is no SQLite database, or an encrypted one")
+            return FormatError("\(path) is not a SQLite database, or it is encrypted")
         case SQLITE_BUSY:
             return FormatError("\(path) is locked: another program is writing to it")
         case SQLITE_FULL:

@@ -93,7 +93,7 @@ struct MigratePlanCommand: ParsableCommand {
     private func write(_ script: String, to output: String?) throws -> MigrationSession.Result {
         if let output {
             guard ProcessServices.size(of: output) == nil else {
-                throw StoreError(.invalidArgument, "'\(output)' exists already")
+                throw StoreError(.invalidArgument, "'\(output)' already exists")
             }
             if let reason = ProcessServices.write(script, to: output) {
                 throw StoreError(.invalidArgument, "'\(output)' cannot be written: \(reason)")

@@ -3,7 +3,7 @@ import ScriptHost
 
 /// The prompt at a terminal.
 enum Prompt {
-    /// Runs the prompt, on the store named or on one in memory; the exit code.
+    /// Runs the prompt on a store file, or on an in-memory store.
     ///
     /// What stands on the command line (`-e`, `-l`, a script with `-i`) is run before the first prompt.
     static func run(_ line: LuaCommandLine, store: String?, realm: RealmPrompt? = nil) -> Int32 {

@@ -3,7 +3,7 @@ import LuaHost
 import REPL
 import ScriptHost
 
-/// What `moonpool` does with `lua`'s words: a script, standard input, or a prompt.
+/// Runs a command line in the syntax of `lua`: a script, standard input, or a prompt.
 enum RunCommand {
     static func run(_ line: LuaCommandLine) -> Int32 {
         var line = line
@@ -15,7 +15,7 @@ enum RunCommand {
             line.source = .none
             store = path
         } else if case .file(let path) = line.source, StoreFile.isStore(path) {
-            // A store takes the place of a script: what follows is a prompt on it, or standard input.
+            // A store in place of a script: run the prompt or standard input on it.
             store = path
             line.source = .none
         }
@@ -56,7 +56,7 @@ enum RunCommand {
             ])
     }
 
-    /// The part that is `lua`'s: `LUA_INIT`, `-e`, `-l`, the script.
+    /// Runs `LUA_INIT`, the `-e` and `-l` options, and the script.
     static func runProgram(_ line: LuaCommandLine, in context: ScriptContext) throws -> Int32 {
         try LuaProgram(line, in: context).run() ? 0 : 1
     }

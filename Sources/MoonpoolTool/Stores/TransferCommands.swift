@@ -10,8 +10,9 @@ struct ExportCommand: ParsableCommand {
         commandName: "export",
         abstract: "Write a store, a class or the results of a query to a file.",
         discussion: """
-            JSON Lines (.jsonl), JSON (.json), CSV (.csv), SQLite (.sqlite) and Lua source (.lua); - writes to standard \
-            output. A whole store bears its schema, so that an empty store can take it. The file appears whole or not at all.
+            Formats: JSON Lines (.jsonl), JSON (.json), CSV (.csv), SQLite (.sqlite) and Lua source (.lua). - writes to \
+            standard output. An export of a whole store includes its schema, so that it can be imported into an empty \
+            store. The file is created only if the export succeeds.
             """)
 
     @Argument(help: "The store.", completion: .file(extensions: ["moonpool"]))
@@ -20,18 +21,21 @@ struct ExportCommand: ParsableCommand {
     @Argument(help: "The file, or - for standard output.", completion: .file())
     var file: String
 
-    @Option(name: .customLong("class"), help: "Only the objects of this class.")
+    @Option(name: .customLong("class"), help: "Export only the objects of this class.")
     var className: String?
 
     @Option(
-        name: .customLong("where"), help: "Only objects that match this predicate; needs --class.")
+        name: .customLong("where"),
+        help: "Export only objects that match this predicate. Requires --class.")
     var predicate: String?
 
     @Option(
-        help: "jsonl, json, csv, sqlite or lua; otherwise the file's ending tells, and - is jsonl.")
+        help:
+            "The format: jsonl, json, csv, sqlite or lua. Default: the file extension; jsonl for -."
+    )
     var format: String?
 
-    @Option(help: "How SQLite is to keep dates: text, seconds, milliseconds or julian.")
+    @Option(help: "The encoding of dates in SQLite: text, seconds, milliseconds or julian.")
     var dates = "text"
 
     @OptionGroup var realm: RealmOptionGroup
@@ -43,7 +47,7 @@ struct ExportCommand: ParsableCommand {
                 try format.map { try TransferFormat(name: $0) } ?? TransferFormat(path: file)
             let dates = try SQLiteDates(name: dates)
             guard predicate == nil || className != nil else {
-                throw StoreError(.invalidArgument, "--where needs --class")
+                throw StoreError(.invalidArgument, "--where requires --class; add --class NAME")
             }
             let source = try RealmCopy.open(store, realm.options)
             var subject = Exporter.Subject.store(source)
@@ -64,7 +68,7 @@ struct ExportCommand: ParsableCommand {
 struct ImportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Take the rows of a file into a store.",
+        abstract: "Import the rows of a file into a store.",
         discussion: """
             JSON Lines (.jsonl), JSON (.json), CSV (.csv), SQLite (.sqlite), Realm (.realm) and Lua source (.lua, read as \
             data and never run); - reads standard input. All or nothing, unless --batch or --skip-bad say otherwise; a bad row is named by its \
@@ -73,7 +77,7 @@ struct ImportCommand: ParsableCommand {
             """)
 
     @Argument(
-        help: "The store; it is made if it does not exist.",
+        help: "The store. It is created if it does not exist.",
         completion: .file(extensions: ["moonpool"]))
     var store: String
 
@@ -83,8 +87,8 @@ struct ImportCommand: ParsableCommand {
     @Option(
         name: .customLong("class"),
         help: """
-            The class of all rows. Of a database: table=Class, an empty class leaves the table out; or a table, to take only \
-            those. Repeatable.
+            The class of all rows. For a database: TABLE=CLASS (an empty class skips the table), or TABLE to import only \
+            the named tables. Repeatable.
             """)
     var classes: [String] = []
 
@@ -96,26 +100,26 @@ struct ImportCommand: ParsableCommand {
 
     @Option(
         help: """
-            How numbers in the date columns of a database are read: seconds, milliseconds or julian. Otherwise integers \
-            are seconds, others Julian days.
+            The encoding of numbers in date columns of a database: seconds, milliseconds or julian. Default: integers are \
+            seconds, other numbers are Julian days.
             """)
     var dates: String?
 
-    @Flag(help: "Update objects whose primary key exists.")
+    @Flag(help: "Update objects whose primary key already exists.")
     var upsert = false
 
     @Option(
         name: .customLong("map"),
-        help: "field=property; an empty property leaves the field out. Repeatable.")
+        help: "Map a field to a property: FIELD=PROPERTY. FIELD= skips the field. Repeatable.")
     var maps: [String] = []
 
-    @Option(help: "Leave bad rows out and write them, with reasons, to this file.")
+    @Option(help: "Skip invalid rows and write them, with reasons, to this file.")
     var skipBad: String?
 
-    @Option(help: "Commit after so many rows.")
+    @Option(help: "Commit every so many rows.")
     var batch: Int?
 
-    @Flag(help: "Do everything but the commit.")
+    @Flag(help: "Run the import without committing.")
     var dryRun = false
 
     @OptionGroup var realm: RealmOptionGroup
@@ -145,7 +149,8 @@ struct ImportCommand: ParsableCommand {
         options.realm = realm.options
         options.dates = try dates.map { try SQLiteDates(name: $0) }
         for map in maps {
-            let (field, property) = try Self.pair(map, "--map takes field=property, got '\(map)'")
+            let (field, property) = try Self.pair(
+                map, "expected --map FIELD=PROPERTY, got '\(map)'")
             options.names[field] = property
         }
         var names: [String] = []
@@ -168,7 +173,9 @@ struct ImportCommand: ParsableCommand {
         return (String(text[..<equals]), String(text[text.index(after: equals)...]))
     }
 
-    /// A dry run makes no file, and a file that cannot be read leaves no new store behind.
+    /// Opens the target store.
+    ///
+    /// A dry run creates no file, and neither does an unreadable source.
     private func openStore() throws -> Store {
         try FileReader.check(file)
         if dryRun, ProcessServices.size(of: store) == nil {
@@ -181,7 +188,7 @@ struct ImportCommand: ParsableCommand {
         var lines: [String] = []
         for classSchema in report.newSchema {
             lines.append("new class \(classSchema.name)")
-            // A dry run is for looking before it counts.
+            // A dry run shows the properties as well.
             guard isDryRun else { continue }
             let width = classSchema.properties.map(\.name.count).max() ?? 0
             for property in classSchema.properties {
@@ -191,8 +198,8 @@ struct ImportCommand: ParsableCommand {
         }
         lines += report.notes.map { "note: \($0)" }
         var counts = ["\(report.created) created", "\(report.updated) updated"]
-        if report.rejected > 0 { counts.append("\(report.rejected) left out") }
-        lines.append(counts.joined(separator: ", ") + (isDryRun ? " (dry run: nothing kept)" : ""))
+        if report.rejected > 0 { counts.append("\(report.rejected) skipped") }
+        lines.append(counts.joined(separator: ", ") + (isDryRun ? " (dry run: nothing saved)" : ""))
         lines += report.reasons.map { "  \($0)" }
         if report.rejected > report.reasons.count { lines.append("  …") }
         return lines.joined(separator: "\n") + "\n"

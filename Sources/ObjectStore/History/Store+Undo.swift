@@ -36,9 +36,9 @@ extension Store {
             guard let undone = now.redoable.last else {
                 throw StoreError(
                     .invalidArgument,
-                    "there is nothing to redo: the last transaction has not undone anything")
+                    "there is nothing to redo: the last transaction is not an undo")
             }
-            try checkReversible(undone, "redone", history)
+            try checkReversible(undone, "redo", history)
             let after = try history.state(of: undone - 1)
             return (undone, Restoration(state: after.state, redoable: now.redoable.dropLast()))
         }
@@ -50,13 +50,13 @@ extension Store {
         guard let entry = try history.entry(version) else {
             throw StoreError(
                 .outOfRange,
-                "there is nothing more to be \(verb): the history goes back to version "
-                    + "\(try history.oldestEntry()) only")
+                "there is nothing more to \(verb): the oldest version in the history is "
+                    + "\(try history.oldestEntry())")
         }
         guard !entry.isReversible else { return }
         throw StoreError(
             .invalidArgument,
-            "nothing can be \(verb): \(try history.reason(before: version)), which cannot be reversed"
+            "cannot \(verb): \(try history.reason(before: version)), which is not reversible"
         )
     }
 

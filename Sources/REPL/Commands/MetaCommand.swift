@@ -1,6 +1,6 @@
-/// A dot command: one declaration for running it, for `.help` and for completion.
+/// A dot command: its behavior, help and completion.
 struct MetaCommand: Sendable {
-    /// What may be completed after it.
+    /// The kind of completion for the argument.
     enum Argument: Sendable {
         case none, className, help, file, onOff, expression, query, number
         case words([String])
@@ -8,14 +8,14 @@ struct MetaCommand: Sendable {
     }
 
     var name: String
-    /// What follows the name, as help shows it.
+    /// The arguments, as help shows them.
     var usage: String
     /// One sentence.
     var summary: String
     var argument: Argument
-    /// Whether its answer goes to the pager when it is longer than the window.
+    /// Whether long output goes to the pager.
     ///
-    /// Not for commands that run code of the user, whose output is seen as it comes.
+    /// False for commands that run user code, whose output appears immediately.
     var isPaged: Bool
     var run: @Sendable (Session, String) throws -> Void
 
@@ -38,7 +38,7 @@ struct MetaCommand: Sendable {
     static func find(_ name: String) -> MetaCommand? { all.first { $0.name == name } }
 }
 
-/// A mistake in using a command.
+/// An error in the use of a command.
 struct CommandError: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }

@@ -13,8 +13,8 @@ extension Session {
         guard let command = MetaCommand.find(name) else {
             let near = nearestName(to: name, in: MetaCommand.all.map(\.name))
             return fail(
-                "there is no command .\(name)"
-                    + (near.map { "; did you mean .\($0)?" } ?? "; .help lists them"))
+                "unknown command .\(name)"
+                    + (near.map { "; did you mean .\($0)?" } ?? "; .help lists all commands"))
         }
         do {
             if command.isPaged { screen.beginPage() }
@@ -26,7 +26,7 @@ extension Session {
         }
     }
 
-    /// The store that a command works on.
+    /// Returns the store for a command, or throws if no store is open.
     func requireStore() throws -> StoreHandle {
         guard let store else {
             throw CommandError(
@@ -35,12 +35,12 @@ extension Session {
         return store
     }
 
-    /// Prints lines in columns.
+    /// Writes rows in columns.
     func writeTable(_ rows: [[String]], numeric: Set<Int> = [], header: Bool = true) {
         for line in lines(of: rows, numeric: numeric, header: header) { write(line + "\n") }
     }
 
-    /// Lines in columns, each as wide as its widest cell.
+    /// Lays out rows in columns, each as wide as its widest cell.
     func lines(of rows: [[String]], numeric: Set<Int> = [], header: Bool = true) -> [String] {
         guard let first = rows.first else { return [] }
         let widths = first.indices.map { column in

@@ -1,26 +1,26 @@
 import LuaHost
 
-/// What the compiler says of the lines typed so far.
+/// The status of the lines typed so far.
 enum EntryStatus: Equatable, Sendable {
-    /// Can be run.
+    /// The entry can run.
     case complete
-    /// May become valid if more lines follow.
+    /// The entry can become valid with more lines.
     case incomplete
-    /// Wrong, whatever follows; the message.
+    /// The entry is invalid; the compiler message.
     case wrong(String)
 }
 
-/// Tells whole entries from unfinished ones, by Lua's own compiler.
+/// Distinguishes complete entries from unfinished ones with the Lua compiler.
 ///
-/// Runs nothing.
+/// Runs no code.
 ///
-/// The main thread has one with a state of its own, so that typing never waits for the script.
+/// The main thread has its own instance and Lua state, so that typing never waits for the script.
 final class EntryCompiler {
     private let state = LuaState(libraries: [])
 
     init() {}
 
-    /// Whether an entry is one: a command, an expression, or statements.
+    /// Returns the status of an entry: a command, an expression, or statements.
     func status(of entry: String) -> EntryStatus {
         let text = EntryText.lua(entry)
         if EntryText.isCommand(entry) { return .complete }
@@ -28,13 +28,13 @@ final class EntryCompiler {
         if EntryText.isExpressionOnly(entry) || expression == .complete { return expression }
         let statement = check(text)
         if statement == .complete { return .complete }
-        // `1 +` is no statement, but an expression that goes on.
+        // `1 +` is not a statement, but the start of an expression.
         return expression == .incomplete ? .incomplete : statement
     }
 
     private func check(_ text: String) -> EntryStatus {
         do {
-            // With its line end, so that a string that lacks its quote is wrong and not unfinished.
+            // The newline makes a string without a closing quote invalid instead of unfinished.
             _ = try state.load(text + "\n", name: "=entry")
             return .complete
         } catch {
@@ -43,22 +43,22 @@ final class EntryCompiler {
     }
 }
 
-/// The forms of an entry that are not Lua's.
+/// Recognizes the forms of entries that are not Lua.
 enum EntryText {
-    /// Whether it is a dot command: a dot and a letter.
+    /// Returns whether an entry is a dot command: a dot and a letter.
     ///
-    /// (No Lua begins so.)
+    /// No Lua statement begins this way.
     static func isCommand(_ entry: String) -> Bool {
         let trimmed = entry.drop { $0.isWhitespace }
         return trimmed.first == "." && trimmed.dropFirst().first?.isLetter == true
     }
 
-    /// Whether it is `= expression`.
+    /// Returns whether an entry has the form `= expression`.
     static func isExpressionOnly(_ entry: String) -> Bool {
         entry.first { !$0.isWhitespace } == "="
     }
 
-    /// The Lua text: without the `=` of `= expression`.
+    /// Returns the Lua text, without the `=` of `= expression`.
     static func lua(_ entry: String) -> String {
         guard isExpressionOnly(entry), let sign = entry.firstIndex(of: "=") else { return entry }
         return String(entry[entry.index(after: sign)...])

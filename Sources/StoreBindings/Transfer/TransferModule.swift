@@ -54,7 +54,7 @@ struct TransferModule {
                 for index in 0..<record.count {
                     guard record.isText(index) else {
                         throw FormatError(
-                            line: line, "'\(names[index])' holds bytes that are not UTF-8")
+                            line: line, "'\(names[index])' contains bytes that are not UTF-8")
                     }
                     row[names[index]] = record.field(index).map(LuaValue.text) ?? .nil
                 }
@@ -93,7 +93,9 @@ struct TransferModule {
             csv.endRecord()
             for (index, row) in rows.enumerated() {
                 guard let row = row.table else {
-                    throw StoreError(.invalidArgument, "row \(index + 1) is no table")
+                    throw StoreError(
+                        .invalidArgument,
+                        "row \(index + 1): expected a table, got a \(rows[index + 1].typeName)")
                 }
                 guard row.count == 0 else {
                     throw StoreError(
@@ -125,7 +127,7 @@ extension TransferModule {
             guard let text = string.text else {
                 throw StoreError(
                     .invalidArgument,
-                    "\(place()) holds bytes that are not UTF-8; CSV is text, write them in base64 or hexadecimal"
+                    "\(place()) contains bytes that are not UTF-8; encode them in base64 or hexadecimal"
                 )
             }
             return text

@@ -12,7 +12,7 @@ final class CSVSource {
     func read(into importer: Importer) throws {
         guard let className = importer.options.className else {
             throw StoreError(
-                .invalidArgument, "a CSV file does not name its class; say which to import into")
+                .invalidArgument, "add --class NAME: a CSV file has no class name")
         }
         let parser = CSVParser { [self] record, line in
             guard let fields else { return try readHeader(record, importer, className, line) }
@@ -131,7 +131,7 @@ final class CSVSource {
     private static func notText(line: Int, _ subject: String) -> FormatError {
         FormatError(
             line: line,
-            "\(subject) holds bytes that are not UTF-8; convert the file first, for instance with "
+            "\(subject) contains bytes that are not UTF-8; convert the file first, for example with "
                 + "iconv --from-code=latin1")
     }
 

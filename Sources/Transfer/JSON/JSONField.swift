@@ -21,7 +21,7 @@ enum JSONField {
             guard count == 1 else { throw FormatError("not one JSON value") }
         } catch let error as FormatError {
             throw FormatError(
-                "'\(classSchema.name).\(property.name)' holds JSON in \(container); \"\(text)\" is "
+                "'\(classSchema.name).\(property.name)' contains JSON in \(container); \"\(text)\" is "
                     + error.reason)
         }
         return value

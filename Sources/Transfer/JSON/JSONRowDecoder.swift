@@ -45,11 +45,11 @@ struct JSONRowDecoder {
             return last
         }
         guard let name = hasOwnClass ? tape.text(2) : className else {
-            throw FormatError("the row does not say its class; name the class to import into")
+            throw FormatError("the row has no class; pass a class name")
         }
         let fields = try importer.fields(of: name)
         guard !fields.classSchema.isEmbedded else {
-            throw FormatError("'\(name)' is embedded: its objects come with what owns them")
+            throw FormatError("'\(name)' is embedded: its objects are part of their owners")
         }
         return fields
     }
@@ -186,7 +186,7 @@ struct JSONRowDecoder {
         _ node: JSONNode, _ property: Property, _ classSchema: ClassSchema
     ) throws -> Value {
         guard let target = importer.store.view.schema.target(of: property) else { return .null }
-        return try link(node, to: target, "'\(classSchema.name).\(property.name)' leads to")
+        return try link(node, to: target, "'\(classSchema.name).\(property.name)' links to")
     }
 
     /// A link in a mixed value, which names the class of its object.
@@ -195,9 +195,9 @@ struct JSONRowDecoder {
         guard !target.isEmbedded else {
             throw StoreError(
                 .typeMismatch,
-                "a mixed value holds no link to '\(className)', whose objects are embedded")
+                "a mixed value cannot link to '\(className)', which is embedded")
         }
-        return key.kind == .null ? .null : try link(key, to: target, "\"$link\" leads to")
+        return key.kind == .null ? .null : try link(key, to: target, "\"$link\" links to")
     }
 
     private func link(
@@ -215,7 +215,7 @@ struct JSONRowDecoder {
         guard let key = target.primaryKey, !target.isEmbedded else {
             throw StoreError(
                 .typeMismatch,
-                "\(subject()) \(target.name), which has no primary key to link by; got "
+                "\(subject()) \(target.name), which has no primary key; got "
                     + node.description)
         }
         return try importer.link(to: single(node, key, target), of: target, place)

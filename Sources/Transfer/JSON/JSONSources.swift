@@ -29,7 +29,7 @@ struct JSONLinesSource {
                     // A number ends with the line, an object with its brace.
                     if rows == 0 { try parser.parse(Self.lineEnd) }
                     guard rows == 1, !parser.isInsideValue else {
-                        throw FormatError("a line holds exactly one JSON object")
+                        throw FormatError("a line must contain exactly one JSON object")
                     }
                 } catch {
                     parser.reset()

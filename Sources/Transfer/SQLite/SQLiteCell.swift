@@ -49,7 +49,7 @@ struct SQLiteCell {
     /// The text of a cell.
     func text(_ row: SQLiteStatement, _ column: Int) throws -> String {
         guard let text = row.text(column) else {
-            throw FormatError("column \(column + 1) holds text that is not UTF-8")
+            throw FormatError("column \(column + 1) contains text that is not UTF-8")
         }
         return text
     }

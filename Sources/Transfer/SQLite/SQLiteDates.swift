@@ -19,8 +19,8 @@ package enum SQLiteDates: String, CaseIterable, Sendable {
             let known = Self.allCases.map(\.rawValue)
             throw StoreError(
                 .invalidArgument,
-                "there is no way '\(name)' to keep dates\(NearestName.hint(for: name, among: known)); "
-                    + "the ways are \(known.joined(separator: ", "))")
+                "unknown date encoding '\(name)'\(NearestName.hint(for: name, among: known)); "
+                    + "use \(known.joined(separator: ", "))")
         }
         self = way
     }

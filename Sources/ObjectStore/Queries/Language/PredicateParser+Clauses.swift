@@ -85,7 +85,7 @@ extension PredicateParser {
         try expect("(", "after 'limit'")
         guard case .integer(let count) = current.kind, count >= 0 else {
             throw QueryFault(
-                "limit takes a whole number from 0, found \(current.description)",
+                "limit: expected an integer of at least 0, got \(current.description)",
                 at: current.range)
         }
         advance()

@@ -277,7 +277,7 @@ struct QueryLexer {
         at += 1
         let symbol = Character(Unicode.Scalar(bytes[start]))
         guard "=<>!(){}[],.+-*/|&".contains(symbol) else {
-            throw QueryFault("'\(symbol)' means nothing here", at: start..<at)
+            throw QueryFault("'\(symbol)' is not valid here", at: start..<at)
         }
         add(.symbol(String(symbol)), from: start)
     }

@@ -147,7 +147,7 @@ extension PredicateCompiler {
         let name = operation.rawValue
         if folding.isNeeded {
             guard operation == .equal || operation == .notEqual || operation.searchesText else {
-                throw QueryFault("'\(name)' takes no options such as [c]", at: range)
+                throw QueryFault("'\(name)' has no options such as [c]", at: range)
             }
             guard [.value(.string), .value(.mixed), .null].contains(operand.type) else {
                 throw QueryFault(
@@ -266,7 +266,7 @@ extension PredicateCompiler {
         _ syntax: ComparisonSyntax
     ) throws(QueryFault) -> any PredicateNode {
         guard !folding.isNeeded else {
-            throw QueryFault("'between' takes no options such as [c]", at: syntax.operatorRange)
+            throw QueryFault("'between' has no options such as [c]", at: syntax.operatorRange)
         }
         guard case .list(let bounds) = right.form, bounds.count == 2 else {
             throw QueryFault("'between' needs two constants: between {1, 10}", at: right.range)

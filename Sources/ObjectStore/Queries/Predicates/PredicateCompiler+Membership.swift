@@ -7,7 +7,7 @@ extension PredicateCompiler {
         _ syntax: ComparisonSyntax
     ) throws(QueryFault) -> any PredicateNode {
         guard !folding.isNeeded else {
-            throw QueryFault("'in' takes no options such as [c]", at: syntax.operatorRange)
+            throw QueryFault("'in' has no options such as [c]", at: syntax.operatorRange)
         }
         if case .list(let members) = right.form {
             if left.isBacklinks, members.contains(where: { $0.value == .null }) {
@@ -26,7 +26,7 @@ extension PredicateCompiler {
         }
         guard right.isToMany else {
             throw QueryFault(
-                "'in' needs a list such as {1, 2} or a list property, found \(right.description)",
+                "'in': expected a list such as {1, 2} or a list property, got \(right.description)",
                 at: right.range)
         }
         if case .path(let path) = right.form, case .constant(let value) = left.form {

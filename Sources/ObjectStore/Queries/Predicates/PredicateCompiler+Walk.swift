@@ -61,7 +61,7 @@ extension PredicateCompiler {
     ) throws(QueryFault) {
         guard let place = places.first else { return }
         throw QueryFault(
-            "nothing can be taken from one element of \(walk.description)", at: place.range)
+            "one element of \(walk.description) has no elements", at: place.range)
     }
 
     private mutating func hop(
@@ -71,7 +71,7 @@ extension PredicateCompiler {
         let range = component.range
         let place = try place(of: component, in: property, walk.description)
         guard walk.reached != nil else {
-            throw QueryFault("\(walk.description) leads to a class that does not exist", at: range)
+            throw QueryFault("\(walk.description) links to a class that does not exist", at: range)
         }
         if property.isBacklinks {
             guard let origin = walk.components.last?.origin else {
@@ -100,19 +100,20 @@ extension PredicateCompiler {
     ) throws(QueryFault) {
         let start = syntax.components[index]
         guard let target = walk.reached else {
-            throw QueryFault("\(walk.description) is a value; nothing links to it", at: start.range)
+            throw QueryFault(
+                "\(walk.description) is a value, which has no backlinks", at: start.range)
         }
         guard index + 2 < syntax.components.count, !syntax.components[index + 1].isAggregate,
             !syntax.components[index + 2].isAggregate
         else {
             throw QueryFault(
-                "write '@links.Class.property', the property whose links lead here",
+                "write '@links.Class.property', where property is the link to this class",
                 at: start.range)
         }
         let className = syntax.components[index + 1]
         let propertyName = syntax.components[index + 2]
         if let place = className.place ?? propertyName.place {
-            throw QueryFault("what links here has no order to take an element by", at: place.range)
+            throw QueryFault("backlinks have no order; remove the brackets", at: place.range)
         }
         guard let source = schema.find(className.name) else {
             throw QueryFault(

@@ -1,23 +1,23 @@
 extension Catalogue {
-    /// Data in and out.
+    /// Import and export.
     static let transfer: [CatalogueEntry] = [
         .method(
             "export", of: [store], ["(path: string, format?: string|ExportOptions): integer"],
-            "Writes all objects and the schema to a file; how many objects.",
+            "Writes all objects and the schema to a file. Returns the number of objects.",
             errors: [.invalidArgument, .diskFull, .closed],
             example: """
                 print(store:export("zoo.jsonl"))  --> 5
                 """),
         .method(
             "export", of: [results], ["(path: string, format?: string|ExportOptions): integer"],
-            "Writes the objects to a file, whose ending tells the format; how many.",
+            "Writes the objects to a file in the format of its extension. Returns the number of objects.",
             errors: [.invalidArgument, .diskFull, .closed],
             example: """
                 print(dogs:where("age > 5"):export("old.csv"))  --> 1
                 """),
         .method(
             "import", of: [store], ["(path: string, options?: ImportOptions): ImportReport"],
-            "Takes the rows of a file, all or nothing.",
+            "Imports the rows of a file in one transaction.",
             errors: [
                 .invalidArgument, .duplicateKey, .typeMismatch, .missingValue, .unknownProperty,
                 .readOnly, .closed,
@@ -29,22 +29,24 @@ extension Catalogue {
                 """),
         .field("class", of: [importOptions], "string?", "The class of all rows."),
         .field(
-            "format", of: [importOptions], "string?", "The format; the file's ending otherwise."),
+            "format", of: [importOptions], "string?",
+            "The format. Default: the extension of the file."),
         .field(
-            "upsert", of: [importOptions], "boolean?", "Updates objects whose primary key exists."),
+            "upsert", of: [importOptions], "boolean?",
+            "Updates objects whose primary key already exists."),
         .field(
             "map", of: [importOptions], "table<string, string>?",
-            "Which property takes which field; an empty one leaves the field out."),
+            "Maps fields to properties; map a field to \"\" to skip it."),
         .field(
             "skip_bad", of: [importOptions], "string?",
-            "Leaves bad rows out and writes them, with reasons, to this file."),
-        .field("batch", of: [importOptions], "integer?", "Commits after so many rows."),
+            "Skips invalid rows and writes them, with reasons, to this file."),
+        .field("batch", of: [importOptions], "integer?", "Commits every so many rows."),
         .field(
             "dates", of: [importOptions, exportOptions], "string?",
-            "How dates stand in a database of SQLite: text, seconds, milliseconds or julian."),
+            "The encoding of dates in a SQLite database: text, seconds, milliseconds or julian."),
         .field(
             "format", of: [exportOptions], "string?",
-            "The form: jsonl, json, csv, sqlite or lua; the file's ending otherwise."),
+            "The format: jsonl, json, csv, sqlite or lua. Default: the extension of the file."),
         .field(
             "key", of: [importOptions], "string?",
             "Key of an encrypted Realm file: 128 hexadecimal digits, Base64, or @ and the path of a file."
@@ -55,33 +57,34 @@ extension Catalogue {
         .field(
             "dotnet_guids", of: [importOptions], "boolean?",
             "Swaps the byte order of UUIDs that .NET wrote to a Realm file until 2022."),
-        .field("dry_run", of: [importOptions], "boolean?", "Does everything but the commit."),
-        .field("created", of: [importReport], "integer", "How many objects were made."),
-        .field("updated", of: [importReport], "integer", "How many objects were updated."),
-        .field("rejected", of: [importReport], "integer", "How many rows were left out."),
-        .field("reasons", of: [importReport], "string[]", "Why, for the first of them."),
-        .field("new_classes", of: [importReport], "string[]", "The classes that were made."),
+        .field("dry_run", of: [importOptions], "boolean?", "Runs the import without committing."),
+        .field("created", of: [importReport], "integer", "The number of created objects."),
+        .field("updated", of: [importReport], "integer", "The number of updated objects."),
+        .field("rejected", of: [importReport], "integer", "The number of skipped rows."),
+        .field(
+            "reasons", of: [importReport], "string[]", "The reasons for the first skipped rows."),
+        .field("new_classes", of: [importReport], "string[]", "The classes that were created."),
         .field(
             "schema", of: [importReport], "table<string, table<string, string>>",
-            "The properties of the classes that were made, in the form of a schema."),
-        .field("notes", of: [importReport], "string[]", "What else is worth knowing."),
+            "The schema of the created classes."),
+        .field("notes", of: [importReport], "string[]", "Further remarks about the import."),
         .function(
             "encode", of: json, ["(value: any): string"],
-            "Writes a value as JSON; numbers that JSON does not have become \"NaN\", \"Infinity\", \"-Infinity\".",
+            "Encodes a value as JSON. NaN and infinities become \"NaN\", \"Infinity\" and \"-Infinity\".",
             errors: [.invalidArgument],
             example: """
                 print(moonpool.json.encode { 1, 2.5, "x" })  --> [1,2.5,"x"]
                 """),
         .function(
             "decode", of: json, ["(text: string): any"],
-            "Reads JSON; null is moonpool.null where a place needs a value.",
+            "Decodes JSON. null becomes moonpool.null in arrays and objects.",
             errors: [.invalidArgument],
             example: """
                 print(moonpool.json.decode('{"a": [1, 2]}').a[2])  --> 2
                 """),
         .function(
             "read", of: csv, ["(path: string): table<string, string>[], string[]"],
-            "Reads a file of CSV: its rows by the names of the header, and these names.",
+            "Reads a CSV file. Returns its rows as tables keyed by column name, and the column names.",
             errors: [.invalidArgument],
             example: """
                 moonpool.csv.write("toys.csv", { { name = "ball", price = 3 } })
@@ -90,7 +93,7 @@ extension Catalogue {
                 """),
         .function(
             "write", of: csv, ["(path: string, rows: table[], names?: string[])"],
-            "Writes rows to a file of CSV; without names, those of all rows in order.",
+            "Writes rows to a CSV file. Default column names: the sorted keys of all rows.",
             errors: [.invalidArgument, .diskFull],
             example: """
                 moonpool.csv.write("toys.csv", { { name = "ball", price = 3 } }, { "price", "name" })
