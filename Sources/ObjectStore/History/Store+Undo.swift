@@ -16,7 +16,7 @@ extension Store {
     package func undo() throws -> UInt64 {
         try reverse { history in
             let now = try history.state(of: view.version)
-            try checkReversible(now.state, "undone", history)
+            try checkReversible(now.state, "undo", history)
             let before = try history.state(of: now.state - 1)
             return (
                 now.state,
@@ -48,10 +48,12 @@ extension Store {
         _ version: UInt64, _ verb: String, _ history: VersionHistory
     ) throws {
         guard let entry = try history.entry(version) else {
-            throw StoreError(
-                .outOfRange,
-                "there is nothing more to \(verb): the oldest version in the history is "
-                    + "\(try history.oldestEntry())")
+            let oldest = try history.oldestEntry()
+            let reason =
+                try history.entry(oldest) == nil
+                ? "the history contains no transactions"
+                : "the oldest version in the history is \(oldest)"
+            throw StoreError(.outOfRange, "there is nothing to \(verb): \(reason)")
         }
         guard !entry.isReversible else { return }
         throw StoreError(

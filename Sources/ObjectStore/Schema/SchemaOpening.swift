@@ -184,6 +184,9 @@ extension Store {
                 try migration.run(function)
             } else if migration.isNeeded {
                 try migration.run()
+            } else {
+                // An unchanged schema makes no new version.
+                try cancelWrite()
             }
         }
     }

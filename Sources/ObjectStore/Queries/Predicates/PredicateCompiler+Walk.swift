@@ -26,10 +26,12 @@ extension PredicateCompiler {
                     + " property '\(component.name)'", at: component.range)
         }
         guard let property = owner.property(named: component.name) else {
+            let hint =
+                walk.components.isEmpty && component.name.lowercased() == "self"
+                ? "; write the property without 'SELF.'"
+                : NearestName.hint(for: component.name, among: owner.properties.map(\.name))
             throw QueryFault(
-                "'\(owner.name)' has no property '\(component.name)'"
-                    + NearestName.hint(for: component.name, among: owner.properties.map(\.name)),
-                at: component.range)
+                "'\(owner.name)' has no property '\(component.name)'" + hint, at: component.range)
         }
         walk.components.append(PropertyPath.Component(property, of: owner, in: schema))
         walk.description = "'\(owner.name).\(property.name)'"
