@@ -1,5 +1,6 @@
 import ArgumentParser
 import EventLoops
+import ObjectStore
 
 /// The root command with its subcommands and help.
 struct MoonpoolCommand: ParsableCommand {
@@ -48,10 +49,15 @@ struct MoonpoolCommand: ParsableCommand {
         }
     }
 
+    /// Returns the name of the command that a misspelled word probably means.
+    static func nearest(to word: String) -> String? {
+        NearestName.find(word, among: configuration.subcommands.compactMap { $0.configuration.commandName })
+    }
+
     /// Returns whether the first argument selects a command instead of the syntax of `lua`.
     static func takes(_ word: String) -> Bool {
         let general: Set = [
-            "--help", "help", "--version", "--generate-completion-script",
+            "-h", "--help", "help", "--version", "--generate-completion-script",
             "--experimental-dump-help",
         ]
         return general.contains(word)

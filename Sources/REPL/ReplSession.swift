@@ -95,6 +95,7 @@ extension Session {
         if let open = options.openStore {
             do {
                 try open(context)
+                if let code = options.openingCode { script.add(code: code) }
             } catch {
                 context.exit(status: 1)
                 return
@@ -118,6 +119,7 @@ extension Session {
             }
             let open = try context.module.get("open")
             context.state.globals["store"] = try context.state.call(open, [argument]).first ?? .nil
+            script.open(path: path)
         } catch {
             ProcessServices.writeError("moonpool: \(error.message)\n")
             context.exit(status: 1)

@@ -31,10 +31,12 @@ package final class Session {
     /// The values of the last entry that returned any, for `.last`.
     private(set) var lastValues: [LuaValue] = []
     private var resultNumber = 0
+    /// The global function `help` that the session has installed.
+    var installedHelp = LuaValue.nil
     let functionInfo: LuaFunction?
     let parameterName: LuaFunction?
-    /// The entries that went well, for `.save`.
-    private(set) var script: [String] = []
+    /// The entries, for `.save`.
+    var script = SessionScript()
     /// The recorder of the transcript; nil while nothing is recorded.
     private(set) var transcript: TranscriptRecorder?
     /// Reloads changed modules automatically, if enabled.
@@ -104,6 +106,8 @@ package final class Session {
         let begin = clock.now
         if EntryText.isCommand(entry) {
             runCommand(entry)
+        } else if runWord(entry.trimmed) {
+            // A bare `exit`, `quit` or `help` that is not a variable.
         } else {
             newestEntry = entry
             evaluate(entry)
@@ -136,16 +140,43 @@ package final class Session {
             let values = try evaluator.evaluate(entry, named: name) { body in
                 try context.entry { () throws in try body() }
             }
-            if name == nil { script.append(entry) }
+            let first = nextResult
             show(values)
+            if name == nil { script.add(entry, results: results(from: first)) }
             if values == [.nil], let hint = NameHints(self).hint(forNil: entry) {
                 screen.writeToScreen(screenStyle.paint(hint, .dim) + "\n")
             }
             return true
         } catch {
+            if name == nil { script.add(failed: entry) }
             fail(error)
             return false
         }
+    }
+
+    /// The number of the next result.
+    var nextResult: Int { resultNumber + 1 }
+
+    /// Returns the numbers of the results since `first`; nil if there were none.
+    func results(from first: Int) -> ClosedRange<Int>? {
+        first <= resultNumber ? first...resultNumber : nil
+    }
+
+    /// Runs `exit`, `quit` or `help` as a command, unless the user has a variable with this name.
+    private func runWord(_ word: String) -> Bool {
+        guard ["exit", "quit", "help"].contains(word), evaluator.local(word) == nil else {
+            return false
+        }
+        let value = context.state.globals[word]
+        if word == "help" {
+            guard value == installedHelp, value != .nil else { return false }
+            screen.beginPage()
+            writeHelp()
+        } else {
+            guard value.isNil else { return false }
+            end()
+        }
+        return true
     }
 
     /// Prints values as the results of an entry.

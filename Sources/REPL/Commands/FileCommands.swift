@@ -6,29 +6,32 @@ extension MetaCommand {
     static let files: [MetaCommand] = [
         MetaCommand(
             "load", "FILE", "Run a file as if it were typed; its locals remain visible.",
-            argument: .file
+            argument: .file, isUnsaved: true
         ) { session, path in
             guard !path.isEmpty else { throw CommandError("expected a file name: .load FILE") }
             let full = FileNames.expanded(path)
             let text = try SourceText.read(full, named: path)
             session.modules.noteLoaded(file: full)
-            session.evaluate(text, named: full)
+            session.load(text, named: full, shownAs: path)
         },
         MetaCommand(
-            "save", "FILE", "Write the successful entries to a script.", argument: .file
+            "save", "FILE", "Write the session to a script that `moonpool FILE` runs.",
+            argument: .file, isUnsaved: true
         ) { session, path in
             guard !path.isEmpty else { throw CommandError("expected a file name: .save FILE") }
-            let text = session.script.map { $0 + "\n" }.joined()
+            let text = session.script.text(
+                hasObservers: !session.context.storeModule.activeTokens.isEmpty)
             if let message = ProcessServices.write(text, to: FileNames.expanded(path)) {
                 throw CommandError("cannot write '\(path)': \(message)")
             }
             session.write(
-                "\(ValueText.count(session.script.count, "entry", "entries")) in \(path)\n")
+                "\(ValueText.count(session.script.count, "entry", "entries")) in \(path); "
+                    + "run it with: moonpool \(path)\n")
         },
         MetaCommand(
             "transcript", "[FILE]",
             "Record input and output for `moonpool transcript FILE`. Without FILE, stop recording.",
-            argument: .file
+            argument: .file, isUnsaved: true
         ) { session, path in
             if let recorder = session.transcript {
                 session.record(to: nil)

@@ -5,7 +5,7 @@ extension MetaCommand {
     static let general: [MetaCommand] = [
         MetaCommand(
             "help", "[name]", "Show all commands, or help on a command, class, method or topic.",
-            argument: .help, isPaged: true
+            argument: .help, isPaged: true, isUnsaved: true
         ) { session, name in
             if name.isEmpty { session.writeHelp() } else { try session.writeHelp(on: name) }
         },
@@ -19,9 +19,10 @@ extension MetaCommand {
             }
             session.write("timing is \(session.isTiming ? "on" : "off")\n")
         },
-        MetaCommand("quit", "", "End the session, like Ctrl-D on an empty line.") {
-            session, _ in session.end()
-        },
+        MetaCommand(
+            "quit", "", "End the session, like .exit, exit, quit, and Ctrl-D on an empty line.",
+            isUnsaved: true, aliases: ["exit"]
+        ) { session, _ in session.end() },
     ]
 }
 

@@ -58,11 +58,12 @@ extension Session {
         guard context.configuration.isInteractive || context.state.globals["help"].isNil else {
             return
         }
-        context.state.globals["help"] = .function(
+        installedHelp = .function(
             context.state.makeFunction("help") { [weak self] call in
                 try self?.help(call)
                 return .none
             })
+        context.state.globals["help"] = installedHelp
     }
 
     private func help(_ call: borrowing LuaCall) throws {

@@ -17,11 +17,18 @@ struct MetaCommand: Sendable {
     ///
     /// False for commands that run user code, whose output appears immediately.
     var isPaged: Bool
+    /// The Lua call that `.save` writes for the command; nil for a comment.
+    var code: String?
+    /// Whether `.save` omits the command.
+    var isUnsaved: Bool
+    /// Other names of the command.
+    var aliases: [String]
     var run: @Sendable (Session, String) throws -> Void
 
     init(
         _ name: String, _ usage: String, _ summary: String, argument: Argument = .none,
-        isPaged: Bool = false,
+        isPaged: Bool = false, code: String? = nil, isUnsaved: Bool = false,
+        aliases: [String] = [],
         run: @escaping @Sendable (Session, String) throws -> Void
     ) {
         self.name = name
@@ -29,13 +36,18 @@ struct MetaCommand: Sendable {
         self.summary = summary
         self.argument = argument
         self.isPaged = isPaged
+        self.code = code
+        self.isUnsaved = isUnsaved
+        self.aliases = aliases
         self.run = run
     }
 
     /// All commands, in the order of `.help`.
     static let all: [MetaCommand] = general + tutorial + looking + live + writing + results + files
 
-    static func find(_ name: String) -> MetaCommand? { all.first { $0.name == name } }
+    static func find(_ name: String) -> MetaCommand? {
+        all.first { $0.name == name || $0.aliases.contains(name) }
+    }
 }
 
 /// An error in the use of a command.

@@ -11,7 +11,8 @@ extension Session {
         var rest = words.count > 1 ? String(words[1]) : ""
         while rest.last?.isWhitespace == true { rest.removeLast() }
         guard let command = MetaCommand.find(name) else {
-            let near = nearestName(to: name, in: MetaCommand.all.map(\.name))
+            let near = nearestName(
+                to: name, in: MetaCommand.all.flatMap { [$0.name] + $0.aliases })
             return fail(
                 "unknown command .\(name)"
                     + (near.map { "; did you mean .\($0)?" } ?? "; .help lists all commands"))
@@ -19,10 +20,34 @@ extension Session {
         do {
             if command.isPaged { screen.beginPage() }
             try command.run(self, rest)
+            if !command.isUnsaved {
+                script.add(command: entry.trimmed, code: rest.isEmpty ? command.code : nil)
+            }
         } catch let error as StoreError {
             fail(error.message)
         } catch {
             fail(error)
+        }
+    }
+
+    /// Runs the text of a file: as one chunk, or entry by entry if it contains what only the prompt accepts.
+    func load(_ text: String, named file: String, shownAs path: String) {
+        let isChunk = (try? context.state.load(text, name: "@" + file)) != nil
+        guard !isChunk, let entries = EntryText.entries(of: text) else {
+            if evaluate(text, named: file) { script.add(file: path, text: text) }
+            return
+        }
+        for (entry, linesBefore) in entries {
+            if EntryText.isCommand(entry) {
+                runCommand(entry)
+            } else {
+                // Blank lines keep the line numbers of the file in messages.
+                let padding = String(repeating: "\n", count: linesBefore)
+                let first = nextResult
+                evaluate(padding + EntryText.lua(entry), named: file)
+                if !hasFailed { script.add(entry, results: results(from: first)) }
+            }
+            if hasFailed { return }
         }
     }
 

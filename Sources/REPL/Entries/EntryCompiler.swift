@@ -1,4 +1,5 @@
 import LuaHost
+import Reference
 
 /// The status of the lines typed so far.
 enum EntryStatus: Equatable, Sendable {
@@ -28,8 +29,34 @@ final class EntryCompiler {
         if EntryText.isExpressionOnly(entry) || expression == .complete { return expression }
         let statement = check(text)
         if statement == .complete { return .complete }
+        if splittingLastExpression(of: text) != nil { return .complete }
         // `1 +` is not a statement, but the start of an expression.
         return expression == .incomplete ? .incomplete : statement
+    }
+
+    /// Returns whether a text is an expression or a list of expressions.
+    func isExpression(_ text: String) -> Bool {
+        check("return " + text) == .complete && text.contains { !$0.isWhitespace }
+    }
+
+    /// Splits statements that end in an expression, such as `a = 1; a`, before the expression.
+    ///
+    /// Returns nil if the text does not have this form.
+    func splittingLastExpression(of text: String) -> (statements: String, expression: String)? {
+        let bytes = Array(text.utf8)
+        var ends: [Int] = []
+        for token in LuaLexer.tokens(of: text) {
+            let before = bytes[(ends.last ?? 0)..<token.range.lowerBound]
+            if let line = before.lastIndex(of: UInt8(ascii: "\n")) { ends.append(line + 1) }
+            if token.isSymbol(";") { ends.append(token.range.upperBound) }
+        }
+        // An expression of more lines than this counts as unfinished.
+        for end in ends.suffix(8).reversed() {
+            let head = String(decoding: bytes[..<end], as: UTF8.self)
+            let tail = String(decoding: bytes[end...], as: UTF8.self)
+            if isExpression(tail), check(head) == .complete { return (head, tail) }
+        }
+        return nil
     }
 
     private func check(_ text: String) -> EntryStatus {
@@ -45,6 +72,32 @@ final class EntryCompiler {
 
 /// Recognizes the forms of entries that are not Lua.
 enum EntryText {
+    /// Splits the text of a file into entries as the prompt does, each with the number of lines before it.
+    ///
+    /// Returns nil if an entry is not valid.
+    static func entries(of text: String) -> [(entry: String, linesBefore: Int)]? {
+        let compiler = EntryCompiler()
+        var entries: [(entry: String, linesBefore: Int)] = []
+        var unfinished: [Substring] = []
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        for (index, line) in lines.enumerated() {
+            unfinished.append(line)
+            let entry = unfinished.joined(separator: "\n")
+            if entry.allSatisfy(\.isWhitespace) {
+                unfinished = []
+                continue
+            }
+            switch compiler.status(of: entry) {
+            case .incomplete: continue
+            case .wrong: return nil
+            case .complete:
+                entries.append((entry, index + 1 - unfinished.count))
+                unfinished = []
+            }
+        }
+        return unfinished.isEmpty ? entries : nil
+    }
+
     /// Returns whether an entry is a dot command: a dot and a letter.
     ///
     /// No Lua statement begins this way.

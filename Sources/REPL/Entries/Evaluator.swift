@@ -6,6 +6,7 @@ import LuaHost
 final class Evaluator {
     private let state: LuaState
     private let scope: LocalScope?
+    private lazy var compiler = EntryCompiler()
     private var number = 0
     private var sources: [Int: String] = [:]
 
@@ -65,17 +66,22 @@ final class Evaluator {
             sources[number - Self.kept] = nil
             name = "=\(Self.prefix)\(number)"
         }
-        let isExpression: Bool
+        let whole: String
         let plain: LuaFunction
         do {
             plain = try state.load("return " + text, name: name)
-            isExpression = true
+            whole = "return " + text
         } catch {
             if EntryText.isExpressionOnly(entry) { throw error }
-            plain = try state.load(text, name: name)
-            isExpression = false
+            do {
+                plain = try state.load(text, name: name)
+                whole = text
+            } catch {
+                guard let parts = compiler.splittingLastExpression(of: text) else { throw error }
+                whole = parts.statements + " return " + parts.expression
+                plain = try state.load(whole, name: name)
+            }
         }
-        let whole = isExpression ? "return " + text : text
         if let scope, let made = try scope.function(for: whole, name: name) {
             return { () throws in try made.function.call(made.arguments) }
         }
