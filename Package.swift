@@ -28,6 +28,9 @@ let package = Package(
         .systemLibrary(
             name: "CLMDB", pkgConfig: "lmdb",
             providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
+        .systemLibrary(
+            name: "CXXHash", pkgConfig: "libxxhash",
+            providers: [.apt(["libxxhash-dev"]), .brew(["xxhash"])]),
         .systemLibrary(name: "CDecimal", providers: [.apt(["libintelrdfpmath-dev"])]),
         .systemLibrary(
             name: "CLua", pkgConfig: "lua5.4",
@@ -50,7 +53,9 @@ let package = Package(
             name: "CCrypto", pkgConfig: "libcrypto",
             providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
 
-        .target(name: "LMDBStorage", dependencies: ["CLMDB"], swiftSettings: unsafeZone),
+        .target(name: "SystemCalls", swiftSettings: unsafeZone),
+        .target(
+            name: "LMDBStorage", dependencies: ["CLMDB", "CXXHash"], swiftSettings: unsafeZone),
         .target(name: "ColumnStorage", dependencies: ["LMDBStorage"], swiftSettings: unsafeZone),
         .target(name: "Decimals", dependencies: ["CDecimal"], swiftSettings: unsafeZone),
         .target(
@@ -84,7 +89,10 @@ let package = Package(
             swiftSettings: safe),
 
         // The public face: everything else is visible inside of the package only.
-        .target(name: "Moonpool", dependencies: ["ObjectStore"], swiftSettings: safe),
+        .target(
+            name: "Moonpool",
+            dependencies: ["ObjectStore", "ColumnStorage", "Decimals", "SystemCalls"],
+            swiftSettings: safe),
         .target(
             name: "MoonpoolScripting",
             dependencies: [
@@ -161,6 +169,10 @@ let package = Package(
             name: "ScriptHostTests",
             dependencies: ["ScriptHost", "ColumnStorage", "TestSupport", "TestThreads"],
             swiftSettings: unsafeZone),
+        .testTarget(
+            name: "MoonpoolTests", dependencies: ["Moonpool", "MoonpoolScripting", "TestThreads"],
+            exclude: ["Moonpool.symbols.txt", "MoonpoolScripting.symbols.txt"],
+            swiftSettings: unsafeZone + [.enableUpcomingFeature("MemberImportVisibility")]),
         .testTarget(
             name: "MoonpoolScriptingTests", dependencies: ["MoonpoolScripting", "TestThreads"],
             swiftSettings: unsafeZone + [.enableUpcomingFeature("MemberImportVisibility")]),

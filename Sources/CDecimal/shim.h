@@ -75,6 +75,36 @@ static inline double shim_decimal_to_double(shim_decimal value) {
     return bid128_to_binary64(shim_to_library(value), BID_ROUNDING_TO_NEAREST, &flags);
 }
 
+/* A double that is not above a decimal, and whether it is the decimal itself. */
+typedef struct {
+    double value;
+    int is_exact;
+} shim_double_bound;
+
+static inline shim_double_bound shim_decimal_floor_to_double(shim_decimal value) {
+    _IDEC_flags flags = 0;
+    shim_double_bound bound;
+    bound.value = bid128_to_binary64(shim_to_library(value), BID_ROUNDING_DOWN, &flags);
+    bound.is_exact = (flags & BID_INEXACT_EXCEPTION) == 0;
+    return bound;
+}
+
+/* The largest int64 that is not above a decimal, and whether it is the decimal itself; is_inside is 0 where there is none. */
+typedef struct {
+    int64_t value;
+    int is_exact;
+    int is_inside;
+} shim_int_bound;
+
+static inline shim_int_bound shim_decimal_floor_to_int(shim_decimal value) {
+    _IDEC_flags flags = 0;
+    shim_int_bound bound;
+    bound.value = bid128_to_int64_xfloor(shim_to_library(value), &flags);
+    bound.is_exact = (flags & BID_INEXACT_EXCEPTION) == 0;
+    bound.is_inside = (flags & BID_INVALID_EXCEPTION) == 0;
+    return bound;
+}
+
 /* The text must be a number that the caller has checked. */
 static inline shim_decimal shim_decimal_from_text(const char *text) {
     _IDEC_flags flags = 0;

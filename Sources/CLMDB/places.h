@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #if defined(__linux__)
+#include <fcntl.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 
@@ -20,7 +21,28 @@ static inline int shim_keeps_places(int file) {
     if (fstatfs(file, &system) != 0) return 0;
     return system.f_type == 0xEF53 || system.f_type == 0x01021994;
 }
+
+/* Renames a file unless the new name exists: the system's code. RENAME_NOREPLACE is 1. */
+static inline int shim_rename_exclusively(const char *from, const char *to) {
+    return syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 1) == 0 ? 0 : errno;
+}
+
+/* A file in memory that no path leads to; negative where the system has none. MFD_CLOEXEC is 1. */
+static inline int shim_memory_file(const char *name) {
+    return (int)syscall(SYS_memfd_create, name, 1);
+}
+
+/* A file in a folder that no path leads to; negative where the file system has none. */
+static inline int shim_unnamed_file(const char *folder) {
+    return open(folder, O_RDWR | O_CLOEXEC | O_DIRECTORY | 020000000, 0600);
+}
 #else
+static inline int shim_rename_exclusively(const char *from, const char *to) { return ENOSYS; }
+
+static inline int shim_memory_file(const char *name) { return -1; }
+
+static inline int shim_unnamed_file(const char *folder) { return -1; }
+
 static inline int shim_allocate(int file, int keeps_size, off_t start, off_t count) {
     return ENOTSUP;
 }

@@ -96,6 +96,24 @@ extension DecimalValue {
     /// The nearest double-precision number.
     public var double: Double { shim_decimal_to_double(forLibrary) }
 
+    /// Whether the value has digits other than 0 after the point.
+    package var hasFraction: Bool { isFinite && shortest.exponent < 0 }
+
+    /// The largest double that is not above the value, and whether it equals the value; NaN for NaN.
+    package var floorDouble: (value: Double, isExact: Bool) {
+        if isNotANumber { return (.nan, true) }
+        let bound = shim_decimal_floor_to_double(forLibrary)
+        return (bound.value, bound.is_exact != 0)
+    }
+
+    /// The largest 64-bit integer that is not above the value, and whether it equals the value; nil if there is none, and for
+    /// values of 2^63 and more.
+    package var floorInt: (value: Int64, isExact: Bool)? {
+        guard isFinite else { return nil }
+        let bound = shim_decimal_floor_to_int(forLibrary)
+        return bound.is_inside != 0 ? (bound.value, bound.is_exact != 0) : nil
+    }
+
     /// The whole number that this is; nil for a fraction, and for one that needs more than 64 bits.
     public var exactInt: Int64? {
         guard isFinite else { return nil }

@@ -2,9 +2,9 @@ import CDecimal
 
 /// An IEEE 754 decimal128: 34 decimal digits and an exponent, so that 0.1 is 0.1.
 ///
-/// Keeps how many places a number was written with (12.30 prints as 12.30), which does not count for
-/// equality and order: 12.30 equals 12.3. Not-a-number is equal to itself and stands last, so that
-/// values can be sorted and put into sets; ``order(_:_:)`` compares as numbers do.
+/// A value keeps the number of decimal places that it was written with (12.30 prints as 12.30). Equality and order ignore
+/// it: 12.30 equals 12.3. NaN equals itself and comes before all other numbers, so that values can be sorted and put into
+/// sets. ``order(_:_:)`` compares as IEEE 754 does, where NaN has no order.
 public struct DecimalValue: Sendable {
     /// The sign, the exponent and the upper digits, in the standard's binary encoding.
     let high: UInt64
@@ -87,7 +87,7 @@ extension DecimalValue {
 // MARK: - Comparing
 
 extension DecimalValue: Hashable, Comparable {
-    /// -1, 0 or 1; nil if one of them is not a number.
+    /// Returns -1, 0 or 1, or nil if one of the values is NaN.
     public static func order(_ left: DecimalValue, _ right: DecimalValue) -> Int? {
         if left.isNotANumber || right.isNotANumber { return nil }
         if shim_decimal_is_less(left.forLibrary, right.forLibrary) != 0 { return -1 }
@@ -99,9 +99,9 @@ extension DecimalValue: Hashable, Comparable {
         order(left, right).map { $0 == 0 } ?? (left.isNotANumber && right.isNotANumber)
     }
 
-    /// Whether the first is the smaller number; not-a-number stands last.
+    /// Whether the first is the smaller number; NaN comes before all other numbers.
     public static func < (left: DecimalValue, right: DecimalValue) -> Bool {
-        order(left, right).map { $0 < 0 } ?? (!left.isNotANumber && right.isNotANumber)
+        order(left, right).map { $0 < 0 } ?? (left.isNotANumber && !right.isNotANumber)
     }
 
     /// Hashes the number.
@@ -137,14 +137,14 @@ extension DecimalValue {
         low = bytes.dropFirst(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// 16 bytes that order like the values and are equal for equal numbers; places are lost.
+    /// 16 bytes that order like the values and are equal for equal numbers.
     public var orderedBytes: [UInt8] {
         let code: UInt128
         let sign: UInt128 = 1 << 127
         if isNotANumber {
-            code = .max
+            code = 0
         } else if isInfinite {
-            code = isNegative ? 0 : .max - 1
+            code = isNegative ? 1 : .max
         } else {
             // One sign bit, 14 bits for the power of ten of the first digit, 113 bits of digits.
             var (coefficient, exponent) = parts

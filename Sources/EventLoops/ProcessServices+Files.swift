@@ -75,6 +75,12 @@ extension ProcessServices {
         return stat(path, &status) == 0 ? Int(status.st_size) : nil
     }
 
+    /// Whether there may be a file: also where this process may not look.
+    package static func exists(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 || (errno != ENOENT && errno != ENOTDIR)
+    }
+
     /// The names in a folder, in no order, without `.` and `..`; nil when it cannot be read.
     package static func names(in folder: String) -> [String]? {
         guard let directory = opendir(folder) else { return nil }

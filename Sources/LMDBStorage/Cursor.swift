@@ -19,10 +19,28 @@ package struct Entry {
 package struct Cursor: ~Copyable {
     private let pointer: OpaquePointer
     private let environment: Unmanaged<Environment>
+    /// LMDB's number of the table; the list of free pages and the heads of tables have no checksums.
+    private let table: UInt32
 
-    init(_ pointer: OpaquePointer, _ environment: Unmanaged<Environment>) {
+    init(_ pointer: OpaquePointer, _ environment: Unmanaged<Environment>, _ table: UInt32) {
         self.pointer = pointer
         self.environment = environment
+        self.table = table
+    }
+
+    /// The entry without the value's checksum, which is verified.
+    @inline(__always)
+    private func entry(_ key: MDB_val, _ value: MDB_val) throws(StorageError) -> Entry {
+        let key = UnsafeRawBufferPointer(key)
+        let stored = UnsafeRawBufferPointer(value)
+        if table <= Table.names.dbi { return Entry(key: key, value: stored) }
+        let value = environment._withUnsafeGuaranteedRef {
+            $0.seals.value(of: stored, ValueSeal.hash(key: key), table)
+        }
+        guard let value else {
+            throw environment._withUnsafeGuaranteedRef { $0.damage(table) }
+        }
+        return Entry(key: key, value: value)
     }
 
     deinit { mdb_cursor_close(pointer) }
@@ -34,9 +52,7 @@ package struct Cursor: ~Copyable {
         var key = key
         var value = MDB_val()
         let code = mdb_cursor_get(pointer, &key, &value, operation)
-        if code == 0 {
-            return Entry(key: UnsafeRawBufferPointer(key), value: UnsafeRawBufferPointer(value))
-        }
+        if code == 0 { return try entry(key, value) }
         if code == MDB_NOTFOUND { return nil }
         throw environment._withUnsafeGuaranteedRef { $0.failure(code, "mdb_cursor_get") }
     }
@@ -54,10 +70,7 @@ package struct Cursor: ~Copyable {
             wrapped = MDB_val(mv_size: 8, mv_data: pointer)
             return mdb_cursor_get(self.pointer, &wrapped, &value, operation)
         }
-        if code == 0 {
-            return Entry(
-                key: UnsafeRawBufferPointer(wrapped), value: UnsafeRawBufferPointer(value))
-        }
+        if code == 0 { return try entry(wrapped, value) }
         if code == MDB_NOTFOUND { return nil }
         throw environment._withUnsafeGuaranteedRef { $0.failure(code, "mdb_cursor_get") }
     }
@@ -116,32 +129,45 @@ package struct Cursor: ~Copyable {
     package func put(
         _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, append: Bool = false
     ) throws(StorageError) {
-        try prepare(for: key.count + value.count)
+        try prepare(for: key.count + value.count + ValueSeal.size)
         var wrappedKey = MDB_val(key)
-        var wrappedValue = MDB_val(value)
-        let flags = append ? UInt32(MDB_APPEND) : 0
+        var place = MDB_val(mv_size: value.count + ValueSeal.size, mv_data: nil)
+        let flags = UInt32(MDB_RESERVE | (append ? MDB_APPEND : 0))
         try check(
-            mdb_cursor_put(pointer, &wrappedKey, &wrappedValue, flags), "mdb_cursor_put",
-            environment)
-        record { $0.put(mdb_cursor_dbi(pointer), key, value) }
+            mdb_cursor_put(pointer, &wrappedKey, &place, flags), "mdb_cursor_put", environment)
+        let stored = fill(place, value, ValueSeal.hash(key: key))
+        record { $0.put(table, key, stored) }
     }
 
     /// Stores an entry under an integer key and stays on it.
     package func put(
         _ key: UInt64, _ value: UnsafeRawBufferPointer, append: Bool = false
     ) throws(StorageError) {
-        try prepare(for: 8 + value.count)
+        try prepare(for: 8 + value.count + ValueSeal.size)
         var key = key
+        var place = MDB_val(mv_size: value.count + ValueSeal.size, mv_data: nil)
         let code = withUnsafeMutablePointer(to: &key) { pointer in
             var wrappedKey = MDB_val(mv_size: 8, mv_data: pointer)
-            var wrappedValue = MDB_val(value)
-            let flags = append ? UInt32(MDB_APPEND) : 0
-            return mdb_cursor_put(self.pointer, &wrappedKey, &wrappedValue, flags)
+            let flags = UInt32(MDB_RESERVE | (append ? MDB_APPEND : 0))
+            return mdb_cursor_put(self.pointer, &wrappedKey, &place, flags)
         }
         try check(code, "mdb_cursor_put", environment)
+        let stored = fill(place, value, key)
         record { recorder in
-            withUnsafeBytes(of: key) { recorder.put(mdb_cursor_dbi(pointer), $0, value) }
+            withUnsafeBytes(of: key) { recorder.put(table, $0, stored) }
         }
+    }
+
+    /// Writes a value and its checksum into the place that LMDB has made for both.
+    @inline(__always)
+    private func fill(
+        _ place: MDB_val, _ value: UnsafeRawBufferPointer, _ key: UInt64
+    ) -> UnsafeRawBufferPointer {
+        let stored = UnsafeMutableRawBufferPointer(start: place.mv_data, count: place.mv_size)
+        stored.copyMemory(from: value)
+        ValueSeal.write(
+            to: stored, key, environment._withUnsafeGuaranteedRef { $0.seals.seed(table) })
+        return UnsafeRawBufferPointer(stored)
     }
 
     /// Removes the entry at the position; the cursor is then on the next one (``current()``).
@@ -151,7 +177,7 @@ package struct Cursor: ~Copyable {
             var key = MDB_val()
             var value = MDB_val()
             if mdb_cursor_get(pointer, &key, &value, MDB_GET_CURRENT) == 0 {
-                recorder.delete(mdb_cursor_dbi(pointer), UnsafeRawBufferPointer(key))
+                recorder.delete(table, UnsafeRawBufferPointer(key))
             } else {
                 recorder.giveUp()
             }

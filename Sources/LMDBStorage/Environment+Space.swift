@@ -50,7 +50,7 @@ extension Environment {
         // The list of free pages is the table with the number 0: under each version the pages that it let go.
         try check(mdb_cursor_open(transaction, 0, &opened), "mdb_cursor_open", path)
         // because: mdb_cursor_open succeeded.
-        let cursor = Cursor(opened!, Unmanaged.passUnretained(self))
+        let cursor = Cursor(opened!, Unmanaged.passUnretained(self), 0)
         var pages = [Int](repeating: 0, count: versions.count)
         var entry = try cursor.first()
         while let found = entry {

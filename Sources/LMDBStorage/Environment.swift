@@ -100,8 +100,11 @@ package struct TableName: Sendable {
 ///
 /// `Sendable`: LMDB synchronises the handle; the rest is immutable or atomic.
 package final class Environment: Sendable {
-    /// The path that the file was first opened with.
-    package let path: String
+    /// The path of the file, behind all symbolic links.
+    package var path: String { location.path }
+    /// What errors call the file: the path that it was first opened with.
+    package var name: String { location.name }
+    let location: FileLocation
     /// Whether the file cannot be written through this environment.
     package let isReadOnly: Bool
     // because: LMDB's environment may be used from all threads.
@@ -113,10 +116,16 @@ package final class Environment: Sendable {
     private let lockRegion: LockRegion?
     /// Nil for what has no name, or cannot be written.
     let place: FilePlace?
+    /// The descriptor that holds the lock on the data file; negative for none.
+    private let claim: Int32
     /// Nil where the map is not written to.
     let room: FileRoom?
     let line = WriteLockQueue()
     let readers = Mutex(ReaderBook())
+    /// The checksums of all values.
+    let seals: ValueSeals
+    /// Whether this process has committed to the file without a flush.
+    let isUnflushed = Atomic<Bool>(false)
     /// What the open write changes, for the log.
     let changes = ChangeRecorder()
     /// Nil where nothing is written, and where the file is gone with the process.
@@ -128,19 +137,31 @@ package final class Environment: Sendable {
     ///
     /// Only the registry calls this, under its lock. `isPrivate` says that no other process finds the file.
     init(
-        path: String, options: EnvironmentOptions, tables names: [TableName], isPrivate: Bool
+        _ location: FileLocation, options: EnvironmentOptions, tables names: [TableName],
+        entries: [InitialEntry] = [], isPrivate: Bool
     ) throws(StorageError) {
-        self.path = path
+        self.location = location
+        seals = ValueSeals(tables: names.map(\.name))
+        let path = location.path
         self.options = options
         self.isReadOnly = options.readOnly
         let sizeBefore = Platform.size(of: path)
-        try LockRegion.makeRoom(of: path)
+        if isPrivate {
+            try LockRegion.makeRoomForPrivate(path)
+        } else {
+            try LockRegion.makeRoom(of: path)
+        }
         pointer = try Self.openEnvironment(path, options, names.count, isPrivate: isPrivate)
-        let region = isPrivate || options.readOnly ? nil : LockRegion(of: path)
+        let region = isPrivate || options.readOnly ? nil : LockRegion(of: path, pointer)
         lockRegion = region
-        room = Self.isMapWritten(pointer) ? FileRoom(pointer, path, isNamed: !isPrivate) : nil
+        room = Self.isMapWritten(pointer) ? FileRoom(pointer, path) : nil
+        var claimed: Int32 = -1
         do throws(StorageError) {
-            tables = try Self.openTables(pointer, names, path, options.readOnly, room)
+            if let region { claimed = try DataFileClaim.take(path, region) }
+            tables =
+                isPrivate && sizeBefore == 0
+                ? try Self.createTables(pointer, names, entries, path, room)
+                : try Self.openTables(pointer, names, path, isReadOnly: options.readOnly)
             place = isPrivate || options.readOnly ? nil : try FilePlace(pointer, path)
             if !options.readOnly, !(region?.isTaken ?? false) {
                 if let room { room.fit() } else { FileRoom.trimVast(pointer) }
@@ -150,10 +171,12 @@ package final class Environment: Sendable {
             if let room, !(region?.isTaken ?? false) { room.trim(least: sizeBefore) }
             region?.closeFile()
             mdb_env_close(pointer)
+            if claimed >= 0 { Glibc.close(claimed) }
             throw error
         }
+        claim = claimed
         log =
-            isPrivate || options.readOnly
+            isPrivate || options.readOnly || !LMDBLayout.knowsHeaders(pointer)
             ? nil
             : RedoLog(pointer, path, names.map(\.name), changes) { !(region?.isTaken ?? false) }
     }
@@ -178,14 +201,11 @@ package final class Environment: Sendable {
                 var flags = UInt32(MDB_NOSUBDIR | MDB_NOTLS)
                 if options.readOnly { flags |= UInt32(MDB_RDONLY) }
                 if writesThroughMap { flags |= UInt32(MDB_WRITEMAP) }
-                code = mdb_env_open(pointer, path, flags, 0o644)
-                if code == EACCES, options.readOnly, FileLock.isFree(of: path) {
-                    // A folder where this process can write no lock file. LMDB wants a new handle to try again.
-                    mdb_env_close(pointer)
-                    return try RawEnvironment(path, named: path, tableCount: tableCount).pointer
-                }
+                code = mdb_env_open(pointer, path, flags, 0o600)
             }
-            if code == 0 { return pointer }
+            if code == 0, !writesThroughMap || LMDBLayout.knowsTransactions(pointer) {
+                return pointer
+            }
             mdb_env_close(pointer)
             if writesThroughMap {
                 // The file may not even for a moment be as large as its map, or there are no addresses for it.
@@ -206,51 +226,47 @@ package final class Environment: Sendable {
     }
 
     private static func openTables(
-        _ environment: OpaquePointer, _ names: [TableName], _ path: String, _ readOnly: Bool,
-        _ room: FileRoom?
+        _ environment: OpaquePointer, _ names: [TableName], _ path: String, isReadOnly: Bool
     ) throws(StorageError) -> [Table] {
-        // A read transaction first: opening an existing file then needs no write lock.
-        do throws(StorageError) {
-            return try openTables(environment, names, path, nil, flags: 0, transaction: MDB_RDONLY)
-        } catch {
-            guard error.rawCode == MDB_NOTFOUND else { throw error }
-            // Tables are only made in an empty file: somebody else's is left as it is.
-            var stat = MDB_stat()
-            mdb_env_stat(environment, &stat)
-            if readOnly || stat.ms_entries != 0 {
-                // Another process may be making them: whoever waits for the write lock sees them.
-                let tables = try? openTables(
-                    environment, names, path, nil, flags: 0,
-                    transaction: readOnly ? MDB_RDONLY : 0)
-                if let tables { return tables }
-                throw StorageError(.notAStore, call: "mdb_dbi_open", file: path)
-            }
-        }
-        return try openTables(environment, names, path, room, flags: MDB_CREATE, transaction: 0)
-    }
-
-    private static func openTables(
-        _ environment: OpaquePointer, _ names: [TableName], _ path: String, _ room: FileRoom?,
-        flags: Int32, transaction kind: Int32
-    ) throws(StorageError) -> [Table] {
+        // A read transaction: opening a file then needs no write lock.
         var begun: OpaquePointer?
-        try check(mdb_txn_begin(environment, nil, UInt32(kind), &begun), "mdb_txn_begin", path)
-        var tables: [Table] = []
+        try check(
+            mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &begun), "mdb_txn_begin", path)
         do throws(StorageError) {
-            try room?.begin(begun)
-            for name in names {
-                try check(room?.makeRoom(for: 0, in: begun) ?? 0, "fallocate", path)
-                var dbi: UInt32 = 0
-                let order = name.order == .integers ? MDB_INTEGERKEY : 0
-                let code = mdb_dbi_open(begun, name.name, UInt32(flags | order), &dbi)
-                try check(code, "mdb_dbi_open", path)
-                tables.append(Table(dbi: dbi))
-            }
+            let tables = try FileCreation.open(names, 0, begun, path)
+            try check(mdb_txn_commit(begun), "mdb_txn_commit", path)
+            return tables
         } catch {
             mdb_txn_abort(begun)
-            throw error
+            guard error.rawCode == MDB_NOTFOUND else { throw error }
+            throw StorageError(.notAStore, call: "mdb_dbi_open", file: path)
         }
-        try check(mdb_txn_commit(begun), "mdb_txn_commit", path)
+    }
+
+    private static func createTables(
+        _ environment: OpaquePointer, _ names: [TableName], _ entries: [InitialEntry],
+        _ path: String, _ room: FileRoom?
+    ) throws(StorageError) -> [Table] {
+        var tables: [Table] = []
+        for isFilling in [false, true] {
+            var begun: OpaquePointer?
+            try check(mdb_txn_begin(environment, nil, 0, &begun), "mdb_txn_begin", path)
+            do throws(StorageError) {
+                try room?.begin(begun)
+                if isFilling {
+                    try FileCreation.put(entries, tables, names, begun, path)
+                } else {
+                    for name in names {
+                        try check(room?.makeRoom(for: 0, in: begun) ?? 0, "fallocate", path)
+                        tables += try FileCreation.open([name], MDB_CREATE, begun, path)
+                    }
+                }
+            } catch {
+                mdb_txn_abort(begun)
+                throw error
+            }
+            try check(mdb_txn_commit(begun), "mdb_txn_commit", path)
+        }
         return tables
     }
 
@@ -341,17 +357,40 @@ package final class Environment: Sendable {
     package func copyCompacted(
         to destination: String, versions: VersionPlace, isReplacing: Bool = false
     ) throws(StorageError) {
-        let copy = FileCopy(destination: destination, versions: versions)
-        guard isReplacing, access(destination, F_OK) == 0 else {
-            return try copy.make(of: pointer, isReplacing: isReplacing)
+        let target = try FileLocation(destination)
+        do throws(StorageError) {
+            try copyCompacted(to: target.path, versions, isReplacing: isReplacing)
+        } catch {
+            throw error.named(target).named(location)
         }
-        try EnvironmentRegistry.excluding(destination) { () throws(StorageError) in
-            let hasLock = access(destination + "-lock", F_OK) == 0
-            let lock = hasLock ? try FileLock(of: destination) : nil
+    }
+
+    /// Writes a compact copy of the newest version into an open file.
+    package func copyCompacted(
+        to file: borrowing AnonymousFile, versions: VersionPlace
+    ) throws(StorageError) {
+        try FileCopy(destination: name, versions: versions).write(pointer, to: file.descriptor)
+    }
+
+    private func copyCompacted(
+        to path: String, _ versions: VersionPlace, isReplacing: Bool
+    ) throws(StorageError) {
+        let copy = FileCopy(destination: path, versions: versions)
+        var descriptor: mdb_filehandle_t = -1
+        try check(mdb_env_get_fd(pointer, &descriptor), "mdb_env_get_fd", name)
+        let own = FileAccess(of: descriptor)
+        guard isReplacing, access(path, F_OK) == 0 else {
+            return try copy.make(of: pointer, access: own, isReplacing: isReplacing)
+        }
+        try EnvironmentRegistry.excluding(path) { () throws(StorageError) in
+            var status = stat()
+            if stat(path, &status) == 0 { try FileHeader.requireOneName(status, path) }
+            let hasLock = access(path + "-lock", F_OK) == 0
+            let lock = hasLock ? try FileLock(of: path) : nil
             defer { lock?.release() }
-            try copy.make(of: pointer, isReplacing: true)
-            unlink(LogFile.path(of: destination))
-            if hasLock { try FileCompaction.announce(destination) }
+            try copy.make(of: pointer, access: own, isReplacing: true)
+            unlink(LogFile.path(of: path))
+            if hasLock { try FileCompaction.announce(path) }
         }
     }
 
@@ -359,8 +398,21 @@ package final class Environment: Sendable {
     /// room for a value of some bytes; the system's code.
     @inline(__always)
     func prepareChange(of bytes: Int, in transaction: OpaquePointer?) -> Int32 {
-        if changes.isLent { changes.settle() }
+        if seals.isLent { settleLent() }
         return room?.makeRoom(for: bytes, in: transaction) ?? 0
+    }
+
+    /// Takes over what was filled into a place that was lent.
+    @inline(never)
+    private func settleLent() {
+        seals.settle()
+        if changes.isLent { changes.settle() }
+    }
+
+    /// The error for a value whose checksum is wrong.
+    @inline(never)
+    func damage(_ table: UInt32) -> StorageError {
+        StorageError(.damaged, call: "a value has changed since it was written", file: name)
     }
 
     /// The error for a code of a call within a transaction.
@@ -379,7 +431,25 @@ package final class Environment: Sendable {
             writeFailure.store(code, ordering: .relaxed)
         default: break
         }
-        return StorageError(rawCode: code, call: call, file: path)
+        return StorageError(rawCode: code, call: call, file: name)
+    }
+
+    /// Writes the checksum over all pages, where nobody has the write lock and the file is not too large for that.
+    private func seal(_ place: FilePlace) {
+        var descriptor: mdb_filehandle_t = -1
+        mdb_env_get_fd(pointer, &descriptor)
+        guard !isLocked, size().used <= FileSeal.largestAtClosing,
+            (try? place.verify()) != nil
+        else { return }
+        if case .seal(let seal) = FileSeal.read(descriptor), seal.version == latestVersion() {
+            return
+        }
+        var begun: OpaquePointer?
+        guard mdb_txn_begin(pointer, nil, 0, &begun) == 0 else { return }
+        defer { mdb_txn_abort(begun) }
+        let isFlushed = !isUnflushed.load(ordering: .relaxed)
+        // because: without the seal, a check looks less closely.
+        _ = FileSeal.compute(descriptor, isFlushed: isFlushed)?.write(descriptor)
     }
 
     /// Closes the file.
@@ -394,8 +464,10 @@ package final class Environment: Sendable {
         if let lockRegion, !lockRegion.isTaken {
             if let room { room.trim() } else { FileRoom.trimVast(pointer) }
         }
+        if !isReadOnly, lockRegion != nil, let place { seal(place) }
         lockRegion?.closeFile()
         mdb_env_close(pointer)
+        if claim >= 0 { Glibc.close(claim) }
         log?.removeFile()
     }
 }

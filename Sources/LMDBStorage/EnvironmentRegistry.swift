@@ -23,21 +23,91 @@ package enum EnvironmentRegistry {
     /// What errors call the process that has a file open, where it is this one.
     static let thisProcess = "this process"
 
+    /// What errors call the process, where the file has been renamed since.
+    static let otherName = "this process, under another name"
+
     static let entries = Mutex<[Identity: Entry]>([:])
 
-    /// Opens the file or shares the environment that is open already.
+    /// Opens the file or shares the environment that is open already; creates it with `entries` where there is none.
     ///
     /// Safe from every thread.
     ///
     /// The first one to open a file decides its map size. A file that is open for reading only
     /// cannot be opened for writing as well, except where the first one could have written too.
     package static func open(
-        path: String, options: EnvironmentOptions, tables: [TableName], unlinkAtOnce: Bool = false
+        path: String, options: EnvironmentOptions, tables: [TableName],
+        entries initial: [InitialEntry] = []
+    ) throws(StorageError) -> EnvironmentLease {
+        try retrying { (entries: inout [Identity: Entry]) throws(StorageError) in
+            // A file may be replaced while it is opened.
+            for _ in 0..<100 {
+                let location = try FileLocation(path)
+                do throws(StorageError) {
+                    let lease = try open(location, options, tables, initial, &entries)
+                    if let lease { return lease }
+                } catch {
+                    throw error.named(location)
+                }
+            }
+            throw StorageError(.replaced, call: "open", file: path)
+        }
+    }
+
+    /// Opens a file that no path leads to, and that nobody else has open.
+    package static func open(
+        _ file: borrowing AnonymousFile, named name: String, options: EnvironmentOptions,
+        tables: [TableName], entries initial: [InitialEntry] = []
+    ) throws(StorageError) -> EnvironmentLease {
+        let descriptor = file.descriptor
+        return try retrying { (entries: inout [Identity: Entry]) throws(StorageError) in
+            try open(descriptor, named: name, options, tables, initial, &entries)
+        }
+    }
+
+    private static func open(
+        _ descriptor: Int32, named name: String, _ options: EnvironmentOptions,
+        _ tables: [TableName], _ initial: [InitialEntry], _ entries: inout [Identity: Entry]
+    ) throws(StorageError) -> EnvironmentLease {
+        let identity = try identity(of: descriptor, name)
+        let environment = try AnonymousFile.withPath(of: descriptor) {
+            (path) throws(StorageError) in
+            try Environment(
+                FileLocation(anonymous: name, path: path), options: options, tables: tables,
+                entries: initial, isPrivate: true)
+        }
+        entries[identity] = Entry(environment: environment, leases: 1)
+        return EnvironmentLease(environment, identity)
+    }
+
+    /// Opens a copy of the newest version.
+    ///
+    /// A reader that cannot write the lock file cannot tell writers which version it reads, and they would overwrite
+    /// its pages.
+    private static func openCopy(
+        of descriptor: Int32, _ location: FileLocation, _ options: EnvironmentOptions,
+        _ tables: [TableName], _ entries: inout [Identity: Entry]
+    ) throws(StorageError) -> EnvironmentLease {
+        // On a device that nobody can write, nobody needs to be told.
+        if Platform.isReadOnlyDevice(descriptor) {
+            let environment = try Environment(
+                location, options: options, tables: tables, isPrivate: false)
+            let identity = try identity(of: descriptor, location.path)
+            entries[identity] = Entry(environment: environment, leases: 1)
+            return EnvironmentLease(environment, identity)
+        }
+        let copy = try AnonymousFile(size: Platform.size(of: location.path))
+        try FileSnapshot(data: descriptor, path: location.path).write(to: copy.descriptor)
+        return try open(copy.descriptor, named: location.name, options, tables, [], &entries)
+    }
+
+    /// Does something with the entries, again with more descriptors where those that the process may have run out.
+    private static func retrying(
+        _ body: (inout [Identity: Entry]) throws(StorageError) -> EnvironmentLease
     ) throws(StorageError) -> EnvironmentLease {
         let result = entries.withLock { entries -> Result<EnvironmentLease, StorageError> in
             while true {
                 do throws(StorageError) {
-                    return .success(try open(path, options, tables, unlinkAtOnce, &entries))
+                    return .success(try body(&entries))
                 } catch {
                     guard error.rawCode == EMFILE, Platform.allowMoreDescriptors() else {
                         return .failure(error)
@@ -48,74 +118,67 @@ package enum EnvironmentRegistry {
         return try result.get()
     }
 
+    /// Nil if another file has taken the place of this one meanwhile.
     private static func open(
-        _ path: String, _ options: EnvironmentOptions, _ tables: [TableName], _ unlinkAtOnce: Bool,
-        _ entries: inout [Identity: Entry]
-    ) throws(StorageError) -> EnvironmentLease {
-        var options = options
+        _ location: FileLocation, _ wanted: EnvironmentOptions, _ tables: [TableName],
+        _ initial: [InitialEntry], _ entries: inout [Identity: Entry]
+    ) throws(StorageError) -> EnvironmentLease? {
+        let path = location.path
+        var options = wanted
         if options.readOnly { options.writesThroughMap = false }
-        let exists = access(path, F_OK) == 0
         // A writable file is opened writable even for a reader, so that a writer can join later.
-        if options.readOnly && exists && access(path, W_OK) == 0
+        if options.readOnly && access(path, W_OK) == 0
             && access(Platform.folder(of: path), W_OK) == 0
         {
             options.readOnly = false
         }
-        let (descriptor, isMade) = try find(path, making: !options.readOnly && !exists)
-        // Closing this descriptor is harmless: LMDB's POSIX locks are on the lock file.
-        defer { close(descriptor) }
-        let identity = try identity(of: descriptor, path)
-        // What another process has made meanwhile is never removed.
-        var isOwn = unlinkAtOnce || isMade
-        if let entry = entries[identity] {
-            entries[identity]?.leases += 1
-            return EnvironmentLease(entry.environment, identity)
-        }
-        if !options.readOnly && exists && access(path, W_OK) != 0 {
-            throw StorageError(rawCode: errno, call: "open", file: path)
-        }
-        do throws(StorageError) {
-            if !unlinkAtOnce {
-                try LogRecovery.prepare(path, isWritable: !options.readOnly)
-            }
-            try FileHeader.check(descriptor, path: path)
-            let environment = try Environment(
-                path: path, options: options, tables: tables, isPrivate: unlinkAtOnce)
-            // A compaction may have put another file in this one's place before LMDB had it.
-            guard unlinkAtOnce || Self.identity(of: path) == identity else {
-                environment.close()
-                isOwn = false
-                return try open(path, options, tables, unlinkAtOnce, &entries)
-            }
-            entries[identity] = Entry(environment: environment, leases: 1)
-            if unlinkAtOnce {
-                unlink(path)
-                unlink(path + "-lock")
-            }
-            return EnvironmentLease(environment, identity)
-        } catch {
-            if isOwn {
-                unlink(path)
-                unlink(path + "-lock")
-            }
-            throw error
-        }
-    }
-
-    /// A descriptor of the file at a path, which is made where there is none if `making` says so.
-    private static func find(
-        _ path: String, making: Bool
-    ) throws(StorageError) -> (descriptor: Int32, isMade: Bool) {
-        let flags = making ? O_RDWR | O_CREAT | O_EXCL : O_RDONLY
-        var descriptor = Platform.openDescriptor(path, flags | O_CLOEXEC, 0o644)
-        let isMade = making && descriptor >= 0
-        if descriptor < 0 && errno == EEXIST {
-            descriptor = Platform.openDescriptor(path, O_RDONLY | O_CLOEXEC)
+        let creation = FileCreation(
+            path: path, tables: tables, entries: initial,
+            isFlushed: !wanted.writesThroughMap)
+        var descriptor = Platform.openDescriptor(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        if descriptor < 0, errno == ENOENT, !wanted.readOnly {
+            try creation.create()
+            descriptor = Platform.openDescriptor(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         }
         guard descriptor >= 0 else {
             throw StorageError(rawCode: errno, call: "open", file: path)
         }
-        return (descriptor, isMade)
+        // Closing this descriptor is harmless: LMDB's POSIX locks are on the lock file.
+        defer { close(descriptor) }
+        let identity = try identity(of: descriptor, path)
+        if let entry = entries[identity] {
+            // Under another name, after it was renamed: the names of lock and log would be others.
+            guard entry.environment.path == path else {
+                throw StorageError(.inUse, call: otherName, file: path)
+            }
+            entries[identity]?.leases += 1
+            return EnvironmentLease(entry.environment, identity)
+        }
+        if !wanted.readOnly && access(path, W_OK) != 0 {
+            throw StorageError(rawCode: errno, call: "open", file: path)
+        }
+        if FileHeader.isUnfinished(descriptor) {
+            guard !wanted.readOnly else {
+                throw StorageError(.empty, call: "open", file: path)
+            }
+            try creation.complete()
+            return nil
+        }
+        try LogRecovery.prepare(path, isWritable: !options.readOnly)
+        try FileHeader.check(descriptor, path: path)
+        try FileHeader.checkPages(descriptor, path: path)
+        if options.readOnly, !LockFile.isWritable(path) {
+            return try openCopy(of: descriptor, location, options, tables, &entries)
+        }
+        let environment = try Environment(
+            location, options: options, tables: tables, isPrivate: false)
+        // A compaction may have put another file in this one's place before LMDB had it.
+        guard Self.identity(of: path) == identity else {
+            environment.close()
+            return nil
+        }
+        entries[identity] = Entry(environment: environment, leases: 1)
+        return EnvironmentLease(environment, identity)
     }
 
     private static func identity(
@@ -128,7 +191,23 @@ package enum EnvironmentRegistry {
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw StorageError(.notAStore, call: StorageError.irregular, file: path)
         }
+        try FileHeader.requireOneName(status, path)
         return Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+    }
+
+    /// The size of a file, and whether it is empty or what a creation leaves that did not finish.
+    package static func look(
+        _ path: String
+    ) throws(StorageError) -> (size: Int, isUnfinished: Bool) {
+        let location = try FileLocation(path)
+        let descriptor = Platform.openDescriptor(
+            location.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw StorageError(rawCode: errno, call: "open", file: path)
+        }
+        defer { close(descriptor) }
+        _ = try identity(of: descriptor, path)
+        return (Int(lseek(descriptor, 0, SEEK_END)), FileHeader.isUnfinished(descriptor))
     }
 
     /// The size of the device that a folder lies on; 0 if it is not known.

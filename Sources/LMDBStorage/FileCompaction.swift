@@ -18,13 +18,18 @@ package enum FileCompaction {
     package static func compact(
         path: String, versions: VersionPlace
     ) throws(StorageError) -> (before: Int, after: Int) {
-        try EnvironmentRegistry.excluding(path) { () throws(StorageError) in
-            try replace(path, versions)
+        let location = try FileLocation(path)
+        do throws(StorageError) {
+            return try EnvironmentRegistry.excluding(location.path) { () throws(StorageError) in
+                try replace(location.path, versions)
+            }
+        } catch {
+            throw error.named(location)
         }
     }
 
     /// Removes the copies that this process, which is about to end, has not finished.
-    package static func removeUnfinishedCopies() { UnfinishedCopies.removeOwn() }
+    package static func removeUnfinishedCopies() { DraftCopy.removeOwn() }
 
     private static func replace(
         _ path: String, _ versions: VersionPlace
@@ -42,17 +47,15 @@ package enum FileCompaction {
         guard fstat(descriptor, &status) == 0 else {
             throw StorageError(rawCode: errno, call: "fstat", file: path)
         }
-        guard status.st_size > 0 else { return (0, 0) }
+        try FileHeader.requireOneName(status, path)
+        guard status.st_size > 0, !FileHeader.isUnfinished(descriptor) else {
+            return (Int(status.st_size), Int(status.st_size))
+        }
         let before = Platform.takenBytes(status)
         let environment = try RawEnvironment(path, named: path)
-        do throws(StorageError) {
-            try FileCopy(destination: path, versions: versions)
-                .make(of: environment.pointer, mode: status.st_mode & 0o7777, isReplacing: true)
-        } catch {
-            environment.close()
-            throw error
-        }
-        environment.close()
+        defer { environment.close() }
+        try FileCopy(destination: path, versions: versions)
+            .make(of: environment.pointer, access: FileAccess(status), isReplacing: true)
         unlink(LogFile.path(of: path))
         try announce(path)
         guard stat(path, &status) == 0 else {
@@ -88,10 +91,7 @@ struct FileLock {
         guard access(path, F_OK) == 0 else {
             throw StorageError(rawCode: errno, call: "open", file: path)
         }
-        descriptor = Platform.openDescriptor(path + "-lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
-        guard descriptor >= 0 else {
-            throw StorageError(rawCode: errno, call: "open", file: path + "-lock")
-        }
+        descriptor = try LockFile.open(of: path)
         var range = Self.firstByte
         if Platform.controlLock(descriptor, F_SETLK, &range) == 0 {
             do throws(StorageError) {
@@ -116,14 +116,15 @@ struct FileLock {
 
     /// Whether no process has the file open, as far as this one may look.
     static func isFree(of path: String) -> Bool {
-        let descriptor = Platform.openDescriptor(path + "-lock", O_RDONLY | O_CLOEXEC)
+        let descriptor = Platform.openDescriptor(
+            path + "-lock", O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { return errno == ENOENT }
         defer { close(descriptor) }
         var range = firstByte
         return Platform.controlLock(descriptor, F_GETLK, &range) == 0 && range.l_type == F_UNLCK
     }
 
-    private static var firstByte: flock {
+    static var firstByte: flock {
         var range = flock()
         range.l_type = Int16(F_WRLCK)
         range.l_whence = Int16(SEEK_SET)

@@ -1,5 +1,4 @@
 import CLMDB
-import Synchronization
 
 #if canImport(Glibc)
     import Glibc
@@ -25,57 +24,66 @@ package struct VersionPlace: Sendable {
     }
 }
 
-/// Makes compact copies of files that appear under their names only when they are whole and on the device.
+/// Makes compact copies of files that appear under their names only when they are complete and on the device.
 ///
 /// A copy is another file with the same content: its version, too, is that of the original, which LMDB alone would
 /// number 1 again.
 struct FileCopy {
-    /// The path that the copy gets in the end.
+    /// The path that the copy gets in the end, without symbolic links; for a copy without a path, what errors call it.
     let destination: String
     /// Where the copy says what its version is.
     let versions: VersionPlace
 
-    /// Copies an open environment; `isReplacing` allows it to take the place of another file.
+    /// Copies an open environment and gives the copy `access`; `isReplacing` allows it to replace another file, whose
+    /// access it then gets instead.
     ///
     /// Readers and writers of any process go on meanwhile. Throws `exists`, `diskFull`, `permission`, `notFound`.
     func make(
-        of environment: OpaquePointer, mode: mode_t = 0o644, isReplacing: Bool
+        of environment: OpaquePointer, access source: FileAccess?, isReplacing: Bool
     ) throws(StorageError) {
-        if !isReplacing && access(destination, F_OK) == 0 {
+        let present = FileAccess(at: destination)
+        if !isReplacing && present != nil {
             throw StorageError(.exists, call: "copy", file: destination)
         }
-        UnfinishedCopies.removeAbandoned(of: destination)
-        let temporary = UnfinishedCopies.begin(destination)
-        defer { UnfinishedCopies.end(temporary) }
-        let descriptor = Platform.openDescriptor(
-            temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw failure("open") }
-        // Closed when the copy has its name: until then the lock says that it is not abandoned.
-        defer { close(descriptor) }
-        // because: where files cannot be locked, others cannot take the lock for a sign either.
-        _ = Platform.lockFile(descriptor, LOCK_EX | LOCK_NB)
-        do throws(StorageError) {
-            try write(environment, descriptor, temporary)
-            guard fchmod(descriptor, mode) == 0, fsync(descriptor) == 0 else {
-                throw failure("fsync")
-            }
-            try publish(temporary, isReplacing)
-        } catch {
-            unlink(temporary)
-            throw error
-        }
-        Self.flushFolder(of: destination)
+        DraftCopy.removeAbandoned(of: destination)
+        let draft = try DraftCopy(beside: destination, mode: 0o600)
+        try write(environment, to: draft.descriptor)
+        guard FileSeal.compute(draft.descriptor, isFlushed: true)?.write(draft.descriptor) == true
+        else { throw StorageError(.damaged, call: "its pages", file: destination) }
+        let isOpen = (present ?? source)?.apply(to: draft.descriptor) ?? true
+        guard isOpen, fsync(draft.descriptor) == 0 else { throw failure("fsync") }
+        try draft.publish(as: destination, isReplacing: isReplacing)
     }
 
-    private func write(
-        _ environment: OpaquePointer, _ descriptor: Int32, _ temporary: String
-    ) throws(StorageError) {
+    /// Copies an open environment into an open file.
+    func write(_ environment: OpaquePointer, to descriptor: Int32) throws(StorageError) {
+        let path = "/proc/self/fd/\(descriptor)"
+        try verifyPages(of: environment)
         var code = mdb_env_copyfd2(environment, descriptor, UInt32(MDB_CP_COMPACT))
         // LMDB calls a write that was cut short an input/output error.
-        if code == EIO, Platform.hasNoRoom(temporary) { code = ENOSPC }
+        if code == EIO, Platform.hasNoRoom(path) { code = ENOSPC }
         try check(code, "mdb_env_copyfd2", destination)
         try FileHeader.check(descriptor, path: destination)
-        if let version = try newestVersion(temporary) { try number(descriptor, version) }
+        if let version = try newestVersion(path) { try number(descriptor, version) }
+    }
+
+    /// Throws `damaged` unless every page can be followed: a copy of a file in which a page leads to itself never ends.
+    private func verifyPages(of environment: OpaquePointer) throws(StorageError) {
+        var descriptor: mdb_filehandle_t = -1
+        try check(mdb_env_get_fd(environment, &descriptor), "mdb_env_get_fd", destination)
+        // The pages of the version stay while it is read.
+        var begun: OpaquePointer?
+        try check(
+            mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &begun), "mdb_txn_begin",
+            destination)
+        defer { mdb_txn_abort(begun) }
+        let version = UInt64(mdb_txn_id(begun))
+        guard let (meta, index) = FileHeader.newest(descriptor), meta.version == version else {
+            // Another process has committed: pages that it could follow are sound.
+            return
+        }
+        guard var tree = PageTree(descriptor, meta, isSummed: false), tree.isSound(header: index)
+        else { throw StorageError(.damaged, call: "its pages", file: destination) }
     }
 
     /// The version that the copy's content says.
@@ -120,7 +128,9 @@ struct FileCopy {
         }
         if code == MDB_NOTFOUND { return nil }
         try check(code, "mdb_get", destination)
-        return versions.newest(UnsafeRawBufferPointer(value))
+        let stored = UnsafeRawBufferPointer(value)
+        return versions.newest(
+            UnsafeRawBufferPointer(rebasing: stored[..<max(0, stored.count - ValueSeal.size)]))
     }
 
     /// Gives the copy its version: the meta page that the version's parity names describes it, the other one the
@@ -133,28 +143,8 @@ struct FileCopy {
         }
     }
 
-    private func publish(_ temporary: String, _ isReplacing: Bool) throws(StorageError) {
-        if !isReplacing {
-            // A link, unlike a rename, never takes the place of a file that has appeared meanwhile.
-            if link(temporary, destination) == 0 {
-                unlink(temporary)
-                return
-            }
-            if errno == EEXIST { throw StorageError(.exists, call: "copy", file: destination) }
-        }
-        guard rename(temporary, destination) == 0 else { throw failure("rename") }
-    }
-
     private func failure(_ call: String) -> StorageError {
         StorageError(rawCode: errno, call: call, file: destination)
-    }
-
-    /// Makes a new name in a folder survive a power failure, as far as the system lets us.
-    static func flushFolder(of path: String) {
-        let descriptor = Platform.openDescriptor(Platform.folder(of: path), O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return }
-        fsync(descriptor)
-        close(descriptor)
     }
 }
 

@@ -21,6 +21,61 @@ enum FileHeader {
         while try !isWhole(descriptor, path, isLast: attempts == 0) { attempts -= 1 }
     }
 
+    /// Whether a file is what a creation leaves that did not finish: empty, all zeros, or LMDB's headers without content.
+    static func isUnfinished(_ descriptor: Int32) -> Bool {
+        let size = Int(lseek(descriptor, 0, SEEK_END))
+        if size == 0 { return true }
+        let metas = [meta(descriptor, at: 0), meta(descriptor, at: 4096)]
+        let known = metas.compactMap { $0 }.filter { $0.magic == magic }
+        if known.contains(where: { $0.format != formatVersion || $0.roots != [.max, .max] }) {
+            return false
+        }
+        if known.contains(where: { $0.version > 0 }) { return false }
+        if known.count == 2 { return true }
+        // One of the headers, or both, never reached the device.
+        guard size <= largestUnfinished else { return false }
+        var bytes = [UInt8](repeating: 0, count: size)
+        guard pread(descriptor, &bytes, size, 0) == size else { return false }
+        for (index, meta) in metas.enumerated() where meta?.magic == magic {
+            for offset in index * 4096..<min(size, (index + 1) * 4096) { bytes[offset] = 0 }
+        }
+        return bytes.allSatisfy { $0 == 0 }
+    }
+
+    /// The headers and the pages of the first commits.
+    private static let largestUnfinished = 8 * 4096
+
+    /// Throws `damaged` unless LMDB can follow every page that the newest version uses.
+    ///
+    /// For files of at most ``largestAtOpening``: some milliseconds. Others may write meanwhile.
+    static func checkPages(_ descriptor: Int32, path: String) throws(StorageError) {
+        guard lseek(descriptor, 0, SEEK_END) <= largestAtOpening else { return }
+        for _ in 0..<20 {
+            guard let (meta, index) = newest(descriptor) else {
+                throw StorageError(.damaged, call: "its header", file: path)
+            }
+            guard var tree = PageTree(descriptor, meta, isSummed: false) else {
+                throw StorageError(rawCode: ENOMEM, call: "mmap", file: path)
+            }
+            if tree.isSound(header: index) { return }
+            // While a version is the newest, nobody overwrites its pages.
+            guard newest(descriptor)?.0.version != meta.version else {
+                let page = tree.faultyPage.map { "page \($0)" } ?? "its page counts"
+                throw StorageError(.damaged, call: page, file: path)
+            }
+        }
+    }
+
+    /// Greater files take too long to be looked at whenever they are opened.
+    static let largestAtOpening = 32 << 20
+
+    /// Throws `severalNames` if a file has hard links: each name would have a lock file of its own.
+    static func requireOneName(_ status: stat, _ path: String) throws(StorageError) {
+        if status.st_nlink > 1 {
+            throw StorageError(.severalNames, call: "\(status.st_nlink)", file: path)
+        }
+    }
+
     /// Whether the newest version's pages are all there; false if it should be looked again.
     private static func isWhole(
         _ descriptor: Int32, _ path: String, isLast: Bool
@@ -37,6 +92,9 @@ enum FileHeader {
         guard page >= 512, page <= 65536, page & (page - 1) == 0,
             let second = meta(descriptor, at: page), second.magic == magic
         else { throw StorageError(.damaged, call: "file header", file: path) }
+        guard isPlausible(first), isPlausible(second), first.isNeighbor(of: second) else {
+            return try isRetried([first, second], descriptor, path, isLast, "its header")
+        }
         let newest = second.version > first.version ? second : first
         // After the headers: no file becomes shorter than the content that they name.
         let size = Int(lseek(descriptor, 0, SEEK_END))
@@ -44,9 +102,8 @@ enum FileHeader {
             // Pages that a transaction took and gave back may lie beyond the end, unwritten.
             let reachable = PageWalk(descriptor, pageSize: page, pageCount: UInt64(size / page))
             guard reachable.isWhole(roots: newest.roots) else {
-                let versions = [0, page].map { meta(descriptor, at: $0)?.version }
-                if !isLast, versions != [first.version, second.version] { return false }
-                throw StorageError(.damaged, call: "shorter than its header says", file: path)
+                return try isRetried(
+                    [first, second], descriptor, path, isLast, "shorter than its header says")
             }
         }
         return true
@@ -57,6 +114,19 @@ enum FileHeader {
         var mark: UInt32 = 0
         let isRead = pread(descriptor, &mark, 4, 16) == 4
         return isRead && UInt32(littleEndian: mark) == 0x4244_2D54 || path.hasSuffix(".realm")
+    }
+
+    /// False if another process has committed meanwhile; throws `damaged` otherwise.
+    private static func isRetried(
+        _ metas: [Meta], _ descriptor: Int32, _ path: String, _ isLast: Bool, _ what: String
+    ) throws(StorageError) -> Bool {
+        let versions = [0, metas[0].pageSize].map { meta(descriptor, at: $0)?.version }
+        if !isLast, versions != metas.map(\.version) { return false }
+        throw StorageError(.damaged, call: what, file: path)
+    }
+
+    private static func isPlausible(_ meta: Meta) -> Bool {
+        meta.version < 1 << 62 && meta.lastPage < 1 << 47 && meta.format == formatVersion
     }
 
     /// The largest size that somebody who has written the file lets it reach; 0 for an empty one.
@@ -74,6 +144,11 @@ enum FileHeader {
         var roots: [UInt64]
         var lastPage: UInt64
         var version: UInt64
+
+        /// Whether two headers can belong to one file: each commit writes the older one, and counts by one.
+        func isNeighbor(of other: Meta) -> Bool {
+            max(version, other.version) - min(version, other.version) <= 1
+        }
     }
 
     /// Gives the content that one of the headers describes a version.

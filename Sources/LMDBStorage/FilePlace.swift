@@ -6,27 +6,34 @@ import CLMDB
     import Darwin
 #endif
 
-/// Whether an open file is still the one that its path names.
+/// Whether an open data file is still the one that its path leads to.
 ///
-/// Whoever deletes or replaces a file that is open leaves its processes with the old one, whose commits nobody will
-/// find, and gives newcomers the lock file of the old one, by whose version they would take the new one's pages for
-/// others.
+/// A process that goes on writing to a file that was renamed, deleted or replaced writes where nobody looks, or beside
+/// a process that has opened the file under its new name with another lock file.
 struct FilePlace: Sendable {
-    private let descriptor: Int32
+    private let path: String
+    private let device: UInt64
+    private let inode: UInt64
 
     /// Of an environment's data file.
     ///
     /// Throws `replaced` if other processes have another file open under its name.
     init(_ environment: OpaquePointer, _ path: String) throws(StorageError) {
+        self.path = path
         var descriptor: Int32 = -1
         try check(mdb_env_get_fd(environment, &descriptor), "mdb_env_get_fd", path)
-        self.descriptor = descriptor
-        // A commit of another process may stand in the file already and not in the lock file yet.
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else {
+            throw StorageError(rawCode: errno, call: "fstat", file: path)
+        }
+        device = UInt64(status.st_dev)
+        inode = UInt64(status.st_ino)
+        // Another process may have written a commit to the file and not yet to the lock file.
         for attempt in 0..<200 {
             if try Self.agree(environment, path) { return }
             if attempt > 10 { usleep(1_000) }
         }
-        // It never will if that process was killed in between: LMDB makes up for that when the next one locks.
+        // A process that was killed in between never will: LMDB repairs that when the next one locks.
         var begun: OpaquePointer?
         if mdb_txn_begin(environment, nil, 0, &begun) == 0 { mdb_txn_abort(begun) }
         guard try Self.agree(environment, path) else {
@@ -34,14 +41,25 @@ struct FilePlace: Sendable {
         }
     }
 
-    /// Throws `replaced` if no name leads to the file any more.
+    /// Returns what the system says of the file.
+    ///
+    /// Throws `replaced` if the path leads to another file or to none. One system call.
     @inline(__always)
-    func verify(_ path: String) throws(StorageError) {
+    @discardableResult  // because: most callers need no more than the check
+    func verify() throws(StorageError) -> stat {
         var status = stat()
-        if fstat(descriptor, &status) == 0, status.st_nlink == 0 {
-            throw StorageError(.replaced, call: "fstat", file: path)
+        guard stat(path, &status) == 0 else {
+            let code = errno
+            if code == ENOENT || code == ENOTDIR { throw replaced }
+            throw StorageError(rawCode: code, call: "stat", file: path)
         }
+        guard UInt64(status.st_ino) == inode, UInt64(status.st_dev) == device else {
+            throw replaced
+        }
+        return status
     }
+
+    private var replaced: StorageError { StorageError(.replaced, call: "stat", file: path) }
 
     /// Whether the file and the lock file have the same newest version.
     private static func agree(
@@ -55,7 +73,7 @@ struct FilePlace: Sendable {
         let before = inFile()
         var begun: OpaquePointer?
         let code = mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &begun)
-        // because: no slot for a reader is nothing to find here.
+        // because: without a free reader slot there is nothing to find here.
         if code == MDB_READERS_FULL { return true }
         try check(code, "mdb_txn_begin", path)
         let inLock = UInt64(mdb_txn_id(begun))

@@ -29,7 +29,6 @@ final class FileRoom: @unchecked Sendable {
     // Unchecked because: LMDB's write lock guards everything that is not constant.
     private let environment: OpaquePointer
     private let path: String
-    private let isNamed: Bool
     private let descriptor: Int32
     private let pageSize: Int
     /// The pages from the first one on that have a place.
@@ -46,11 +45,10 @@ final class FileRoom: @unchecked Sendable {
     /// The most pages that are given a place before they are needed.
     private static let mostAhead = 16_384
 
-    /// Of an environment that was opened with MDB_WRITEMAP; `isNamed` says that a path is to lead to its file.
-    init(_ environment: OpaquePointer, _ path: String, isNamed: Bool) {
+    /// Of an environment that was opened with MDB_WRITEMAP.
+    init(_ environment: OpaquePointer, _ path: String) {
         self.environment = environment
         self.path = path
-        self.isNamed = isNamed
         var descriptor: mdb_filehandle_t = -1
         mdb_env_get_fd(environment, &descriptor)
         self.descriptor = descriptor
@@ -63,17 +61,14 @@ final class FileRoom: @unchecked Sendable {
 
     /// Makes sure of room for a first step of the write that has begun.
     ///
-    /// Throws `diskFull`, `replaced` if no name leads to the file any more, and `damaged` if it was cut short.
-    func begin(_ transaction: OpaquePointer?) throws(StorageError) {
+    /// `known` is what the system has just said of the file. Throws `diskFull`, and `damaged` if the file was cut short.
+    func begin(_ transaction: OpaquePointer?, _ known: stat? = nil) throws(StorageError) {
         failure = 0
         self.transaction = transaction
         assert(shim_version(transaction) == mdb_txn_id(transaction))
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else {
+        var status = known ?? stat()
+        guard known != nil || fstat(descriptor, &status) == 0 else {
             throw StorageError(rawCode: errno, call: "fstat", file: path)
-        }
-        if isNamed, status.st_nlink == 0 {
-            throw StorageError(.replaced, call: "fstat", file: path)
         }
         let next = shim_next_page(transaction)
         // What others have added may have holes, and what they have cut off and added again too: there is less on the device
@@ -176,7 +171,7 @@ final class FileRoom: @unchecked Sendable {
         var info = MDB_envinfo()
         mdb_env_info(environment, &info)
         var status = stat()
-        guard shim_knows_transactions() != 0, fstat(descriptor, &status) == 0,
+        guard LMDBLayout.knowsTransactions(environment), fstat(descriptor, &status) == 0,
             Int(status.st_size) >= EnvironmentOptions.usualMapSize,
             Int(status.st_size) / Int(statistics.ms_psize) > 2 * info.me_last_pgno
         else { return }

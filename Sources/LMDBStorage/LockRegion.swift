@@ -1,3 +1,4 @@
+import CLMDB
 import Synchronization
 
 #if canImport(Glibc)
@@ -39,10 +40,24 @@ final class LockRegion: @unchecked Sendable {
     /// LMDB makes the file larger without writing to it, and maps it: where there is no room, the system ends the process
     /// that first touches it. Only while this process does not have the file open, for the locks' sake. Throws `diskFull`.
     static func makeRoom(of path: String) throws(StorageError) {
-        let descriptor = Platform.openDescriptor(
-            path + "-lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
-        // LMDB says what is wrong.
-        guard descriptor >= 0 else { return }
+        let descriptor: Int32
+        do throws(StorageError) {
+            descriptor = try LockFile.open(of: path)
+        } catch {
+            // A file that cannot be written may still be readable.
+            guard error.code == .permission else { throw error }
+            return
+        }
+        defer { close(descriptor) }
+        try makeRoom(descriptor, of: path)
+    }
+
+    /// The same for a lock file without a name, to which a link of this process leads.
+    static func makeRoomForPrivate(_ path: String) throws(StorageError) {
+        let descriptor = Platform.openDescriptor(path + "-lock", O_RDWR | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw StorageError(rawCode: errno, call: "open", file: path + "-lock")
+        }
         defer { close(descriptor) }
         try makeRoom(descriptor, of: path)
     }
@@ -64,7 +79,9 @@ final class LockRegion: @unchecked Sendable {
     private static let usedSizes = [16 << 10, 4 << 10]
 
     /// Looks at the lock file of an environment that is open.
-    init(of path: String) {
+    ///
+    /// What LMDB's public functions say of the lock file is compared with what lies where it is expected.
+    init(of path: String, _ environment: OpaquePointer? = nil) {
         let descriptor = Platform.openDescriptor(path + "-lock", O_RDONLY | O_CLOEXEC)
         self.descriptor = Atomic(descriptor)
         var mapped: UnsafeMutableRawPointer?
@@ -79,6 +96,7 @@ final class LockRegion: @unchecked Sendable {
             if let found = mapped,
                 found.load(as: UInt32.self) != Self.magic
                     || found.load(fromByteOffset: 4, as: UInt32.self) != Self.format
+                    || !Self.isKnown(found, size, environment)
             {
                 munmap(found, size)
                 mapped = nil
@@ -88,9 +106,35 @@ final class LockRegion: @unchecked Sendable {
         length = size
     }
 
+    private static func isKnown(
+        _ region: UnsafeMutableRawPointer, _ size: Int, _ environment: OpaquePointer?
+    ) -> Bool {
+        guard let environment else { return true }
+        for _ in 0..<100 {
+            var info = MDB_envinfo()
+            mdb_env_info(environment, &info)
+            let count = region.load(fromByteOffset: readerCount, as: UInt32.self)
+            var after = MDB_envinfo()
+            mdb_env_info(environment, &after)
+            // Others may begin to read meanwhile.
+            guard info.me_numreaders == after.me_numreaders else { continue }
+            return count == info.me_numreaders
+                && (size - readers) / cacheLine + 1 >= Int(info.me_maxreaders)
+        }
+        return false
+    }
+
     deinit {
         if let region { munmap(UnsafeMutableRawPointer(mutating: region), length) }
         closeFile()
+    }
+
+    /// Whether another process holds LMDB's lock on the lock file, as every process does that has the file open.
+    var isOpenElsewhere: Bool {
+        let descriptor = descriptor.load(ordering: .relaxed)
+        guard descriptor >= 0 else { return true }
+        var range = FileLock.firstByte
+        return Platform.controlLock(descriptor, F_GETLK, &range) != 0 || range.l_type != F_UNLCK
     }
 
     /// Lets go of the file: who still looks sees what is there, and calls nobody.

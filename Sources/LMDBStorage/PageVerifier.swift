@@ -18,6 +18,8 @@ package struct PageVerifier {
         var hasTables = false
         /// Whether the values are lists of free pages.
         var hasFreePages = false
+        /// What stands for the table in the checksums of its values; nil where they have none.
+        var seed: UInt64?
     }
 
     /// What has been counted of a tree so far.
@@ -37,6 +39,9 @@ package struct PageVerifier {
     private let limit: Int
     private var taken: [UInt64]
     private var faults: [String] = []
+    /// The values whose checksums are wrong; they do not end the look at the pages.
+    private var changed: [String] = []
+    private var isOlder = false
 
     /// What is wrong with the pages of a file, in words; an empty array for a sound one, and for an empty file.
     ///
@@ -47,13 +52,24 @@ package struct PageVerifier {
     package static func faults(
         path: String, atMost limit: Int
     ) throws(StorageError) -> [String] {
+        let location = try FileLocation(path)
+        do throws(StorageError) {
+            return try faultsOnceComplete(location.path, limit)
+        } catch {
+            throw error.named(location)
+        }
+    }
+
+    private static func faultsOnceComplete(
+        _ path: String, _ limit: Int
+    ) throws(StorageError) -> [String] {
         let isWritable = access(path, W_OK) == 0 && access(Platform.folder(of: path), W_OK) == 0
         do throws(StorageError) {
             try EnvironmentRegistry.excluding(path) { () throws(StorageError) in
                 try LogRecovery.prepare(path, isWritable: isWritable)
             }
         } catch {
-            // Open in this process, it is whole.
+            // Open in this process, it is complete.
             guard error.code == .inUse, error.call == EnvironmentRegistry.thisProcess else {
                 throw error
             }
@@ -68,17 +84,23 @@ package struct PageVerifier {
         let descriptor = Platform.openDescriptor(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw StorageError(rawCode: errno, call: "open", file: path) }
         defer { close(descriptor) }
+        if FileHeader.isUnfinished(descriptor) {
+            throw StorageError(.empty, call: "open", file: path)
+        }
         try FileHeader.check(descriptor, path: path)
-        // Pages of a version may be written over after the next commit but one: then the look was at a mixture.
+        // While a version is the newest, nobody overwrites its pages. Afterwards the look may have been at a mixture.
         var attempts = 20
         while true {
             guard let before = Self.newest(descriptor) else { return [] }
             var verifier = PageVerifier(descriptor, before.meta, limit)
             verifier.verify(before.image, before.index)
+            if verifier.isOlder { throw StorageError(.olderFormat, call: "check", file: path) }
+            verifier.verifySeal(before.meta.version)
             let after = Self.newest(descriptor)?.meta.version ?? before.meta.version
             attempts -= 1
-            if verifier.faults.isEmpty || after <= before.meta.version + 1 {
-                return verifier.faults
+            let faults = Array((verifier.faults + verifier.changed).prefix(limit))
+            if faults.isEmpty || after == before.meta.version {
+                return faults
             }
             // Who writes so often without an error is a better witness.
             if attempts == 0 { return [] }
@@ -267,13 +289,15 @@ package struct PageVerifier {
                 return add("\(place) is a table of a kind that no store has")
             }
             let name = String(decoding: node.key, as: UTF8.self)
-            verify(Tree(name: "table '\(name)'", head: head, isIntegers: head.flags == 8))
+            verify(
+                Tree(
+                    name: "table '\(name)'", head: head, isIntegers: head.flags == 8,
+                    seed: ValueSeal.seed(name)))
         case 0:
-            if tree.hasFreePages {
-                let end = node.data + node.dataSize
-                verifyFreePages(
-                    UnsafeRawBufferPointer(rebasing: image.bytes[node.data..<end]), place)
-            }
+            let value = UnsafeRawBufferPointer(
+                rebasing: image.bytes[node.data..<node.data + node.dataSize])
+            if tree.hasFreePages { verifyFreePages(value, place) }
+            verifyChecksum(value, node, tree, place)
         default: add("\(place) has flags that no store has")
         }
     }
@@ -300,12 +324,57 @@ package struct PageVerifier {
         guard read(first, into: bytes) else {
             return add("page \(first) of \(tree.name) cannot be read")
         }
-        let value = PageImage(UnsafeRawBufferPointer(bytes))
-        if tree.hasFreePages {
-            let end = PageImage.headerSize + node.dataSize
-            verifyFreePages(
-                UnsafeRawBufferPointer(rebasing: value.bytes[PageImage.headerSize..<end]), place)
+        let end = PageImage.headerSize + node.dataSize
+        let value = UnsafeRawBufferPointer(
+            rebasing: UnsafeRawBufferPointer(bytes)[PageImage.headerSize..<end])
+        if tree.hasFreePages { verifyFreePages(value, place) }
+        verifyChecksum(value, node, tree, place)
+    }
+
+    private mutating func verifyChecksum(
+        _ value: UnsafeRawBufferPointer, _ node: PageImage.Node, _ tree: Tree, _ place: String
+    ) {
+        guard let seed = tree.hasTables ? ValueSeal.seed("names") : tree.seed else { return }
+        if ValueSeal.isRight(value, ValueSeal.hash(key: node.key), seed) { return }
+        // Files of earlier builds have no checksums, and say so in eight bytes.
+        if value.count == 8, node.key.elementsEqual("format".utf8) { isOlder = true }
+        if changed.count < limit { changed.append("\(place) has changed since it was written") }
+    }
+
+    /// Compares the checksum over all pages, if there is one of this version.
+    private mutating func verifySeal(_ version: UInt64) {
+        guard faults.isEmpty, changed.isEmpty else { return }
+        switch FileSeal.read(descriptor) {
+        case .none: break
+        case .damaged: add("the checksum of the file is damaged")
+        case .seal(let seal):
+            if seal.version > version {
+                guard seal.boot != 0, seal.boot != BootIdentity.present.low | 1 else {
+                    return add("the header of version \(seal.version) is damaged")
+                }
+            }
+            guard seal.version == version else { return }
+            guard let now = FileSeal.compute(descriptor, isFlushed: true) else {
+                return add("the pages cannot be followed")
+            }
+            if now.version == version, now.pages != seal.pages {
+                add("a page has changed since it was written, where it has no values")
+            }
+            if now.version == version, now.headers != seal.headers {
+                add("a header has changed since it was written")
+            }
         }
+        verifyFirstPage()
+    }
+
+    /// What follows LMDB's header on the first page is a marker, a seal or nothing.
+    private mutating func verifyFirstPage() {
+        var bytes = [UInt8](repeating: 0, count: LogMarker.size)
+        guard
+            pread(descriptor, &bytes, bytes.count, off_t(LogMarker.offset)) == bytes.count,
+            bytes.contains(where: { $0 != 0 }), LogMarker.read(descriptor).id == 0
+        else { return }
+        add("the marker of the log is damaged")
     }
 
     /// How many pages begin with this one for a long value; nil if it is no first page of one.

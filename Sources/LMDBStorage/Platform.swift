@@ -66,6 +66,19 @@ enum Platform {
         #endif
     }
 
+    /// Waits until the names in an open folder are on the device.
+    static func flushFolder(_ descriptor: Int32) -> Bool {
+        #if DEBUG
+            let probe = FlushProbe.installed.withLock { $0 }
+            if let probe, !probe.before(descriptor) {
+                errno = EIO
+                return false
+            }
+            defer { probe?.after(descriptor) }
+        #endif
+        return fsync(descriptor) == 0
+    }
+
     /// Gives bytes of an open file room on its device, and the file that size at least unless it keeps its own; the
     /// system's code.
     static func allocate(
@@ -132,6 +145,12 @@ enum Platform {
         guard statvfs(folder, &device) == 0 else { return 0 }
         let size = UInt64(device.f_blocks).multipliedReportingOverflow(by: UInt64(device.f_frsize))
         return size.overflow ? .max : Int(clamping: size.partialValue)
+    }
+
+    /// Whether nobody can write to the device that an open file is on.
+    static func isReadOnlyDevice(_ descriptor: Int32) -> Bool {
+        var device = statvfs()
+        return fstatvfs(descriptor, &device) == 0 && device.f_flag & UInt(ST_RDONLY) != 0
     }
 
     /// The size of the file that a path leads to; 0 if it is not known.

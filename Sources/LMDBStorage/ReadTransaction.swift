@@ -97,13 +97,13 @@ package final class ReadTransaction {
             try environment.clearStaleReaders()
             code = mdb_txn_begin(environment.pointer, nil, UInt32(MDB_RDONLY), &begun)
         }
-        try check(code, "mdb_txn_begin", environment.path)
+        try check(code, "mdb_txn_begin", environment.name)
         // because: mdb_txn_begin succeeded.
         let pointer = begun!
         code = settle(pointer, environment)
         if code != 0 {
             mdb_txn_abort(pointer)
-            throw StorageError(rawCode: code, call: "mdb_txn_renew", file: environment.path)
+            throw StorageError(rawCode: code, call: "mdb_txn_renew", file: environment.name)
         }
         return pointer
     }
@@ -154,7 +154,7 @@ package final class ReadTransaction {
     /// Everything read so far becomes invalid.
     package func renew() throws(StorageError) {
         guard let pointer else {
-            throw StorageError(.closed, call: "renew", file: environment.path)
+            throw StorageError(.closed, call: "renew", file: environment.name)
         }
         let old = version
         if old != 0 { mdb_txn_reset(pointer) }
@@ -163,7 +163,7 @@ package final class ReadTransaction {
             mdb_txn_abort(pointer)
             self.pointer = nil
             if old != 0 { environment.readers.withLock { $0.letGo(old) } }
-            throw StorageError(rawCode: code, call: "mdb_txn_renew", file: environment.path)
+            throw StorageError(rawCode: code, call: "mdb_txn_renew", file: environment.name)
         }
         let new = UInt64(mdb_txn_id(pointer))
         version = new

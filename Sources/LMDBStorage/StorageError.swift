@@ -51,6 +51,14 @@ package struct StorageError: Error, Equatable, Sendable {
         package static let replaced = Code(rawValue: "replaced")
         /// The file is not whole without its log, and may not be written.
         package static let needsRecovery = Code(rawValue: "needs_recovery")
+        /// The file has hard links, and so several names.
+        package static let severalNames = Code(rawValue: "several_names")
+        /// The lock file or the log is a link, or no regular file.
+        package static let foreignCompanion = Code(rawValue: "foreign_companion")
+        /// The file has no content yet, and may not be written.
+        package static let empty = Code(rawValue: "empty")
+        /// The file was written by an earlier build, in a layout that this one does not read.
+        package static let olderFormat = Code(rawValue: "older_format")
         /// Anything else the system reports.
         package static let system = Code(rawValue: "system")
     }
@@ -86,6 +94,14 @@ package struct StorageError: Error, Equatable, Sendable {
         self.file = file
     }
 
+    /// The same error about another file.
+    init(_ error: StorageError, file: String) {
+        code = error.code
+        rawCode = error.rawCode
+        call = error.call
+        self.file = file
+    }
+
     /// A sentence that names the file.
     package var message: String {
         switch code {
@@ -110,9 +126,26 @@ package struct StorageError: Error, Equatable, Sendable {
         case .closed: "'\(file)' is closed"
         case .exists: "'\(file)' already exists"
         case .inUse: "'\(file)' is open in \(call)"
-        case .replaced: "'\(file)' was deleted, or another file put in its place, while it was open"
+        case .replaced: "'\(file)' was renamed, deleted or replaced while it was open"
         case .needsRecovery:
             "'\(file)' was being written when the machine stopped, and is not whole until '\(call)' is applied"
+        case .severalNames:
+            "'\(file)' has \(call) hard links, and a store must have exactly one name"
+        case .foreignCompanion:
+            "'\(file)' is \(call), and a store needs that name for a file of its own"
+        case .empty: "'\(file)' is empty"
+        case .olderFormat: "'\(file)' was written by an earlier build of Moonpool"
+        case .system where rawCode == EMFILE || rawCode == ENFILE:
+            "'\(file)' cannot be opened: too many open files"
+        case .system where rawCode == ENOMEM:
+            "not enough memory or address space to open '\(file)'"
+        case .system where rawCode == ELOOP:
+            "'\(file)' cannot be opened: too many symbolic links"
+        case .system where rawCode == ENAMETOOLONG:
+            "'\(file)' cannot be opened: the name is too long"
+        case .system where rawCode == EISDIR: "'\(file)' is a folder"
+        case .system where rawCode == EIO:
+            "the device of '\(file)' reported an error while it was read or written"
         default: "\(call) failed for '\(file)': \(String(cString: mdb_strerror(rawCode)))"
         }
     }

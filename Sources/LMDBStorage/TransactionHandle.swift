@@ -10,7 +10,7 @@ package struct TransactionHandle {
     let environment: Unmanaged<Environment>
 
     /// The file, for error messages.
-    package var file: String { environment._withUnsafeGuaranteedRef { $0.path } }
+    package var file: String { environment._withUnsafeGuaranteedRef { $0.name } }
 
     /// The version that is read, or that a write is going to be.
     package var version: UInt64 { UInt64(mdb_txn_id(pointer)) }
@@ -25,7 +25,7 @@ package struct TransactionHandle {
             var wrapped = MDB_val(mv_size: 8, mv_data: pointer)
             return mdb_get(self.pointer, table.dbi, &wrapped, &value)
         }
-        return try found(code, value)
+        return try found(code, value, table, key)
     }
 
     /// The value of a key of bytes.
@@ -34,16 +34,49 @@ package struct TransactionHandle {
     ) throws(StorageError) -> UnsafeRawBufferPointer? {
         var wrapped = MDB_val(key)
         var value = MDB_val()
-        return try found(mdb_get(pointer, table.dbi, &wrapped, &value), value)
+        return try found(
+            mdb_get(pointer, table.dbi, &wrapped, &value), value, table, ValueSeal.hash(key: key))
     }
 
     @inline(__always)
     private func found(
-        _ code: Int32, _ value: MDB_val
+        _ code: Int32, _ value: MDB_val, _ table: Table, _ key: UInt64
     ) throws(StorageError) -> UnsafeRawBufferPointer? {
-        if code == 0 { return UnsafeRawBufferPointer(value) }
+        if code == 0 {
+            let stored = UnsafeRawBufferPointer(value)
+            if let value = environment._withUnsafeGuaranteedRef({
+                $0.seals.value(of: stored, key, table.dbi)
+            }) {
+                return value
+            }
+            throw environment._withUnsafeGuaranteedRef { $0.damage(table.dbi) }
+        }
         if code == MDB_NOTFOUND { return nil }
         throw environment._withUnsafeGuaranteedRef { $0.failure(code, "mdb_get") }
+    }
+
+    /// The bytes of a value as they are stored, which nobody has verified: for a file that may be of another layout.
+    package func stored(
+        _ table: Table, _ key: UnsafeRawBufferPointer
+    ) throws(StorageError) -> UnsafeRawBufferPointer? {
+        var wrapped = MDB_val(key)
+        var value = MDB_val()
+        let code = mdb_get(pointer, table.dbi, &wrapped, &value)
+        if code == MDB_NOTFOUND { return nil }
+        try check(code, "mdb_get", environment)
+        return UnsafeRawBufferPointer(value)
+    }
+
+    /// Writes a value and its checksum into the place that LMDB has made for both.
+    @inline(__always)
+    private func fill(
+        _ place: MDB_val, _ value: UnsafeRawBufferPointer, _ table: Table, _ key: UInt64
+    ) -> UnsafeRawBufferPointer {
+        let stored = UnsafeMutableRawBufferPointer(start: place.mv_data, count: place.mv_size)
+        stored.copyMemory(from: value)
+        ValueSeal.write(
+            to: stored, key, environment._withUnsafeGuaranteedRef { $0.seals.seed(table.dbi) })
+        return UnsafeRawBufferPointer(stored)
     }
 
     /// What comes before each change: takes over what was filled into a place that was lent, and makes sure of room.
@@ -65,18 +98,19 @@ package struct TransactionHandle {
     package func put(
         _ table: Table, _ key: UInt64, _ value: UnsafeRawBufferPointer, append: Bool = false
     ) throws(StorageError) {
-        try prepare(for: 8 + value.count)
+        try prepare(for: 8 + value.count + ValueSeal.size)
         var key = key
+        var place = MDB_val(mv_size: value.count + ValueSeal.size, mv_data: nil)
         let code = withUnsafeMutablePointer(to: &key) { pointer in
             var wrappedKey = MDB_val(mv_size: 8, mv_data: pointer)
-            var wrappedValue = MDB_val(value)
             return mdb_put(
-                self.pointer, table.dbi, &wrappedKey, &wrappedValue,
-                append ? UInt32(MDB_APPEND) : 0)
+                self.pointer, table.dbi, &wrappedKey, &place,
+                UInt32(MDB_RESERVE | (append ? MDB_APPEND : 0)))
         }
         try check(code, "mdb_put", environment)
+        let stored = fill(place, value, table, key)
         record { recorder in
-            withUnsafeBytes(of: key) { recorder.put(table.dbi, $0, value) }
+            withUnsafeBytes(of: key) { recorder.put(table.dbi, $0, stored) }
         }
     }
 
@@ -85,22 +119,23 @@ package struct TransactionHandle {
         _ table: Table, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
         append: Bool = false
     ) throws(StorageError) {
-        try prepare(for: key.count + value.count)
+        try prepare(for: key.count + value.count + ValueSeal.size)
         var wrappedKey = MDB_val(key)
-        var wrappedValue = MDB_val(value)
-        let flags = append ? UInt32(MDB_APPEND) : 0
+        var place = MDB_val(mv_size: value.count + ValueSeal.size, mv_data: nil)
+        let flags = UInt32(MDB_RESERVE | (append ? MDB_APPEND : 0))
         try check(
-            mdb_put(pointer, table.dbi, &wrappedKey, &wrappedValue, flags), "mdb_put", environment)
-        record { $0.put(table.dbi, key, value) }
+            mdb_put(pointer, table.dbi, &wrappedKey, &place, flags), "mdb_put", environment)
+        let stored = fill(place, value, table, ValueSeal.hash(key: key))
+        record { $0.put(table.dbi, key, stored) }
     }
 
     /// Makes room for a value under an integer key; the caller fills it before the next call.
     package func reserve(
         _ table: Table, _ key: UInt64, count: Int, append: Bool = false
     ) throws(StorageError) -> UnsafeMutableRawBufferPointer {
-        try prepare(for: 8 + count)
+        try prepare(for: 8 + count + ValueSeal.size)
         var key = key
-        var wrappedValue = MDB_val(mv_size: count, mv_data: nil)
+        var wrappedValue = MDB_val(mv_size: count + ValueSeal.size, mv_data: nil)
         let code = withUnsafeMutablePointer(to: &key) { pointer in
             var wrappedKey = MDB_val(mv_size: 8, mv_data: pointer)
             return mdb_put(
@@ -108,11 +143,13 @@ package struct TransactionHandle {
                 UInt32(MDB_RESERVE | (append ? MDB_APPEND : 0)))
         }
         try check(code, "mdb_put", environment)
-        let place = UnsafeMutableRawBufferPointer(start: wrappedValue.mv_data, count: count)
+        let place = UnsafeMutableRawBufferPointer(
+            start: wrappedValue.mv_data, count: count + ValueSeal.size)
+        environment._withUnsafeGuaranteedRef { $0.seals.lend(place, key, table.dbi) }
         record { recorder in
             withUnsafeBytes(of: key) { recorder.lend(table.dbi, $0, UnsafeRawBufferPointer(place)) }
         }
-        return place
+        return UnsafeMutableRawBufferPointer(rebasing: place[..<count])
     }
 
     /// Removes an integer key.
@@ -175,7 +212,7 @@ package struct TransactionHandle {
         var opened: OpaquePointer?
         try check(mdb_cursor_open(pointer, table.dbi, &opened), "mdb_cursor_open", environment)
         // because: mdb_cursor_open succeeded.
-        return Cursor(opened!, environment)
+        return Cursor(opened!, environment, table.dbi)
     }
 }
 

@@ -33,30 +33,31 @@ package final class WriteTransaction {
         let environment = lease.environment
         self.environment = environment
         guard !environment.isReadOnly else {
-            throw StorageError(.readOnly, call: "begin write", file: environment.path)
+            throw StorageError(.readOnly, call: "begin write", file: environment.name)
         }
         let this = Platform.currentThread
         // LMDB's lock is not recursive: the same thread would wait for itself for ever.
         guard environment.writerThread.load(ordering: .relaxed) != this else {
-            throw StorageError(.writeInProgress, call: "begin write", file: environment.path)
+            throw StorageError(.writeInProgress, call: "begin write", file: environment.name)
         }
-        // Where there is a room to be looked at, that look tells this as well.
-        if environment.room == nil { try environment.place?.verify(environment.path) }
         var begun = turn?.take()
         self.turn = begun == nil ? nil : turn
         if begun == nil {
             try check(
                 mdb_txn_begin(environment.pointer, nil, 0, &begun), "mdb_txn_begin",
-                environment.path)
+                environment.name)
         }
         do throws(StorageError) {
-            try environment.room?.begin(begun)
+            let status = try environment.place?.verify()
+            try environment.room?.begin(begun, status)
             mode = try Self.decide(environment, durability, begun)
         } catch {
             if let turn = self.turn { _ = turn.end(isCommit: false) } else { mdb_txn_abort(begun) }
-            throw error
+            throw error.named(environment.location)
         }
         pointer = begun
+        environment.seals.forget()
+        if mode == .unflushed { environment.isUnflushed.store(true, ordering: .relaxed) }
         environment.writeFailure.store(0, ordering: .relaxed)
         environment.writerThread.store(this, ordering: .relaxed)
     }
@@ -73,7 +74,7 @@ package final class WriteTransaction {
         try check(
             mdb_env_set_flags(
                 environment.pointer, UInt32(MDB_NOSYNC), mode == .direct ? 0 : 1),
-            "mdb_env_set_flags", environment.path)
+            "mdb_env_set_flags", environment.name)
         return mode
     }
 
@@ -94,7 +95,7 @@ package final class WriteTransaction {
     /// Cursors must be closed. On error nothing has changed.
     package func commit() throws(StorageError) {
         guard let ended = pointer else {
-            throw StorageError(.closed, call: "commit", file: environment.path)
+            throw StorageError(.closed, call: "commit", file: environment.name)
         }
         let room = environment.prepareChange(of: 0, in: ended)
         guard room == 0 else {
@@ -114,14 +115,14 @@ package final class WriteTransaction {
             try log?.write(version)
         } catch {
             if let turn { _ = turn.end(isCommit: false) } else { mdb_txn_abort(ended) }
-            throw error
+            throw error.named(environment.location)
         }
         if mode == .checkpointed { environment.log?.pass(version) }
         var code = turn?.end(isCommit: true) ?? mdb_txn_commit(ended)
         // LMDB calls a write that was cut short an input/output error.
         if code == EIO, Platform.hasNoRoom(environment.path) { code = ENOSPC }
         if code != 0, mode == .logged || mode == .checkpointed { environment.log?.withdraw() }
-        try check(code, "mdb_txn_commit", environment.path)
+        try check(code, "mdb_txn_commit", environment.name)
         // If this process dies before it has, closing the lock file calls them.
         environment.callOthers()
     }
@@ -132,6 +133,7 @@ package final class WriteTransaction {
     package func abort() {
         guard let ended = pointer else { return }
         pointer = nil
+        environment.seals.forget()
         environment.writerThread.store(0, ordering: .relaxed)
         if mode == .logged {
             environment.changes.end()

@@ -31,7 +31,8 @@ enum HistoryFile {
 
     static func replace(_ path: String, with bytes: [UInt8]) {
         let temporary = "\(path).\(getpid())"
-        let file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        unlink(temporary)
+        let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard file >= 0 else { return }
         bytes.withUnsafeBytes { Descriptor.write(file, $0) }
         Descriptor.close(file)

@@ -154,7 +154,7 @@ import Testing
         case (.bytes(let a), .bytes(let b)):
             return a == b ? 0 : a.lexicographicallyPrecedes(b) ? -1 : 1
         case (.double(let a), .double(let b)):
-            if a.isNaN || b.isNaN { return a.isNaN == b.isNaN ? 0 : a.isNaN ? 1 : -1 }
+            if a.isNaN || b.isNaN { return a.isNaN == b.isNaN ? 0 : a.isNaN ? -1 : 1 }
             return a < b ? -1 : a == b ? 0 : 1
         default: return 0
         }

@@ -189,7 +189,7 @@ import Testing
             assert(code(dogs.observe, dogs, print) == "already_in_write")
             store:cancel_write()
             assert(code(dogs.observe, dogs) == "invalid_argument")
-            assert(code(dogs.observe, dogs, print, { keypaths = { "nope" } }) == "invalid_query")
+            assert(code(dogs.observe, dogs, print, { keypaths = { "nope" } }) == "unknown_property")
             assert(code(dogs.observe, dogs, print, { keypath = {} }) == "invalid_argument")
             local far = ("owner."):rep(100000) .. "name"
             assert(message(dogs.observe, dogs, print, { keypaths = { far } }):find("too long", 1, true))

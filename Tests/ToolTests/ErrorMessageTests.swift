@@ -84,7 +84,7 @@ import Testing
         Case("invalid_query", "^", by: "store:objects('Dog'):where('age >')"),
         Case("invalid_query", "$2", by: "store:objects('Dog'):where('age > $2', 1)"),
         Case("invalid_query", "age", "string", by: "store:objects('Dog'):where(\"age > 'x'\")"),
-        Case("invalid_query", "foo", by: "store:objects('Dog'):sorted('foo')"),
+        Case("unknown_property", "foo", by: "store:objects('Dog'):sorted('foo')"),
         Case(
             "invalid_schema", "Cat", "name", "strng", "string",
             by: "store:define { Cat = { name = 'strng' } }"),

@@ -31,12 +31,25 @@ import Testing
 
     @Test(
         arguments: commands.prefix(3) + [
-            ["check", "STORE"], ["stats", "STORE"], ["schema", "STORE"],
+            ["stats", "STORE"], ["schema", "STORE"],
         ])
     func `an empty file is named, and left as it is`(command: [String]) throws {
         let empty = try folder.write("", to: "empty.moonpool")
         try expectFailure(command, store: "empty.moonpool", "'empty.moonpool' is empty")
         #expect(try contents(of: empty) == "")
+    }
+
+    @Test
+    func `check calls a file empty that is, or that holds only zeros, and leaves it as it is`()
+        throws
+    {
+        for content in ["", String(repeating: "\0", count: 8192)] {
+            let empty = try folder.write(content, to: "empty.moonpool")
+            let outcome = try Tool.run(["check", "empty.moonpool"], in: folder.path)
+            #expect(outcome.exitCode == 0 && outcome.output == "empty.moonpool is empty\n")
+            #expect(try contents(of: empty) == content)
+            #expect(TemporaryFolder.names(in: folder.path) == ["empty.moonpool"])
+        }
     }
 
     @Test(arguments: commands)

@@ -121,12 +121,12 @@ import Testing
         let outcome = try Tool.run([newcomer, new, old])
         if change.contains("rename") {
             #expect(outcome.output.contains("false"), "\(outcome.output)")
-            #expect(outcome.output.contains("another file put in its place"))
+            #expect(outcome.output.contains("renamed, deleted or replaced"))
         }
         _ = try folder.write("", to: "old.moonpool.go")
         let ended = try using.finish()
         #expect(ended.output.contains("false\tclosed"), "\(ended.output)\(ended.error)")
-        #expect(ended.output.contains("'\(old)' was deleted, or another file put in its place"))
+        #expect(ended.output.contains("'\(old)' was renamed, deleted or replaced"))
         guard change.contains("rename") else { return }
         // When nobody has the old one open any more, the new one is what it was.
         let count = try folder.write(

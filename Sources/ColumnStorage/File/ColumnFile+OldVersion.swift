@@ -1,11 +1,4 @@
 import LMDBStorage
-import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 extension ColumnFile {
     /// The file's data as of an older version, in a file of its own that no path leads to and that lives as long as the
@@ -19,13 +12,13 @@ extension ColumnFile {
     ) throws(StorageError) -> Snapshot? {
         let live = try lease().environment
         let size = live.size().used
-        let path = Self.temporaryPath(for: size)
-        try live.copyCompacted(to: path, versions: FileTables.versions)
+        let file = try AnonymousFile(size: size)
+        try live.copyCompacted(to: file, versions: FileTables.versions)
         var options = FileOptions(
             durability: .memory, mapSize: 2 * size + 1 << 28, maxReaders: 64)
         options.keepsHistory = false
-        let copy = try ColumnFile.makeInMemory(
-            "version \(version) of \(self.path)", path, options: options)
+        let copy = try ColumnFile.open(
+            file, named: "version \(version) of \(self.path)", options: options)
         let snapshot = try Snapshot(copy)
         snapshot.configure(definitions)
         let newest = snapshot.version
@@ -45,20 +38,5 @@ extension ColumnFile {
             try snapshot.commitOnly()
         }
         return try snapshot.frozen()
-    }
-
-    private static let copies = Atomic<Int>(0)
-
-    /// In shared memory if there is plenty, which is never written to a device.
-    private static func temporaryPath(for size: Int) -> String {
-        let number = copies.add(1, ordering: .relaxed).newValue
-        var folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-        var status = statvfs()
-        if access("/dev/shm", W_OK) == 0, statvfs("/dev/shm", &status) == 0,
-            UInt64(status.f_bavail) * UInt64(status.f_frsize) / 4 > UInt64(max(size, 0))
-        {
-            folder = "/dev/shm"
-        }
-        return "\(folder)/moonpool-\(getpid())-version-\(number)"
     }
 }

@@ -102,7 +102,8 @@ package final class ColumnFile: Sendable {
         path: String, options: FileOptions = FileOptions()
     ) throws(StorageError) -> ColumnFile {
         let lease = try EnvironmentRegistry.open(
-            path: path, options: options.environment, tables: FileTables.names)
+            path: path, options: options.environment, tables: FileTables.names,
+            entries: [FileFormat.entry])
         return try ColumnFile(path, options, lease, isInMemory: false)
     }
 
@@ -115,13 +116,14 @@ package final class ColumnFile: Sendable {
         try InMemoryFiles.open(name, historyLimit, size)
     }
 
-    /// Opens a file that loses its path at once.
-    static func makeInMemory(
-        _ name: String, _ path: String,
+    /// Opens a file that no path leads to.
+    static func open(
+        _ file: borrowing AnonymousFile, named name: String,
         options: FileOptions = FileOptions(durability: .memory)
     ) throws(StorageError) -> ColumnFile {
         let lease = try EnvironmentRegistry.open(
-            path: path, options: options.environment, tables: FileTables.names, unlinkAtOnce: true)
+            file, named: name, options: options.environment, tables: FileTables.names,
+            entries: [FileFormat.entry])
         return try ColumnFile(name, options, lease, isInMemory: true)
     }
 
@@ -206,6 +208,20 @@ package final class ColumnFile: Sendable {
     /// file is as it was then.
     package static func compact(path: String) throws(StorageError) -> (before: Int, after: Int) {
         try FileCompaction.compact(path: path, versions: FileTables.versions)
+    }
+
+    /// Whether a file is empty, or the creation of its tables did not finish.
+    package static func isEmpty(path: String) throws(StorageError) -> Bool {
+        let (size, isUnfinished) = try EnvironmentRegistry.look(path)
+        if isUnfinished { return true }
+        guard size <= 1 << 20 else { return false }
+        do throws(StorageError) {
+            guard try PageVerifier.faults(path: path, atMost: 1).isEmpty else { return false }
+            try open(path: path, options: FileOptions(isReadOnly: true)).close()
+        } catch {
+            if error.code == .empty { return true }
+        }
+        return false
     }
 
     /// Lets the process end with a message when pages of an open file can no longer be read.

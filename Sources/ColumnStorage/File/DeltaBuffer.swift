@@ -18,7 +18,7 @@ struct DeltaBuffer {
 
     static let name: StaticString = "recent"
     /// The bytes of all nodes: what fits on the page beside the names.
-    static let limit = 704
+    static let limit = 696
     static let headSize = 11
 
     let bytes: UnsafeRawBufferPointer

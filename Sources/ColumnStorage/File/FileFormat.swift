@@ -3,27 +3,64 @@ import LMDBStorage
 /// The number of the layout that a file was written with.
 enum FileFormat {
     /// What this version writes, and the newest that it reads.
-    static let current: UInt32 = 1
+    static let current: UInt32 = 2
     static let name = "format"
     static let magic: UInt32 = 0x4C4F_4F50
 
     /// Throws unless the file has this layout; marks a new file as having it.
     static func check(_ file: ColumnFile) throws(StorageError) {
         let reader = try ReadTransaction(file.lease())
-        let bytes = try Metadata.read(name, in: reader.handle, file.tables.meta)
+        let bytes = try stored(reader.handle, file)
         let historyEntries = try reader.handle.statistics(file.tables.history).entries
         reader.end()
         guard let bytes else {
-            guard historyEntries == 0, !file.isReadOnly else {
+            guard historyEntries == 0 else {
                 throw StorageError(.notAStore, call: "format number", file: file.path)
+            }
+            guard !file.options.isReadOnly, !file.isReadOnly else {
+                throw StorageError(.empty, call: "format number", file: file.path)
             }
             return try mark(file)
         }
         guard bytes.count >= 8, number(bytes, at: 0) == magic else {
             throw StorageError(.notAStore, call: "format number", file: file.path)
         }
-        guard number(bytes, at: 4) == current else {
-            throw StorageError(.newerFormat, call: "format number", file: file.path)
+        let found = number(bytes, at: 4)
+        guard found == current else {
+            throw StorageError(
+                found < current ? .olderFormat : .newerFormat, call: "format number",
+                file: file.path)
+        }
+    }
+
+    /// The number without its checksum, which earlier layouts did not have.
+    private static func stored(
+        _ handle: TransactionHandle, _ file: ColumnFile
+    ) throws(StorageError) -> [UInt8]? {
+        let key = Array(name.utf8)
+        let result = key.withUnsafeBytes { key -> Result<[UInt8]?, StorageError> in
+            do throws(StorageError) {
+                guard let stored = try handle.stored(file.tables.meta, key) else {
+                    return .success(nil)
+                }
+                let bytes = [UInt8](stored)
+                if bytes.count == 8 { return .success(bytes) }
+                return .success(try handle.get(file.tables.meta, key).map { [UInt8]($0) })
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    /// What a new file says of its layout.
+    static var entry: InitialEntry {
+        InitialEntry(table: FileTables.metaIndex, key: Array(name.utf8), value: bytes)
+    }
+
+    private static var bytes: [UInt8] {
+        [magic, current].flatMap { word in
+            stride(from: 0, to: 32, by: 8).map { UInt8(truncatingIfNeeded: word >> UInt32($0)) }
         }
     }
 
@@ -34,12 +71,6 @@ enum FileFormat {
         if try Metadata.read(name, in: handle, file.tables.meta) != nil {
             writer.abort()
             return try check(file)
-        }
-        var bytes: [UInt8] = []
-        for word in [magic, current] {
-            for shift in stride(from: 0, to: 32, by: 8) {
-                bytes.append(UInt8(truncatingIfNeeded: word >> UInt32(shift)))
-            }
         }
         try Metadata.write(name, bytes, in: handle, file.tables.meta)
         try writer.commit()

@@ -54,6 +54,9 @@ package struct FileTables: Sendable {
         return newest
     }
 
+    /// The index of ``meta`` among the names.
+    static let metaIndex = 0
+
     static var names: [TableName] {
         [
             TableName("meta", .bytes), history,

@@ -20,32 +20,33 @@ enum InMemoryFiles {
         }
     }
 
-    private static let files = Mutex<(byName: [String: Known], made: Int)>(([:], 0))
+    private static let files = Mutex<[String: Known]>([:])
 
     /// The address space of one file, which is its largest size: a process has room for some thousand of these.
     private static let largest = min(64 << 30, EnvironmentOptions.usualMapSize)
     private static let least = 1 << 30
+
+    /// As large as the machine's memory may become for one file.
+    private static var usualSize: Int {
+        let pages = sysconf(Int32(_SC_PHYS_PAGES))
+        return max(least, min(largest, pages * sysconf(Int32(_SC_PAGESIZE))))
+    }
 
     static func open(
         _ name: String, _ historyLimit: Int, _ size: Int?
     ) throws(StorageError) -> ColumnFile {
         let result = files.withLock { files -> Result<ColumnFile, StorageError> in
             do throws(StorageError) {
-                if let known = files.byName[name], let lease = known.share {
+                if let known = files[name], let lease = known.share {
                     return .success(
                         try ColumnFile.shareInMemory(name, known.options, lease))
                 }
-                files.byName = files.byName.filter { $0.value.environment != nil }
-                files.made += 1
-                // Shared memory where there is some: never written to a device.
-                let folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
-                let room = max(least, min(largest, EnvironmentRegistry.deviceSize(folder)))
+                files = files.filter { $0.value.environment != nil }
                 let options = FileOptions(
-                    durability: .memory, mapSize: size ?? room, historyLimit: historyLimit)
-                let file = try ColumnFile.makeInMemory(
-                    name, "\(folder)/moonpool-\(getpid())-\(files.made)", options: options)
+                    durability: .memory, mapSize: size ?? usualSize, historyLimit: historyLimit)
+                let file = try ColumnFile.open(AnonymousFile(), named: name, options: options)
                 let lease = try file.lease()
-                files.byName[name] = Known(
+                files[name] = Known(
                     environment: lease.environment, identity: lease.identity, options: options)
                 return .success(file)
             } catch {

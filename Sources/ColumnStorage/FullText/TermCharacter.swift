@@ -61,15 +61,10 @@ enum TermCharacter: UInt8 {
         }
     }
 
-    /// Lower case, and the plain letters that people type for those which do not decompose.
+    /// Folds case (``CaseFolding``), and gives the plain letters that people type for those which do not decompose.
     static func fold(_ scalar: Unicode.Scalar, _ body: (Unicode.Scalar) -> Void) {
-        if scalar.isASCII {
-            let isUpper = ("A"..."Z").contains(scalar)
-            return body(isUpper ? Unicode.Scalar(UInt8(scalar.value) | 0x20) : scalar)
-        }
-        for lower in scalar.properties.lowercaseMapping.unicodeScalars {
-            switch lower {
-            case "ß": "ss".unicodeScalars.forEach(body)
+        CaseFolding.fold(scalar) { folded in
+            switch folded {
             case "æ": "ae".unicodeScalars.forEach(body)
             case "œ": "oe".unicodeScalars.forEach(body)
             case "ø": body("o")
@@ -78,9 +73,8 @@ enum TermCharacter: UInt8 {
             case "ħ": body("h")
             case "ŧ": body("t")
             case "ı": body("i")
-            case "ς": body("σ")
             case "\u{300}"..."\u{36F}": break
-            default: body(lower)
+            default: body(folded)
             }
         }
     }

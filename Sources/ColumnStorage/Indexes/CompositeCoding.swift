@@ -4,7 +4,7 @@ package enum IndexValue: Hashable, Sendable {
     case null
     /// An integer, a date in microseconds, a flag as 0 or 1, or the key of a linked row.
     case int(Int64)
-    /// A number of a float or double column; NaN comes last.
+    /// A number of a float or double column, ordered as ``RealOrder`` defines.
     case double(Double)
     /// Text, data or a fixed-size value.
     case bytes([UInt8])
@@ -94,18 +94,11 @@ enum CompositeCoding {
             }
         case .double(let number):
             target.append(1)
-            appendWord(word(number), &target)
+            appendWord(RealOrder.code(number), &target)
         case .bytes(let bytes):
             target.append(1)
             bytes.withUnsafeBytes { appendBytes($0, kind, &target) }
         }
-    }
-
-    private static func word(_ number: Double) -> UInt64 {
-        if number.isNaN { return .max }
-        // Zeros are alike.
-        let bits = (number + 0).bitPattern
-        return bits >> 63 == 0 ? bits | 1 << 63 : ~bits
     }
 
     private static func appendWord(_ word: UInt64, _ target: inout GrowableBuffer<UInt8>) {

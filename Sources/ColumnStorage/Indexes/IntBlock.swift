@@ -13,7 +13,7 @@ struct IntBlock {
     static let slackBytes = 8
     /// Two blocks of this size, with their keys, fill a page of LMDB; larger ones would take a page
     /// each.
-    static let maximumBytes = 2008
+    static let maximumBytes = 2004
     /// Keeps the rewriting of a block that grows by an entry at about a microsecond.
     static let maximumEntries = 480
     static let sequence: UInt8 = 255

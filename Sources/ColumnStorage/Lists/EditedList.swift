@@ -33,13 +33,14 @@ final class EditedList {
 
     /// The chunk with an element, and the element's place in it.
     ///
-    /// Only for complete lists.
-    func locate(_ position: Int) -> (chunk: Int, offset: Int) {
+    /// Only for complete lists. Nil where the list has fewer elements than the row says.
+    func locate(_ position: Int) -> (chunk: Int, offset: Int)? {
+        guard position >= 0 else { return nil }
         var rest = position
         for (index, chunk) in chunks.enumerated() {
             if rest < chunk.count { return (index, rest) }
             rest -= chunk.count
         }
-        preconditionFailure("a list position was not checked")
+        return nil
     }
 }

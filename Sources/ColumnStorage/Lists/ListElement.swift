@@ -12,6 +12,39 @@ package enum ListElement: Hashable, Sendable {
     case bytes([UInt8])
 }
 
+extension ListElement {
+    /// Returns whether both elements are of the same kind and equal: numbers as ``RealOrder`` defines, bytes by themselves.
+    package static func == (left: ListElement, right: ListElement) -> Bool {
+        switch (left, right) {
+        case (.null, .null): true
+        case (.int(let left), .int(let right)): left == right
+        case (.float(let left), .float(let right)): RealOrder.isEqual(Double(left), Double(right))
+        case (.double(let left), .double(let right)): RealOrder.isEqual(left, right)
+        case (.bytes(let left), .bytes(let right)): left == right
+        default: false
+        }
+    }
+
+    /// Hashes the element, equally for equal elements.
+    package func hash(into hasher: inout Hasher) {
+        switch self {
+        case .null: hasher.combine(0 as UInt8)
+        case .int(let value):
+            hasher.combine(1 as UInt8)
+            hasher.combine(value)
+        case .float(let value):
+            hasher.combine(2 as UInt8)
+            hasher.combine(RealOrder.canonical(Double(value)).bitPattern)
+        case .double(let value):
+            hasher.combine(3 as UInt8)
+            hasher.combine(RealOrder.canonical(value).bitPattern)
+        case .bytes(let value):
+            hasher.combine(4 as UInt8)
+            hasher.combine(value)
+        }
+    }
+}
+
 extension ColumnKind {
     /// Whether elements of this kind are stored as 64-bit words rather than as bytes.
     var isStoredAsWord: Bool {

@@ -151,9 +151,7 @@ package struct ListReader {
         }
     }
 
-    /// The first position of an element that is equal; nil when there is none.
-    ///
-    /// NaN is equal to nothing.
+    /// Returns the first position of an element that is equal, or nil if there is none.
     package func firstIndex(of element: ListElement) throws -> Int? {
         var position = 0
         var found: Int?
@@ -213,12 +211,16 @@ package struct ListReader {
             if position < list.prefix {
                 try column.complete(list, owner)
             } else {
-                let (chunk, offset) = list.locate(position - list.prefix)
+                guard let (chunk, offset) = list.locate(position - list.prefix) else {
+                    throw column.damaged(try column.pages.transaction())
+                }
                 try column.load(list, owner, chunk)
                 return (chunk, offset)
             }
         }
-        let (chunk, offset) = list.locate(position)
+        guard let (chunk, offset) = list.locate(position) else {
+            throw column.damaged(try column.pages.transaction())
+        }
         try column.load(list, owner, chunk)
         return (chunk, offset)
     }

@@ -97,7 +97,7 @@ package struct ListWriter {
     @discardableResult  // because: as above
     package func insert(_ element: ListElement, at position: Int) throws(StorageError) -> Int {
         let list = try list
-        precondition(position >= 0 && position <= list.count, "list position out of range")
+        try require(position >= 0 && position <= list.count)
         if position == list.count { return try append(element) }
         let (chunk, offset) = try open(list, position)
         list.chunks[chunk].content!.insert(element, at: offset)  // because: it was opened
@@ -118,7 +118,7 @@ package struct ListWriter {
     @discardableResult  // because: only link indexes need it
     package func set(_ element: ListElement, at position: Int) throws(StorageError) -> ListElement {
         let list = try list
-        precondition(position >= 0 && position < list.count, "list position out of range")
+        try require(position >= 0 && position < list.count)
         let (chunk, offset) = try open(list, position)
         // because: it was opened, here and below.
         let old = list.chunks[chunk].content!.element(offset, column.elementKind)
@@ -131,7 +131,7 @@ package struct ListWriter {
     @discardableResult  // because: only link indexes need it
     package func remove(at position: Int) throws(StorageError) -> ListElement {
         let list = try list
-        precondition(position >= 0 && position < list.count, "list position out of range")
+        try require(position >= 0 && position < list.count)
         let (chunk, offset) = try open(list, position)
         // because: it was opened, here and below.
         let old = list.chunks[chunk].content!.element(offset, column.elementKind)
@@ -166,7 +166,7 @@ package struct ListWriter {
     /// Takes an element out and puts it back so that it is then at `target`.
     package func move(from position: Int, to target: Int) throws(StorageError) {
         let count = try list.count
-        precondition(target >= 0 && target < count, "list position out of range")
+        try require(target >= 0 && target < count)
         if position == target { return }
         let list = try list
         let before = list.edits
@@ -179,7 +179,7 @@ package struct ListWriter {
     package func swap(_ first: Int, _ second: Int) throws(StorageError) {
         if first == second { return }
         guard let other = try reader.element(at: second) else {
-            preconditionFailure("list position out of range")
+            throw column.damaged(try column.pages.transaction())
         }
         let list = try list
         let before = list.edits
@@ -197,11 +197,19 @@ package struct ListWriter {
         try column.removeAll(ObjectKey(rawValue: owner))
     }
 
+    /// Throws `damaged` unless a position is in range: callers check positions against the count that the row has, which
+    /// another one than the number of elements shows to be damaged.
+    private func require(_ isInRange: Bool) throws(StorageError) {
+        if !isInRange { throw column.damaged(try column.pages.transaction()) }
+    }
+
     private func open(
         _ list: EditedList, _ position: Int
     ) throws(StorageError) -> (chunk: Int, offset: Int) {
         if position < list.prefix { try column.complete(list, owner) }
-        let (chunk, offset) = list.locate(position - list.prefix)
+        guard let (chunk, offset) = list.locate(position - list.prefix) else {
+            throw column.damaged(try column.pages.transaction())
+        }
         try column.load(list, owner, chunk)
         list.chunks[chunk].isDirty = true
         return (chunk, offset)

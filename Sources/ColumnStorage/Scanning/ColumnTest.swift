@@ -1,7 +1,7 @@
-/// A question about the values of one column, asked of a whole cluster at once.
+/// A test of the values of one column, evaluated for a whole cluster at once.
 ///
 /// Null rows never match, except `isNull` and the two forms of "not equal", which they always match.
-/// Doubles compare as IEEE says: NaN equals nothing.
+/// Floats and doubles compare as ``RealOrder`` defines.
 package enum ColumnTest: Sendable, Hashable {
     case isNull
     case notNull
@@ -21,18 +21,18 @@ package enum ColumnTest: Sendable, Hashable {
     case bytesPrefix([UInt8])
     case bytesSuffix([UInt8])
     case bytesContain([UInt8])
-    /// In the order of their bytes.
+    /// Compares by bytes.
     case bytesCompare(Comparison, [UInt8])
     case bytesIn(BytesSet)
 
-    /// The same as ``double(_:_:)``: a float is compared as the double it is.
+    /// Returns the same test as ``double(_:_:)``: a float is compared as the double that it equals.
     package static func float(_ comparison: Comparison, _ value: Double) -> ColumnTest {
         .double(comparison, value)
     }
 }
 
 extension Comparison {
-    /// Whether the comparison holds for an order: negative, zero or positive.
+    /// Returns whether the comparison holds for an order: a negative number, zero or a positive number.
     @inline(__always)
     func holds(_ order: Int) -> Bool {
         switch self {

@@ -128,16 +128,28 @@ enum IntKernels {
     }
 }
 
-/// The same for floats and doubles.
+/// Tests of a whole leaf of floats or doubles, in the order that ``RealOrder`` defines.
+///
+/// NaN comes before all numbers, so "less" is written as "not greater or equal": one vector comparison, as for IEEE's own.
 enum DoubleKernels {
     static func rows(of leaf: Leaf, _ comparison: Comparison, _ value: Double) -> ClusterBits {
-        switch comparison {
+        if value.isNaN { return rowsComparedWithNaN(leaf, comparison) }
+        return switch comparison {
         case .equal: scan(leaf, value, value) { $0 == value }
         case .notEqual: scan(leaf, nil, nil) { $0 != value }
-        case .less: scan(leaf, nil, value) { $0 < value }
-        case .lessOrEqual: scan(leaf, nil, value) { $0 <= value }
+        case .less: scan(leaf, nil, value) { !($0 >= value) }
+        case .lessOrEqual: scan(leaf, nil, value) { !($0 > value) }
         case .greater: scan(leaf, value, nil) { $0 > value }
         case .greaterOrEqual: scan(leaf, value, nil) { $0 >= value }
+        }
+    }
+
+    private static func rowsComparedWithNaN(_ leaf: Leaf, _ comparison: Comparison) -> ClusterBits {
+        switch comparison {
+        case .equal, .lessOrEqual: scan(leaf, nil, nil) { $0 != $0 }
+        case .notEqual, .greater: scan(leaf, nil, nil) { $0 == $0 }
+        case .less: .zero
+        case .greaterOrEqual: Cluster.all
         }
     }
 
@@ -179,10 +191,15 @@ enum DoubleKernels {
     }
 
     static func rows(of leaf: Leaf, from low: Double, through high: Double) -> ClusterBits {
-        scan(leaf, low, high) { ($0 >= low) && ($0 <= high) }
+        if low.isNaN { return rows(of: leaf, .lessOrEqual, high) }
+        // Only NaN is not above NaN, and it is below `low`.
+        if high.isNaN { return .zero }
+        return scan(leaf, low, high) { ($0 >= low) && ($0 <= high) }
     }
 
-    /// `low` and `high` are bounds outside which nothing can match.
+    /// Evaluates a test for every row; numbers outside `low` and `high` never match.
+    ///
+    /// A leaf that holds NaN beside other numbers has infinite bounds, so that it is never skipped.
     @inline(__always)
     private static func scan(
         _ leaf: Leaf, _ low: Double?, _ high: Double?, _ test: (Double) -> Bool
@@ -191,7 +208,7 @@ enum DoubleKernels {
         if encoding == LeafEncoding.constant {
             return test(leaf.minimumDouble) ? Cluster.all : .zero
         }
-        // Heap leaves have both bounds 0 and know nothing.
+        // Unpacked leaves have both bounds 0, which say nothing.
         if leaf.minimumDouble < leaf.maximumDouble {
             if let low, leaf.maximumDouble < low { return .zero }
             if let high, leaf.minimumDouble > high { return .zero }

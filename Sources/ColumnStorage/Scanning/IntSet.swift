@@ -133,13 +133,13 @@ package struct IntSet: Sendable, Hashable {
     }
 }
 
-/// A set of floats or doubles; both zeros are one, and NaN is never in it.
+/// A set of floats or doubles; values that are equal in ``RealOrder`` are one.
 package struct RealSet: Sendable, Hashable {
     let patterns: IntSet
 
     /// Makes a set of some values.
     package init(_ values: [Double]) {
-        patterns = IntSet(values.filter { !$0.isNaN }.map(RealSet.pattern))
+        patterns = IntSet(values.map(RealSet.pattern))
     }
 
     /// How many values there are.
@@ -149,5 +149,7 @@ package struct RealSet: Sendable, Hashable {
     package func contains(_ value: Double) -> Bool { patterns.contains(RealSet.pattern(value)) }
 
     @inline(__always)
-    static func pattern(_ value: Double) -> Int64 { Int64(bitPattern: (value + 0).bitPattern) }
+    static func pattern(_ value: Double) -> Int64 {
+        Int64(bitPattern: RealOrder.canonical(value).bitPattern)
+    }
 }

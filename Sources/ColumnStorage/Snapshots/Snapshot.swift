@@ -196,6 +196,7 @@ package final class Snapshot {
         guard !file.isReadOnly else {
             throw StorageError(.readOnly, call: "begin write", file: file.path)
         }
+        try source.requireSound()
         let transaction = try WriteTransaction(
             file.lease(), durability: file.options.durability, turn: turn)
         let left = try advance()
@@ -232,7 +233,10 @@ package final class Snapshot {
         let next: ReadTransaction
         let committed: UInt64
         do throws(StorageError) {
+            // What is damaged reads as empty: a write that goes on from there would make that permanent.
+            try source.requireSound()
             try session.prepare()
+            try source.requireSound()
             // The reader's slot is taken while the write can still fail.
             next =
                 keepingLeft || source.isReaderShared

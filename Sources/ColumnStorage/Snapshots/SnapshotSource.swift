@@ -156,6 +156,9 @@ package final class SnapshotSource {
 
     func note(_ error: StorageError) { if damage == nil { damage = error } }
 
+    /// Throws if something in the file made no sense.
+    func requireSound() throws(StorageError) { if let damage { throw damage } }
+
     func noteDamage(_ what: String) {
         note(StorageError(.damaged, call: what, file: file.path))
     }

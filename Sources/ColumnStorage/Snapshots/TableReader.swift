@@ -208,12 +208,17 @@ package final class TableReader {
     func stored(_ slot: Int, _ cluster: Int) -> UnsafeRawPointer {
         let key = LeafKey(id, cluster: cluster, slot: slot)
         let bytes: UnsafeRawBufferPointer?
+        let before = source.damage == nil
         if let overlay, let copied = overlay.copyOfFlushed(key) {
             bytes = copied
         } else {
             bytes = source.get(leaves, key.rawValue)
         }
-        guard let bytes, let address = bytes.baseAddress else { return standard(slot) }
+        guard let bytes, let address = bytes.baseAddress else {
+            // What cannot be read is null in every row, so that readers look for the reason.
+            if before, source.damage != nil, slot > 0 { return LeafDefaults.nulls }
+            return standard(slot)
+        }
         if slot == 0 {
             if bytes.count == 64 && bytes.loadUnaligned(fromByteOffset: 62, as: UInt16.self) == 0 {
                 return address
@@ -222,7 +227,7 @@ package final class TableReader {
             return address
         }
         source.noteDamage("leaf \(slot) of cluster \(cluster) in table \(id.rawValue)")
-        return standard(slot)
+        return slot == 0 ? standard(slot) : LeafDefaults.nulls
     }
 
     private func standard(_ slot: Int) -> UnsafeRawPointer {

@@ -3,7 +3,8 @@ import LMDBStorage
 /// A list, a set or the values of a map of one row inside a write.
 ///
 /// Every change marks the (row, column) as modified, keeps the number of elements in the row and
-/// the index of links backwards. Positions must be in range: callers check.
+/// the index of links backwards. Removing nothing and appending nothing mark nothing. Positions must be in range: callers
+/// check.
 ///
 /// Appending touches only the last chunk, however long the list is.
 package struct ListEditor {
@@ -28,13 +29,14 @@ package struct ListEditor {
     /// Adds elements at the end.
     package func append(contentsOf elements: some Sequence<ListElement>) throws(StorageError) {
         for element in elements { try linked(element) }
-        session.setListCount(
-            overlay, column.id, key, try writer.append(contentsOf: elements))
+        let newCount = try writer.append(contentsOf: elements)
+        if newCount != count { session.setListCount(overlay, column.id, key, newCount) }
     }
 
     /// Adds links at the end.
     package func append(links: [ObjectKey]) throws(StorageError) {
         precondition(column.elementKind == .link, "not a list of links")
+        guard !links.isEmpty else { return }
         if let index = overlay.reader.intIndex(column.id) {
             let handle = session.transaction.handle
             for link in links { try index.insert(link.rawValue, key, in: handle) }
@@ -112,12 +114,11 @@ package struct ListEditor {
 
     /// Removes all elements.
     package func removeAll() throws(StorageError) {
-        if count > 0 {
-            if column.elementKind == .link || column.isMixed {
-                for element in try elements() { try unlinked(element) }
-            }
-            try writer.removeAll()
+        guard count > 0 else { return }
+        if column.elementKind == .link || column.isMixed {
+            for element in try elements() { try unlinked(element) }
         }
+        try writer.removeAll()
         session.setListCount(overlay, column.id, key, 0)
     }
 

@@ -106,7 +106,11 @@ extension WriteSession {
     ///
     /// Its key is never used again.
     package func delete(_ table: TableID, _ key: ObjectKey) throws(StorageError) {
-        precondition(overlay(table).reader.isPresent(key), "no such row")
+        let reader = overlay(table).reader
+        if !reader.isPresent(key) {
+            try reader.source.requireSound()
+            preconditionFailure("no such row")
+        }
         try RowRemoval(self, table, count: 1).remove(key)
     }
 

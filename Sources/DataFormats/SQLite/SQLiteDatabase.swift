@@ -46,7 +46,7 @@ package final class SQLiteDatabase {
         let draft = DraftFile(of: path)
         self.draft = draft
         // The system says more about what cannot be written than SQLite does.
-        let file = Self.openFile(draft.path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC)
+        let file = draft.create()
         guard file >= 0 else { throw Self.refusal(path) }
         close(file)
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX

@@ -8,7 +8,8 @@ import Synchronization
 
 /// A file under a name of its own, beside the one whose place it is going to take.
 ///
-/// Until it is published, what was there stays; a draft that is dropped before is removed.
+/// Until it is published, what was there stays; a draft that is dropped before is removed. Its name is random and
+/// new, so that nobody can prepare a file or a link there.
 final class DraftFile {
     /// Where the draft is written.
     let path: String
@@ -18,18 +19,49 @@ final class DraftFile {
     /// The drafts of this process that are not finished.
     private static let unfinished = Mutex<Set<String>>([])
 
-    /// Chooses the draft's name, which no other one of this process has; the file is its owner's to create.
+    /// Chooses a random name beside the file that `destination` leads to, behind all symbolic links.
     init(of destination: String) {
-        self.destination = destination
-        path = Self.unfinished.withLock { paths in
-            var path = "\(destination).\(getpid()).part"
-            var number = 1
-            while !paths.insert(path).inserted {
-                number += 1
-                path = "\(destination).\(getpid())-\(number).part"
-            }
-            return path
+        self.destination = Self.resolve(destination)
+        let letters = Array("abcdefghijklmnopqrstuvwxyz234567")
+        let name = String((0..<16).map { _ in letters[Int.random(in: 0..<letters.count)] })
+        path = "\(self.destination).\(name).part"
+    }
+
+    /// Creates the draft; negative, with `errno`, if the system refuses.
+    ///
+    /// It has the mode of the file that it is going to replace, or what the umask allows.
+    func create() -> Int32 {
+        // Noted first: whoever ends the process at any moment finds the file.
+        _ = Self.unfinished.withLock { $0.insert(path) }
+        let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
+        guard descriptor >= 0 else { return descriptor }
+        var present = stat()
+        if stat(destination, &present) == 0, present.st_mode & S_IFMT == S_IFREG {
+            // Only the superuser may give a file away.
+            _ = fchown(descriptor, present.st_uid, present.st_gid)
+            _ = fchmod(descriptor, present.st_mode & 0o7777)
         }
+        return descriptor
+    }
+
+    private static func resolve(_ path: String) -> String {
+        var next = path
+        for _ in 0..<40 {
+            if let resolved = realpath(next, nil) {
+                defer { free(resolved) }
+                return String(cString: resolved)
+            }
+            let target = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4097) { buffer in
+                let count = readlink(next, buffer.baseAddress!, 4096)
+                guard count > 0 else { return String?.none }
+                buffer[count] = 0
+                return String(cString: buffer.baseAddress!)
+            }
+            guard let target else { return next }
+            let folder = next.lastIndex(of: "/").map { next[...$0] } ?? ""
+            next = target.hasPrefix("/") ? target : folder + target
+        }
+        return path
     }
 
     deinit {

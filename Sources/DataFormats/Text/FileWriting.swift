@@ -34,7 +34,7 @@ package final class FileWriter {
         } else {
             let draft = DraftFile(of: path)
             self.draft = draft
-            descriptor = open(draft.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+            descriptor = draft.create()
         }
         guard descriptor >= 0 else { throw FormatError("cannot write \(path): \(systemMessage())") }
     }

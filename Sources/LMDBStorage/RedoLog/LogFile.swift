@@ -24,12 +24,8 @@ final class LogFile: Sendable {
     /// How much is made ready at a time.
     private static let step = 512 << 10
 
-    /// The log's path: beside the data file itself, whatever link leads there.
-    static func path(of dataPath: String) -> String {
-        guard let resolved = realpath(dataPath, nil) else { return dataPath + "-log" }
-        defer { free(resolved) }
-        return String(cString: resolved) + "-log"
-    }
+    /// The path of the log of a data file, whose path has no symbolic links.
+    static func path(of dataPath: String) -> String { dataPath + "-log" }
 
     /// Opens the log of a data file; `isMade` makes it where there is none.
     ///
@@ -38,12 +34,20 @@ final class LogFile: Sendable {
         path = Self.path(of: dataPath)
         let access = isWritten ? O_RDWR : O_RDONLY
         descriptor = Platform.openDescriptor(
-            path, access | O_CLOEXEC | O_NOFOLLOW | (isMade ? O_CREAT : 0), 0o644)
-        guard descriptor >= 0 else { throw StorageError(rawCode: errno, call: "open", file: path) }
+            path, access | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (isMade ? O_CREAT : 0), 0o600)
+        guard descriptor >= 0 else {
+            if errno == ELOOP { throw LockFile.foreign(path, "a symbolic link") }
+            throw StorageError(rawCode: errno, call: "open", file: path)
+        }
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+        do throws(StorageError) {
+            try LockFile.requireOwn(descriptor, path)
+            guard fstat(descriptor, &status) == 0 else {
+                throw StorageError(rawCode: errno, call: "fstat", file: path)
+            }
+        } catch {
             close(descriptor)
-            throw StorageError(.system, call: "open", file: path)
+            throw error
         }
         device = UInt64(status.st_dev)
         inode = UInt64(status.st_ino)
@@ -63,11 +67,7 @@ final class LogFile: Sendable {
 
     /// Lets those read and write the log who may read and write the data file.
     func adoptOwner(of data: Int32) {
-        var status = stat()
-        guard fstat(data, &status) == 0 else { return }
-        // Only the superuser may give a file away; who may not is its owner, or shares the owner's rights.
-        _ = fchown(descriptor, status.st_uid, status.st_gid)
-        fchmod(descriptor, status.st_mode & 0o666)
+        FileAccess(of: data)?.apply(to: descriptor, mask: 0o666)
     }
 
     private func failure(_ call: String) -> StorageError {

@@ -19,6 +19,16 @@ struct LogReplay {
     /// of the checkpoint are not written over, because all is one transaction upon it. Throws `diskFull`, `damaged`.
     func run() throws(StorageError) {
         let records = records()
+        if records.last?.record.kind != .direct {
+            let last = records.last?.record.version ?? header.version
+            if let lost = newestVersion(after: last) {
+                throw StorageError(
+                    .damaged,
+                    call:
+                        "its log has the commits up to version \(lost), but version \(last + 1) is damaged there",
+                    file: path)
+            }
+        }
         if let last = records.last, last.record.kind == .direct {
             let parity = Int(last.record.version & 1)
             let present = FileHeader.meta(data, at: parity * header.pageSize)
@@ -29,6 +39,7 @@ struct LogReplay {
             throw StorageError(rawCode: errno, call: "pwrite", file: path)
         }
         try FileHeader.check(data, path: path)
+        try FileHeader.checkPages(data, path: path)
         if log.hasTornHeader {
             // The header before is right if the newer one was being written, and its pages may be gone if that decayed.
             let faults = try PageVerifier.faultsAsItIs(path: path, atMost: 1)
@@ -53,7 +64,7 @@ struct LogReplay {
         var found: [Found] = []
         var version = header.version
         var end = header.start
-        while let (place, record) = log.place(of: version + 1, after: end, salt: header.salt),
+        while let (place, record) = log.place(of: version &+ 1, after: end, salt: header.salt),
             isWhole(record, at: place)
         {
             found.append((record, place + LogRecord.size))
@@ -63,6 +74,32 @@ struct LogReplay {
             end = place + record.extent
         }
         return found
+    }
+
+    /// The newest version with a complete record anywhere in the ring that is not the next one; nil for none.
+    ///
+    /// Each record is on the device before the next one is written, so that a power failure leaves none behind one that
+    /// is missing.
+    private func newestVersion(after last: UInt64) -> UInt64? {
+        let count = Int(lseek(log.descriptor, 0, SEEK_END)) - LogFile.base
+        guard count > LogRecord.size else { return nil }
+        return withBytes(at: LogFile.base, count) { ring in
+            var newest: UInt64?
+            var offset = 0
+            while offset + LogRecord.size <= count {
+                let head = UnsafeRawBufferPointer(rebasing: ring[offset..<offset + LogRecord.size])
+                if let record = LogRecord(head), record.salt == header.salt,
+                    record.version > last &+ 1, record.version > newest ?? 0,
+                    offset + LogRecord.size + record.length <= count
+                {
+                    let end = offset + LogRecord.size + record.length
+                    let all = UnsafeRawBufferPointer(rebasing: ring[offset..<end])
+                    if LogRecord.sum(all) == record.checksum { newest = record.version }
+                }
+                offset += 8
+            }
+            return newest
+        } ?? nil
     }
 
     private func isWhole(_ record: LogRecord, at place: Int) -> Bool {

@@ -159,7 +159,7 @@ extension RedoLog {
             throw StorageError(rawCode: errno, call: "pread", file: dataPath)
         }
         try log.write(header)
-        FileCopy.flushFolder(of: log.path)
+        DraftCopy.flushFolder(of: log.path)
         var status = stat()
         guard fstat(data, &status) == 0,
             LogMarker(

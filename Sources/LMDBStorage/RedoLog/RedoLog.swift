@@ -194,14 +194,14 @@ final class RedoLog: @unchecked Sendable {
     /// Follows the records to that of the newest version; false if a version has none.
     private func findEnd(_ newest: UInt64, _ file: LogFile) throws(StorageError) -> Bool {
         while version < newest {
-            guard let (place, record) = file.place(of: version + 1, after: end, salt: salt),
+            guard let (place, record) = file.place(of: version &+ 1, after: end, salt: salt),
                 record.kind == .changes
             else { return false }
             version += 1
             end = place + record.extent
         }
         // A record behind it belongs to a commit that did not happen.
-        while let (place, _) = file.place(of: newest + 1, after: end, salt: salt) {
+        while let (place, _) = file.place(of: newest &+ 1, after: end, salt: salt) {
             try file.void(at: place)
         }
         return true

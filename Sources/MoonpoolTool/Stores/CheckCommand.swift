@@ -10,8 +10,8 @@ struct CheckCommand: ParsableCommand {
         abstract: "Verify a store and report damage.",
         discussion: """
             Reads every page of the latest version, then every object, value, link, list, index entry and full-text \
-            posting. Other processes can use the store meanwhile. The exit code is 0 for an intact store, and 1 for a \
-            damaged store or one that cannot be opened.
+            posting. Other processes can use the store meanwhile. The exit code is 0 for an intact or empty store, \
+            and 1 for a damaged store or one that cannot be opened.
             """)
 
     @Argument(help: "The store.", completion: .file(extensions: ["moonpool"]))
@@ -22,6 +22,9 @@ struct CheckCommand: ParsableCommand {
     func run() throws {
         CommandInterruption.begin()
         try CommandFailure.shown {
+            guard try !ProcessServices.exists(store) || !StoreFiles.isEmpty(store) else {
+                return ProcessServices.writeOutput("\(store) is empty\n")
+            }
             try CommandStore.requireFile(store)
             if RealmCopy.isRealm(store) { return try checkRealm() }
             // Before opening: LMDB trusts the pages that it maps, and a damaged page would crash the process.

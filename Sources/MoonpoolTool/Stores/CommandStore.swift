@@ -16,11 +16,11 @@ enum CommandStore {
 
     /// Throws `invalid_argument` for a file that does not exist, cannot be read, or is empty.
     static func requireFile(_ path: String) throws {
-        guard let beginning = ProcessServices.read(path, limit: 1) else {
+        guard ProcessServices.exists(path) else {
             throw StoreError(.invalidArgument, "there is no store '\(path)'")
         }
         // Opening it would create a store, which a reading command must not do.
-        guard !beginning.isEmpty else {
+        guard try !StoreFiles.isEmpty(path) else {
             throw StoreError(
                 .invalidArgument, "'\(path)' is empty: it does not contain a store yet")
         }

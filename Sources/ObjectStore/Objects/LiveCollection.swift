@@ -47,6 +47,7 @@ extension LiveCollection {
     /// The elements; for a map its values.
     func reader() throws -> ListReader {
         guard let elements = try rows().list(property.column, owner) else { throw removed }
+        try source.view.requireSound()
         return elements
     }
 

@@ -46,7 +46,7 @@ public struct LiveList: LiveCollection {
         let list = try reader()
         // Equal values of these types may have different bytes: 12.30 and 12.3.
         if property.type == .mixed || property.type == .decimal {
-            return try values().firstIndex { MixedOrder.isEqual($0, value) }
+            return try values().firstIndex { ValueOrder.isEqual($0, value) }
         }
         guard let element = elementToFind(value) else { return nil }
         do {

@@ -69,6 +69,8 @@ extension NestedCollection {
     ///
     /// Throws as ``set(_:at:)``.
     package func remove(key: String) throws {
+        try checkWritable()
+        guard try keys().contains(where: { $0.utf8.elementsEqual(key.utf8) }) else { return }
         try editMap { $0[key] = nil }
     }
 
@@ -76,6 +78,8 @@ extension NestedCollection {
     ///
     /// Throws as ``set(_:at:)``.
     package func removeAll() throws {
+        try checkWritable()
+        guard try count() > 0 else { return }
         try change { $0 = kind == .list ? .list([]) : .dictionary([:]) }
     }
 
@@ -99,7 +103,7 @@ extension NestedCollection {
 
     /// Decodes the outermost value, changes the collection in it and stores it again.
     private func change(_ body: (inout Value) throws -> Void) throws {
-        _ = try source.writableStore().writing(kind == .list ? "a list" : "a map")
+        try checkWritable()
         guard let bytes = try Self.bytes(at: place) else { throw gone() }
         var value = MixedCoding.decode(bytes)
         try descend(&value, path[...], body)
@@ -108,6 +112,10 @@ extension NestedCollection {
         case .element(let list, let index): try list.set(value, at: index)
         case .entry(let map, let key): try map.set(value, forKey: key)
         }
+    }
+
+    private func checkWritable() throws {
+        _ = try source.writableStore().writing(kind == .list ? "a list" : "a map")
     }
 
     private func descend(

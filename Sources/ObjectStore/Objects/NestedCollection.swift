@@ -142,7 +142,7 @@ extension NestedCollection {
     /// Throws as ``count()``.
     package func firstIndex(of wanted: Value) throws -> Int? {
         guard case .list(let elements) = try value() else { return nil }
-        return elements.firstIndex { MixedOrder.isEqual($0, wanted) }
+        return elements.firstIndex { ValueOrder.isEqual($0, wanted) }
     }
 
     /// A reader that has read the collection's tag.

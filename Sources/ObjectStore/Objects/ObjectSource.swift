@@ -26,12 +26,15 @@ package enum ObjectSource {
     /// Throws `closed` and `wrong_thread`.
     package func openView() throws -> StoreView {
         switch self {
-        case .store(let store): try store.check()
+        case .store(let store):
+            try store.check()
+            try store.view.requireSound()
         case .frozen(let view):
             guard !view.isClosed else {
                 throw StoreError(
                     .closed, "this frozen version was closed; freeze the live store again")
             }
+            try view.requireSound()
         }
         return view
     }

@@ -113,7 +113,7 @@ package struct PropertyPath: Hashable, Sendable {
     /// Reads a key path that may go on behind links inside mixed values: one path for each class that has the property
     /// it goes on with; `*` stands for every property.
     ///
-    /// Throws `invalid_query` as ``parse(_:class:schema:)``, and for a path with more than 1,000 ways.
+    /// Throws as ``parse(_:class:schema:)``, and `invalid_query` for a path with more than 1,000 ways.
     static func parseAll(
         _ text: String, class classSchema: ClassSchema, schema: Schema
     ) throws -> [PropertyPath] {
@@ -151,8 +151,8 @@ package struct PropertyPath: Hashable, Sendable {
             }
             guard !next.isEmpty else {
                 throw StoreError(
-                    .invalidQuery,
-                    "the key path '\(text)' names '\(name)', which no class has that it could lead to"
+                    .unknownProperty,
+                    "unknown property '\(name)' in the key path '\(text)': no class that the path may lead to has it"
                 )
             }
             guard next.count <= 1000 else {
@@ -175,10 +175,10 @@ package struct PropertyPath: Hashable, Sendable {
         }
     }
 
-    /// Reads a key path such as `owner.name` of a class.
+    /// Parses a key path such as `owner.name` of a class.
     ///
-    /// Throws `invalid_query` for an empty component, an unknown property (with the nearest name
-    /// there is), a value in the middle, and more than 100 components.
+    /// Throws `unknown_property`, with the nearest name that exists, and `invalid_query` for an empty component, a value in
+    /// the middle and more than 100 components.
     package static func parse(
         _ text: String, class classSchema: ClassSchema, schema: Schema
     ) throws -> PropertyPath {
@@ -200,9 +200,8 @@ package struct PropertyPath: Hashable, Sendable {
             guard let property = owner.property(named: String(name)) else {
                 let hint = NearestName.hint(for: String(name), among: owner.properties.map(\.name))
                 throw StoreError(
-                    .invalidQuery,
-                    "the key path '\(text)' names '\(name)', which '\(owner.name)' does not have"
-                        + hint)
+                    .unknownProperty,
+                    "unknown property '\(name)' in '\(owner.name)', in the key path '\(text)'" + hint)
             }
             components.append(Component(property, of: owner, in: schema))
             current = schema.target(of: property)

@@ -10,12 +10,13 @@ extension Value {
     fileprivate var inSimplestForm: Value {
         switch self {
         case .float(let number): return Value.double(Double(number)).inSimplestForm
-        case .double(let number): return Int64(exactly: number).map(Value.int) ?? self
+        case .double(let number):
+            if number.isNaN { return .double(.nan) }
+            return Int64(exactly: number).map(Value.int) ?? self
         case .decimal(let number):
-            if number.isNotANumber { return .double(.nan) }
             if let whole = number.exactInt { return .int(whole) }
-            return DecimalValue.order(number, DecimalValue(number.double)) == 0
-                ? .double(number.double) : self
+            let (double, isExact) = number.floorDouble
+            return isExact ? .double(double) : self
         case .list(let elements): return .list(elements.map(\.inSimplestForm))
         case .dictionary(let entries): return .dictionary(entries.mapValues(\.inSimplestForm))
         default: return self
@@ -32,19 +33,5 @@ struct ExpressionTestNode: RowPredicateNode {
     func matches(_ tables: BoundTables, _ key: ObjectKey) -> Bool {
         let value = expression.value(tables, key)
         return test.matches(value == .nothing ? .null : value)
-    }
-}
-
-/// Whether a value is not a number, which equals nothing.
-struct NotANumberNode: RowPredicateNode {
-    let expression: any PredicateExpression
-    var cost: Int { expression.cost }
-
-    func matches(_ tables: BoundTables, _ key: ObjectKey) -> Bool {
-        switch expression.value(tables, key) {
-        case .double(let number): number.isNaN
-        case .decimal(let number): number.isNotANumber
-        default: false
-        }
     }
 }

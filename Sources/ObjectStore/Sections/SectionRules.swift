@@ -36,10 +36,8 @@ struct SectionRules {
             node = self.node(computed.expression, key)
         } else {
             let path = sortKey.path.compiled(&tables)
-            if path.hops.isEmpty, case .value(let slot, let source) = path.terminal,
-                let test = test(key)
-            {
-                node = ColumnNode(slot: slot, source: source, test: test)
+            if path.hops.isEmpty, case .value(let slot, let source) = path.terminal {
+                node = ColumnNode(slot: slot, source: source, test: test(key))
             } else {
                 node = self.node(PathExpression(path: path), key)
             }
@@ -52,16 +50,13 @@ struct SectionRules {
     }
 
     private func node(_ expression: any PredicateExpression, _ key: Scalar) -> any PredicateNode {
-        test(key).map { ExpressionTestNode(expression: expression, test: $0) }
-            ?? NotANumberNode(expression: expression)
+        ExpressionTestNode(expression: expression, test: test(key))
     }
 
-    /// What the values of a section pass; nil for what is not a number, which equals nothing.
-    private func test(_ key: Scalar) -> ValueTest? {
+    /// Returns the test that the values of a section pass.
+    private func test(_ key: Scalar) -> ValueTest {
         switch key {
         case .null, .nothing: return .isNull
-        case .double(let number) where number.isNaN: return nil
-        case .decimal(let number) where number.isNotANumber: return nil
         case _ where type == .mixed:
             return ValueTest(form: .compare(.equal, key), matchesNull: false)
         case .bool(let flag): return ValueTest(form: .bool(flag), matchesNull: false)
@@ -83,8 +78,9 @@ struct SectionRules {
         return { key in
             let value = bound.value(key)
             if bound.isMixed { return value.mixedSectionKey }
-            // Zeros are one section.
-            return value == .double(-0.0) ? .double(0) : value
+            // One key for equal values, so that a section has the same key whichever of them comes first.
+            if case .double(let number) = value { return .double(RealOrder.canonical(number)) }
+            return value
         }
     }
 
@@ -98,18 +94,8 @@ struct SectionRules {
     func keys(of objects: ResultKeys, in view: StoreView) -> [(key: Scalar, count: Int)] {
         let read = reader(in: view)
         var counts: [Scalar: Int] = [:]
-        var notNumbers = 0
-        for object in objects {
-            let value = read(object)
-            if case .double(let number) = value, number.isNaN {
-                notNumbers += 1
-            } else {
-                counts[value, default: 0] += 1
-            }
-        }
-        var sections = counts.map { (key: $0.key, count: $0.value) }
-        if notNumbers > 0 { sections.append((.double(.nan), notNumbers)) }
-        return sections.sorted { order($0.key, $1.key) < 0 }
+        for object in objects { counts[read(object), default: 0] += 1 }
+        return counts.map { (key: $0.key, count: $0.value) }.sorted { order($0.key, $1.key) < 0 }
     }
 
     /// The position of a section among ordered ones; nil when it is none of them.
@@ -144,7 +130,7 @@ struct SectionRules {
         }
     }
 
-    /// A value as sections are told apart by.
+    /// Returns a value as the key of its section.
     ///
     /// Throws `type_mismatch` for a value of another type.
     func scalar(_ value: Value) throws -> Scalar {
@@ -157,11 +143,6 @@ struct SectionRules {
                 "the sections of '\(sortKey.description)' are of type \(type.rawValue), not "
                     + value.typeName)
         }
-        switch (scalar, type) {
-        case (.double(let number), .int): return Int64(exactly: number).map(Scalar.int) ?? scalar
-        case (.int(let number), .double), (.int(let number), .float): return .double(Double(number))
-        case (.double(let number), .float): return .double(Double(Float(number)))
-        default: return scalar
-        }
+        return PredicateCompiler.constant(scalar, kind, beside: .value(type))
     }
 }

@@ -44,6 +44,7 @@ extension Store {
                         + "change objects in it without a write of your own, or write later, with write_async"
                     : "a write transaction is open already; commit or cancel it first")
         }
+        try view.requireSound()
         try notifications.checkRounds()
         try openWrite()
         notifications.deliver()
@@ -122,6 +123,7 @@ extension Store {
                 "\(what()) can only be changed in a write transaction; wrap the change in "
                     + "store:write(function() … end)")
         }
+        try view.requireSound()
         view.noteChange()
         return session
     }

@@ -86,7 +86,7 @@ public final class Store {
     /// is the first store of the file in the process; if it says so the file is compacted, unless
     /// another process has it open. Its errors are thrown. `whileWaiting` is called some fifty times a second while a
     /// write, now or later, waits for another writer; what it throws ends the wait. Without it nothing does.
-    package init(
+    public init(
         _ configuration: StoreConfiguration, scheduler: any Scheduler,
         migration: ((Migration) throws -> Void)? = nil,
         shouldCompact: ((_ total: Int, _ used: Int) throws -> Bool)? = nil,

@@ -27,6 +27,19 @@ extension StoreError {
             code = .tooManyVersions
             advice = "; close stores that are not needed"
         case .notAStore: code = .fileCorrupt
+        case .empty:
+            code = .fileCorrupt
+            advice = "; open it for writing once to make it a store"
+        case .olderFormat:
+            code = .invalidArgument
+            advice =
+                ", whose files this one does not read; export it there with 'moonpool export', then import that here"
+        case .severalNames:
+            code = .invalidArgument
+            advice = "; remove the other names, or copy the file with cp and open the copy"
+        case .foreignCompanion:
+            code = .invalidArgument
+            advice = "; remove it"
         case .damaged: code = .fileCorrupt
         case .needsRecovery:
             code = .fileCorrupt

@@ -30,6 +30,13 @@ package enum StoreFiles {
         }
     }
 
+    /// Whether a file is empty, or the creation of its store did not finish: opening it for writing creates the store.
+    ///
+    /// Throws `invalid_argument` (no such file, it cannot be read).
+    package static func isEmpty(_ path: String) throws -> Bool {
+        try StoreError.wrapping { () throws(StorageError) in try ColumnFile.isEmpty(path: path) }
+    }
+
     /// Looks at the pages of a file before it is opened: what is wrong with them, at most `limit` faults.
     ///
     /// A file whose pages are sound may be opened, and ``Store/verify(atMost:)`` looks at what is on them. Others may use

@@ -46,6 +46,13 @@ package final class StoreView {
     /// To be called when something has changed inside a write transaction, or has been taken back.
     func noteChange() { changeCount &+= 1 }
 
+    /// Throws `file_corrupt` if something that was read from the file was damaged.
+    ///
+    /// What is damaged reads as null or empty. So this is called after reads that cannot throw themselves. Two loads.
+    package func requireSound() throws {
+        if let damage = snapshot.damage { throw StoreError(damage) }
+    }
+
     /// Lets a frozen version go now, instead of with the last reference to anything of it.
     ///
     /// A live view is closed with its store.
@@ -90,18 +97,25 @@ package final class StoreView {
     ) throws -> Value {
         let rows = table(classSchema)
         if !property.isSingle {
-            guard rows.isPresent(key) else { throw Self.deleted(classSchema, key) }
-            return switch property.collection {
-            case nil: .list(backlinks(property, of: key).map(Value.object))
-            case .list, .set: .list(listValues(property, of: key, in: rows))
-            case .map:
-                .dictionary(
-                    Dictionary(
-                        mapEntries(property, of: key, in: rows).map { ($0.key, $0.value) },
-                        uniquingKeysWith: { first, _ in first }))
+            guard rows.isPresent(key) else {
+                try requireSound()
+                throw Self.deleted(classSchema, key)
             }
+            let value: Value =
+                switch property.collection {
+                case nil: .list(backlinks(property, of: key).map(Value.object))
+                case .list, .set: .list(listValues(property, of: key, in: rows))
+                case .map:
+                    .dictionary(
+                        Dictionary(
+                            mapEntries(property, of: key, in: rows).map { ($0.key, $0.value) },
+                            uniquingKeysWith: { first, _ in first }))
+                }
+            try requireSound()
+            return value
         }
         if let value = single(property, of: key, in: rows) { return value }
+        try requireSound()
         guard rows.isPresent(key) else { throw Self.deleted(classSchema, key) }
         return .null
     }

@@ -1,9 +1,8 @@
 import ColumnStorage
 
-/// The order in which a set keeps its elements: nil first, then by value; links by the age of their
-/// objects, texts and bytes by their bytes, mixed values as ``MixedOrder`` has it.
+/// The order of the elements of a collection, as they are stored: that of their values (``ValueOrder``), nil first.
 ///
-/// NaN comes after all numbers and is equal to itself, so that a set holds it once.
+/// A set keeps its elements in this order and holds equal ones once.
 struct ElementOrder {
     private let property: Property
 
@@ -11,17 +10,17 @@ struct ElementOrder {
         self.property = property
     }
 
-    /// Negative, zero or positive as the first comes before, is equal to or follows the second.
+    /// Returns a negative number, zero or a positive number as the first element comes before, equals or follows the second.
     func compare(_ left: ListElement, _ right: ListElement) -> Int {
         switch (left, right) {
         case (.null, .null): 0
         case (.null, _): -1
         case (_, .null): 1
         case (.int(let left), .int(let right)): Self.order(left, right)
-        case (.float(let left), .float(let right)): Self.order(Double(left), Double(right))
-        case (.double(let left), .double(let right)): Self.order(left, right)
+        case (.float(let left), .float(let right)): RealOrder.compare(Double(left), Double(right))
+        case (.double(let left), .double(let right)): RealOrder.compare(left, right)
         case (.bytes(let left), .bytes(let right)): order(left, right)
-        // A set's elements are of one kind: what follows stands for damage.
+        // A set's elements are of one kind: the other cases order damaged elements.
         case (.int, _): -1
         case (_, .int): 1
         case (.float, _): -1
@@ -34,7 +33,7 @@ struct ElementOrder {
     private func order(_ left: [UInt8], _ right: [UInt8]) -> Int {
         if left == right { return 0 }
         switch property.type {
-        case .mixed: return MixedOrder.order(MixedCoding.decode(left), MixedCoding.decode(right))
+        case .mixed: return ValueOrder.order(MixedCoding.decode(left), MixedCoding.decode(right))
         case .decimal:
             guard let left = DecimalValue(bytes: left), let right = DecimalValue(bytes: right)
             else { break }
@@ -48,12 +47,7 @@ struct ElementOrder {
         left < right ? -1 : left == right ? 0 : 1
     }
 
-    private static func order(_ left: Double, _ right: Double) -> Int {
-        if left.isNaN || right.isNaN { return left.isNaN ? (right.isNaN ? 0 : 1) : -1 }
-        return left < right ? -1 : left == right ? 0 : 1
-    }
-
-    /// A number that orders like the element; equal for elements that only ``compare(_:_:)`` tells apart.
+    /// Returns a number that orders like the element; equal for elements that only ``compare(_:_:)`` distinguishes.
     func code(of element: ListElement) -> UInt64 {
         switch element {
         case .null: 0
@@ -104,7 +98,7 @@ struct ElementOrder {
         }
     }
 
-    /// Where an element stands in an ordered collection, or would stand, and whether it is there.
+    /// Returns the index of an element in an ordered collection, or the index to insert it at, and whether it is there.
     func search(
         _ element: ListElement, in set: ListReader
     ) throws -> (position: Int, isThere: Bool) {
@@ -112,7 +106,7 @@ struct ElementOrder {
             var isThere = false
             let position = try set.partitioningIndex { other in
                 let order = compare(other, element)
-                // The last one asked about that is not before the element is the first such.
+                // The last element compared that is not before the one searched for is the first of them.
                 if order >= 0 { isThere = order == 0 }
                 return order >= 0
             }

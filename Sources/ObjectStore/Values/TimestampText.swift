@@ -14,19 +14,47 @@ extension Timestamp: CustomStringConvertible {
         return text + "Z"
     }
 
-    /// Reads ISO 8601; nil for anything else.
+    /// Parses ISO 8601; nil for anything else.
     ///
     /// As in `2026-11-20`, `2026-11-20T10:00`, `2026-11-20 10:00:00.25+01:00`. A time without a zone
-    /// is UTC.
+    /// is UTC. Digits below the microsecond are ignored; ``PreciseTimestamp`` keeps them.
     public init?(_ text: some StringProtocol) {
+        guard let moment = PreciseTimestamp(text) else { return nil }
+        self = moment.floor
+    }
+
+    private static func padded(_ number: Int, _ width: Int) -> String {
+        let digits = String(number.magnitude)
+        let zeros = String(repeating: "0", count: max(0, width - digits.count))
+        return (number < 0 ? "-" : "") + zeros + digits
+    }
+}
+
+/// A moment that may have more digits than the microseconds of a ``Timestamp``, as texts have them.
+///
+/// ```swift
+/// PreciseTimestamp("2026-11-20T10:00:00.1234567Z")?.isExact  // false: 700 ns are left
+/// ```
+package struct PreciseTimestamp: Hashable, Sendable {
+    /// The last microsecond that is not after the moment.
+    package let floor: Timestamp
+    /// The digits of the moment below the microsecond, without zeros at the end.
+    package let digitsBelow: String
+
+    /// Whether the moment is a whole number of microseconds.
+    package var isExact: Bool { digitsBelow.isEmpty }
+
+    /// Parses ISO 8601 as ``Timestamp/init(_:)``; nil for anything else.
+    package init?(_ text: some StringProtocol) {
         var scanner = DigitScanner(text)
         let isNegative = scanner.skip("-")
         guard let year = scanner.year(), scanner.skip("-"),
             let month = scanner.number(digits: 2), scanner.skip("-"),
             let day = scanner.number(digits: 2)
         else { return nil }
-        var moment = Components(year: isNegative ? -year : year, month: month, day: day)
+        var moment = Timestamp.Components(year: isNegative ? -year : year, month: month, day: day)
         var offset: Int64 = 0
+        var digitsBelow = ""
         if scanner.skip("T") || scanner.skip("t") || scanner.skip(" ") {
             guard let hour = scanner.number(digits: 2), scanner.skip(":"),
                 let minute = scanner.number(digits: 2)
@@ -38,24 +66,20 @@ extension Timestamp: CustomStringConvertible {
                 moment.second = second
                 if scanner.skip(".") {
                     guard let fraction = scanner.fraction() else { return nil }
-                    moment.microsecond = fraction
+                    moment.microsecond = fraction.microseconds
+                    digitsBelow = fraction.digitsBelow
                 }
             }
             guard let seconds = scanner.zone() else { return nil }
             offset = seconds
         }
         guard scanner.isAtEnd, let local = Timestamp(moment) else { return nil }
-        microseconds = local.microseconds - offset * 1_000_000
-    }
-
-    private static func padded(_ number: Int, _ width: Int) -> String {
-        let digits = String(number.magnitude)
-        let zeros = String(repeating: "0", count: max(0, width - digits.count))
-        return (number < 0 ? "-" : "") + zeros + digits
+        floor = Timestamp(microseconds: local.microseconds - offset * 1_000_000)
+        self.digitsBelow = digitsBelow
     }
 }
 
-/// Reads the fixed-width fields of a date.
+/// Parses the fixed-width fields of a date.
 private struct DigitScanner {
     private let bytes: [UInt8]
     private var position = 0
@@ -99,16 +123,25 @@ private struct DigitScanner {
         return year
     }
 
-    /// Digits after the point, as microseconds; further ones are dropped.
-    mutating func fraction() -> Int? {
+    /// The digits after the point: as microseconds, and those below, without zeros at the end.
+    mutating func fraction() -> (microseconds: Int, digitsBelow: String)? {
         guard var value = digit() else { return nil }
         var count = 1
+        var below = ""
+        var zeros = 0
         while let next = digit() {
-            if count < 6 { value = value * 10 + next }
             count += 1
+            if count <= 6 {
+                value = value * 10 + next
+            } else if next == 0 {
+                zeros += 1
+            } else {
+                below += String(repeating: "0", count: zeros) + String(next)
+                zeros = 0
+            }
         }
         for _ in 0..<max(0, 6 - count) { value *= 10 }
-        return value
+        return (value, below)
     }
 
     /// `Z`, `+01:00`, `-0530` or nothing, as seconds east of Greenwich.

@@ -59,7 +59,7 @@ import Testing
         #expect(error?.code == .fileCorrupt)
         #expect(
             error?.message
-                == "'\(world.path)': the record of migrations stored in the file is damaged")
+                == "'\(world.path)' is damaged (a value has changed since it was written)")
     }
 
     @Test func `a class disappears only if it is declared, whether it is empty or not`() throws {

@@ -182,7 +182,7 @@ import Testing
         let error = storeError(.invalidQuery) { _ = try ints.observe(keyPaths: ["value"]) { _ in } }
         #expect(error?.message.contains("plain values") == true)
         let list = try holder.list("targets")
-        _ = storeError(.invalidQuery) { _ = try list.observe(keyPaths: ["vlaue"]) { _ in } }
+        _ = storeError(.unknownProperty) { _ = try list.observe(keyPaths: ["vlaue"]) { _ in } }
         try world.store.write {
             _ = storeError(.alreadyInWrite) { _ = try list.observe { _ in } }
         }

@@ -241,7 +241,7 @@ import Testing
     }
 
     @Test func `6.14 a wrong key path is an error with the nearest name`() throws {
-        let error = storeError(.invalidQuery) { _ = try observe(["link.valu"]) }
+        let error = storeError(.unknownProperty) { _ = try observe(["link.valu"]) }
         #expect(error?.message.contains("value") == true)
         _ = storeError(.invalidQuery) { _ = try observe(["value.more"]) }
         _ = storeError(.invalidQuery) { _ = try observe([""]) }

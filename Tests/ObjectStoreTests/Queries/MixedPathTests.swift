@@ -226,7 +226,7 @@ import Testing
         for path in ["any.*", "*.price", "map.*"] {
             try store.objects("Box").observe(keyPaths: [path]) { _ in }.invalidate()
         }
-        let error = storeError(.invalidQuery) {
+        let error = storeError(.unknownProperty) {
             _ = try store.objects("Box").observe(keyPaths: ["any.nmae"]) { _ in }
         }
         #expect(error?.message.contains("'nmae'") == true)

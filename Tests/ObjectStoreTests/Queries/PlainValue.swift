@@ -19,9 +19,12 @@ enum PlainValue: Hashable {
         func order<T: Comparable>(_ a: T, _ b: T) -> Int { a < b ? -1 : a > b ? 1 : 0 }
         switch (left, right) {
         case (.int(let a), .int(let b)), (.date(let a), .date(let b)): return order(a, b)
-        case (.int(let a), .real(let b)): return order(Double(a), b)
-        case (.real(let a), .int(let b)): return order(a, Double(b))
-        case (.real(let a), .real(let b)): return a.isNaN || b.isNaN ? nil : order(a, b)
+        case (.int(let a), .real(let b)): return b.isNaN ? 1 : order(Double(a), b)
+        case (.real(let a), .int(let b)): return a.isNaN ? -1 : order(a, Double(b))
+        case (.real(let a), .real(let b)):
+            // NaN equals itself and comes first.
+            if a.isNaN || b.isNaN { return a.isNaN ? (b.isNaN ? 0 : -1) : 1 }
+            return order(a, b)
         case (.bool(let a), .bool(let b)): return a == b ? 0 : a ? 1 : -1
         case (.text(let a), .text(let b)): return bytes(Array(a.utf8), Array(b.utf8))
         case (.bytes(let a), .bytes(let b)): return bytes(a, b)
@@ -114,7 +117,8 @@ enum PlainValue: Hashable {
                 : calculate(aggregate("@sum", values), "/", .int(Int64(values.count)))
         default:
             let sign = operation == "@min" ? "<" : ">"
-            return values.reduce(.nothing) {
+            let numbers = values.filter { if case .real(let real) = $0 { !real.isNaN } else { true } }
+            return numbers.reduce(.nothing) {
                 $0 == .nothing || holds($1, sign, $0) ? $1 : $0
             }
         }

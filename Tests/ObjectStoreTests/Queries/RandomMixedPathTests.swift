@@ -74,22 +74,24 @@ import Testing
         }
 
         /// The values that a path leads to, nil where there is nothing to follow.
-        func values(_ value: Value, _ steps: ArraySlice<Step>) -> [Value] {
+        ///
+        /// `isMany` says that a step leads to many values, so that a nil link leads to none.
+        func values(_ value: Value, _ steps: ArraySlice<Step>, _ isMany: Bool) -> [Value] {
             guard let step = steps.first else { return [value] }
             let rest = steps.dropFirst()
             switch (step, value) {
-            case (.name(let name), .object(let dog)): return property(dog, name, rest) ?? [.null]
+            case (.name(let name), .object(let dog)): return property(dog, name, rest, isMany) ?? [.null]
             case (.name(let name), .dictionary(let entries)),
                 (.key(let name), .dictionary(let entries)):
-                return entries[name].map { values($0, rest) } ?? [.null]
+                return entries[name].map { values($0, rest, isMany) } ?? [.null]
             case (.index(let index), .list(let elements)):
-                return index < elements.count ? values(elements[index], rest) : [.null]
+                return index < elements.count ? values(elements[index], rest, isMany) : [.null]
             case (.last, .list(let elements)):
-                return elements.last.map { values($0, rest) } ?? [.null]
+                return elements.last.map { values($0, rest, isMany) } ?? [.null]
             case (.every, .list(let elements)), (.values, .list(let elements)):
-                return elements.flatMap { values($0, rest) }
+                return elements.flatMap { values($0, rest, isMany) }
             case (.every, .dictionary(let entries)), (.values, .dictionary(let entries)):
-                return entries.values.flatMap { values($0, rest) }
+                return entries.values.flatMap { values($0, rest, isMany) }
             case (.keys, .dictionary(let entries)): return entries.keys.map(Value.string)
             case (.every, _), (.values, _), (.keys, _): return []
             case (.count, .list(let elements)): return [.int(Int64(elements.count))]
@@ -101,11 +103,11 @@ import Testing
 
         /// What a property of a dog leads to; nil if the rest means nothing for dogs.
         private func property(
-            _ dog: ObjectReference, _ name: String, _ rest: ArraySlice<Step>
+            _ dog: ObjectReference, _ name: String, _ rest: ArraySlice<Step>, _ isMany: Bool
         ) -> [Value]? {
             let value = dogs[dog]![name]!
             switch name {
-            case "a": return values(value, rest)
+            case "a": return values(value, rest, isMany)
             case "b": return rest.isEmpty ? [value] : nil
             default:
                 switch rest.first {
@@ -113,8 +115,8 @@ import Testing
                 case .count: return [.int(value == .null ? 0 : 1)]
                 case .name(let next):
                     guard let shape = meaning(next, rest.dropFirst()), shape else { return nil }
-                    guard case .object(let target) = value else { return nilLink(rest) }
-                    return property(target, next, rest.dropFirst())
+                    guard case .object(let target) = value else { return nilLink(rest, isMany) }
+                    return property(target, next, rest.dropFirst(), isMany)
                 default: return nil
                 }
             }
@@ -135,14 +137,14 @@ import Testing
             }
         }
 
-        /// A nil link is one nil; the number of what is behind it is 0.
-        private func nilLink(_ rest: ArraySlice<Step>) -> [Value] {
+        /// A nil link is one nil, or no value; the number of what is behind it is 0.
+        private func nilLink(_ rest: ArraySlice<Step>, _ isMany: Bool) -> [Value] {
             if case .count? = rest.last,
                 rest.dropLast().allSatisfy({ if case .name("z") = $0 { true } else { false } })
             {
                 return [.int(0)]
             }
-            return [.null]
+            return isMany ? [] : [.null]
         }
 
         func number(_ value: Value) -> Double? {
@@ -239,10 +241,18 @@ import Testing
             let isText = if case .keys? = steps.last { true } else { false }
             if isNumber, case .string = constant { continue }
             if isText, model.number(constant) != nil { continue }
+            let isMany =
+                isList
+                || steps.contains { step in
+                    switch step {
+                    case .every, .values, .keys: true
+                    default: false
+                    }
+                }
             let expected = boxes.indices.filter { place in
                 let starts = isList ? boxes[place].many : [boxes[place].any]
                 return starts.contains { start in
-                    model.values(start, steps[...]).contains {
+                    model.values(start, steps[...], isMany).contains {
                         model.holds($0, sign, constant)
                     }
                 }

@@ -161,8 +161,8 @@ import Testing
                 let sign = pick(signs)
                 let value = Double(number(0...6))
                 return Condition(text: "\(quantifier)\(prefix)items.price \(sign) \(value)") {
-                    // A nil link on the way is one nil value.
-                    let found = row($0).map { $0.items.map { prices[$0] } } ?? [nil]
+                    // A nil link on the way leads to no values.
+                    let found = row($0).map { $0.items.map { prices[$0] } } ?? []
                     let count = found.count { Model.compare($0, sign, value) }
                     return quantifier == "all "
                         ? count == found.count : quantifier == "none " ? count == 0 : count > 0

@@ -13,12 +13,14 @@ extension RandomQuery {
             let property = world.find(owner).properties.first(where: { $0.name == name })
         else { return path }
         let rows = world.rows[owner]!
+        let isToMany = path.isToMany || property.isList
+        // A nil link on a path with many values leads to none.
         func values(_ place: Int) -> [PlainValue] {
-            path.objects(place).flatMap { $0.map { rows[$0][name]! } ?? [.null] }
+            path.objects(place).flatMap { $0.map { rows[$0][name]! } ?? (isToMany ? [] : [.null]) }
         }
         var next = path
         next.text += (path.text.isEmpty ? "" : ".") + name
-        next.isToMany = path.isToMany || property.isList
+        next.isToMany = isToMany
         next.values = values
         next.type = property.type
         next.reached = property.target
@@ -35,8 +37,8 @@ extension RandomQuery {
         let place = pick(["[\(index)]", "[first]", "[LAST]"])
         let rows = world.rows[path.reached!]!
         func values(_ start: Int) -> [PlainValue] {
-            path.objects(start).map { object in
-                guard let object else { return .null }
+            path.objects(start).compactMap { object in
+                guard let object else { return path.isToMany ? nil : .null }
                 let list = rows[object][name]!
                 if place == "[LAST]" { return list.last ?? .null }
                 let position = place == "[first]" ? 0 : index - 1
@@ -67,7 +69,7 @@ extension RandomQuery {
         next.type = .object
         next.objects = { place in
             path.objects(place).flatMap { object -> [Int?] in
-                object.map { world.sources(link, $0) } ?? [nil]
+                object.map { world.sources(link, $0) } ?? []
             }
         }
         let objects = next.objects

@@ -100,24 +100,26 @@ import Testing
         #expect(inUse?.message.contains("is open in this process") == true)
         open.close()
         _ = storeError(.invalidArgument) { try store.backup(to: folder.file("no/such/folder")) }
-        #expect(access(folder.file("copy.copy-\(getpid())"), F_OK) != 0)
     }
 
     @Test func `a backup removes the copies that killed processes have left, and no others`() throws
     {
         let store = try open(path)
         try fill(store, 1...10)
-        let left = ["copy.copy-1", "copy.copy-4000000000"].map(folder.file)
-        let others = ["copy.copy-x", "copy2.copy-1", "other.copy-1"].map(folder.file)
+        let left = ["copy.copy-abcdefghijklmnop", "copy.copy-2222222222222222"].map(folder.file)
+        let others = [
+            "copy.copy-x", "copy2.copy-abcdefghijklmnop", "other.copy-abcdefghijklmnop",
+            "copy.copy-1",
+        ].map(folder.file)
         for path in left + others { close(makeFile(path)) }
-        let busy = makeFile(folder.file("copy.copy-2"))
+        let busy = makeFile(folder.file("copy.copy-busyfilebusyfile"))
         defer { close(busy) }
         try #require(flock(busy, LOCK_EX | LOCK_NB) == 0)
         #expect((left + others).allSatisfy { access($0, F_OK) == 0 })
         try store.backup(to: folder.file("copy"))
         #expect(left.allSatisfy { access($0, F_OK) != 0 })
         #expect(others.allSatisfy { access($0, F_OK) == 0 })
-        #expect(access(folder.file("copy.copy-2"), F_OK) == 0)
+        #expect(access(folder.file("copy.copy-busyfilebusyfile"), F_OK) == 0)
         try check(folder.file("copy"), count: 10)
     }
 

@@ -93,9 +93,9 @@ struct MixedMaker {
         let values = (0..<150).map { _ in maker.value(depth: 2) }
         for left in values {
             for right in values {
-                let order = MixedOrder.order(left, right)
-                #expect(MixedOrder.order(right, left) == -order)
-                let codes = (MixedOrder.code(left), MixedOrder.code(right))
+                let order = ValueOrder.order(left, right)
+                #expect(ValueOrder.order(right, left) == -order)
+                let codes = (ValueOrder.code(left), ValueOrder.code(right))
                 let byCode =
                     codes.0 == codes.1 ? 0 : codes.0.lexicographicallyPrecedes(codes.1) ? -1 : 1
                 #expect(order == byCode, "\(left) \(right)")
@@ -105,15 +105,16 @@ struct MixedMaker {
 
     @Test func `numbers are equal by value whatever their type, other values only to their like`() {
         let one: [Value] = [.int(1), .float(1), .double(1), .decimal(DecimalValue("1.00")!)]
-        for left in one { for right in one { #expect(MixedOrder.isEqual(left, right)) } }
-        #expect(MixedOrder.isEqual(.double(0.1), .decimal(DecimalValue("0.1")!)))
-        #expect(!MixedOrder.isEqual(.int(.max), .double(0x1p63)))
-        #expect(!MixedOrder.isEqual(.int(1), .bool(true)))
-        #expect(!MixedOrder.isEqual(.string("a"), .data([97])))
-        #expect(!MixedOrder.isEqual(.list([]), .dictionary([:])))
+        for left in one { for right in one { #expect(ValueOrder.isEqual(left, right)) } }
+        #expect(ValueOrder.order(.decimal(DecimalValue("0.1")!), .double(0.1)) == -1)
+        #expect(ValueOrder.isEqual(.decimal(DecimalValue("0.5")!), .float(0.5)))
+        #expect(!ValueOrder.isEqual(.int(.max), .double(0x1p63)))
+        #expect(!ValueOrder.isEqual(.int(1), .bool(true)))
+        #expect(!ValueOrder.isEqual(.string("a"), .data([97])))
+        #expect(!ValueOrder.isEqual(.list([]), .dictionary([:])))
         let ascending: [Value] = [
-            .null, .bool(false), .bool(true), .double(-.infinity), .int(-5), .double(0.5), .int(1),
-            .decimal(.infinity), .double(.nan), .string(""), .string("a"), .string("b"), .data([]),
+            .null, .bool(false), .bool(true), .double(.nan), .double(-.infinity), .int(-5),
+            .double(0.5), .int(1), .decimal(.infinity), .string(""), .string("a"), .string("b"), .data([]),
             .date(Timestamp(microseconds: 0)), .objectID(ObjectIDValue(high: 0, low: 0)),
             .uuid(UUIDValue(high: 0, low: 0)),
             .object(ObjectReference(table: TableID(1), key: ObjectKey(0))), .list([]),
@@ -121,7 +122,7 @@ struct MixedMaker {
             .dictionary(["a": .int(1)]), .dictionary(["b": .null]),
         ]
         for (left, right) in zip(ascending, ascending.dropFirst()) {
-            #expect(MixedOrder.order(left, right) == -1, "\(left) \(right)")
+            #expect(ValueOrder.order(left, right) == -1, "\(left) \(right)")
         }
     }
 }

@@ -1,3 +1,5 @@
+import Decimals
+
 extension PredicateParser {
     mutating func parseSum() throws(QueryFault) -> PredicateSyntax {
         try parseChain([.plus, .minus]) { (parser) throws(QueryFault) in
@@ -47,8 +49,10 @@ extension PredicateParser {
         switch inner.form {
         case .integer(let value):
             return PredicateSyntax(form: .integer(isNegative ? -value : value), range: whole)
-        case .number(let value):
-            return PredicateSyntax(form: .number(isNegative ? -value : value), range: whole)
+        case .number(let value, let written):
+            let form = PredicateSyntax.Form.number(
+                isNegative ? -value : value, written: isNegative ? written.map { -$0 } : written)
+            return PredicateSyntax(form: form, range: whole)
         default:
             return isNegative ? PredicateSyntax(form: .negated(inner), range: whole) : inner
         }
@@ -58,7 +62,7 @@ extension PredicateParser {
         let token = current
         switch token.kind {
         case .integer(let value): return constant(.integer(value))
-        case .number(let value): return constant(.number(value))
+        case .number(let value, let written): return constant(.number(value, written: written))
         case .text(let value): return constant(.text(value))
         case .date(let value): return constant(.date(value))
         case .literal(let function, let text):

@@ -1,13 +1,13 @@
-/// A predicate as it was written: no names looked up, no types known.
+/// A parsed predicate, before names are looked up and types are checked.
 struct PredicateSyntax {
-    /// What it is; the compiler gives it a meaning.
+    /// The kind of expression.
     indirect enum Form {
         case null
         case bool(Bool)
         case integer(Int64)
-        case number(Double)
+        case number(Double, written: DecimalValue?)
         case text(String)
-        case date(Int64)
+        case date(PreciseTimestamp)
         case literal(function: String, text: String)
         case argument(Int)
         case list([PredicateSyntax])

@@ -1,15 +1,24 @@
-/// What is wrong in a predicate and where, before the text around it is at hand.
+/// An error in a predicate or a path, and its range, before the text around it is at hand.
 struct QueryFault: Error, Equatable {
     let message: String
     /// UTF-8 offsets into the text.
     let range: Range<Int>
+    /// Whether a path names a property that does not exist.
+    let isUnknownName: Bool
 
-    init(_ message: String, at range: Range<Int>) {
+    init(_ message: String, at range: Range<Int>, isUnknownName: Bool = false) {
         self.message = message
         self.range = range
+        self.isUnknownName = isUnknownName
     }
 
-    /// The error that a user sees: the sentence, the line of the text, and a caret under the fault.
+    /// Returns the error for a text that is a path and nothing else: `unknown_property` for an unknown name.
+    func rendered(inPath text: String) -> StoreError {
+        let error = rendered(in: text)
+        return isUnknownName ? StoreError(.unknownProperty, error.message) : error
+    }
+
+    /// Returns the error `invalid_query` as users see it: the message, the line of the text, and a caret under the range.
     ///
     /// A long line is cut to a window around the fault, so that a generated predicate of a
     /// megabyte does not become an error message of a megabyte.
@@ -37,7 +46,7 @@ struct QueryFault: Error, Equatable {
             .invalidQuery, "\(message)\n  \(String(before + fault + after))\n  \(carets)")
     }
 
-    /// Control characters as spaces: a tab would move the caret, an escape could move the cursor.
+    /// Returns text with control characters as spaces: a tab would move the caret, an escape could move the cursor.
     private static func printable(_ bytes: ArraySlice<UInt8>) -> [Character] {
         String(decoding: bytes, as: UTF8.self).map { character in
             character.unicodeScalars.allSatisfy { $0.value >= 32 && $0.value != 127 }

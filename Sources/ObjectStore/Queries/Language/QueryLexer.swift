@@ -103,11 +103,11 @@ struct QueryLexer {
         }
         at += 1
         if function == "date" {
-            guard let date = Timestamp(text) else {
+            guard let date = PreciseTimestamp(text) else {
                 throw QueryFault(
                     "this is not a date; write date('2021-03-04T10:20:30Z')", at: start..<at)
             }
-            add(.date(date.microseconds), from: start)
+            add(.date(date), from: start)
         } else {
             add(.literal(function: function, text: text), from: start)
         }
@@ -148,8 +148,11 @@ struct QueryLexer {
         if isWhole, let value = Int64(digits) {
             add(.integer(value), from: start)
         } else if let value = Double(digits) {
-            // A whole number beyond 64 bits still compares by value, as a double.
-            add(.number(value), from: start)
+            let written = DecimalValue(digits).flatMap { decimal -> DecimalValue? in
+                let same = isWhole ? Number.real(value) : .decimal(DecimalValue(value))
+                return Number.decimal(decimal) == same ? nil : decimal
+            }
+            add(.number(value, written: written), from: start)
         } else {
             throw QueryFault("this is not a number", at: start..<at)
         }
@@ -167,11 +170,11 @@ struct QueryLexer {
             at += 1
         }
         let text = String(decoding: bytes[start..<at], as: UTF8.self)
-        guard let date = Timestamp(String(text.map { $0 == "@" ? "T" : $0 })) else {
+        guard let date = PreciseTimestamp(String(text.map { $0 == "@" ? "T" : $0 })) else {
             throw QueryFault(
                 "this is not a date; write 2021-03-04 or 2021-03-04T10:20:30Z", at: start..<at)
         }
-        add(.date(date.microseconds), from: start)
+        add(.date(date), from: start)
         return true
     }
 

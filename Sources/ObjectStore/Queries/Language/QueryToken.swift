@@ -1,19 +1,19 @@
-/// One word of a predicate's text, with where it stands so that an error can point at it.
+/// One token of a predicate's text, with its range, so that an error can point to it.
 struct QueryToken: Equatable {
-    /// What the word is.
+    /// What the token is.
     enum Kind: Equatable {
         case name(String)
         case integer(Int64)
-        case number(Double)
+        /// A number with a fraction, an exponent or more than 64 bits; `written` is its value where the double is written otherwise.
+        case number(Double, written: DecimalValue?)
         case text(String)
         /// `$1`: the position, from 1.
         case argument(Int)
         /// `$x`: the variable of a subquery.
         case variable(String)
-        /// `@count` and its like, without the sign.
+        /// The name of an operation such as `@count`, without the sign.
         case aggregate(String)
-        /// Microseconds since 1970.
-        case date(Int64)
+        case date(PreciseTimestamp)
         /// The text between the parentheses of `uuid(…)`, `oid(…)` and `date(…)`.
         case literal(function: String, text: String)
         case symbol(String)
@@ -24,24 +24,24 @@ struct QueryToken: Equatable {
     /// UTF-8 offsets into the text.
     let range: Range<Int>
 
-    /// Whether this is `word`, in any case: keywords of the language ignore case.
+    /// Returns whether this is the keyword `word`; keywords ignore case.
     func isWord(_ word: String) -> Bool {
         guard case .name(let name) = kind, name.utf8.count == word.utf8.count else { return false }
         return name.lowercased() == word
     }
 
-    /// Whether this is one of `symbols`.
+    /// Returns whether this is one of `symbols`.
     func isSymbol(_ symbols: String...) -> Bool {
         guard case .symbol(let symbol) = kind else { return false }
         return symbols.contains(symbol)
     }
 
-    /// How an error message names it.
+    /// The token as error messages show it.
     var description: String {
         switch kind {
         case .name(let name): "'\(name)'"
         case .integer(let value): "\(value)"
-        case .number(let value): "\(value)"
+        case .number(let value, _): "\(value)"
         case .text: "a string"
         case .argument(let position): "'$\(position)'"
         case .variable(let name): "'$\(name)'"

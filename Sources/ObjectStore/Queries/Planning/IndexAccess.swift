@@ -283,13 +283,10 @@ struct IndexAccess {
         else { return nil }
         let column: ColumnID
         switch hop {
-        case .link(_, let link), .list(_, let link): column = link
+        case .link(_, let link), .list(_, let link), .entries(_, let link): column = link
         case .backlinks, .holders, .element: return nil
         }
-        let rest = PathNode(
-            path: CompiledPath(
-                hops: Array(node.path.hops.dropFirst()), terminal: node.path.terminal),
-            quantifier: .any, test: node.test)
+        let rest = PathNode(path: node.path.rest, quantifier: .any, test: node.test)
         if rest.path.hops.isEmpty, rest.path.terminal == .object {
             guard case .links(let targets) = node.test.form else { return nil }
             return links(column, targets.values.map { ObjectKey(rawValue: $0) }, rows, most)

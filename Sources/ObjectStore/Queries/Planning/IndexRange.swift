@@ -72,9 +72,8 @@ struct ColumnCondition {
             add(.greaterOrEqual, .int(low))
             add(.lessOrEqual, .int(high))
         case .intIn(let values) where values.count == 1: equal = .int(values.values[0])
-        case .double(let comparison, let value) where !value.isNaN:
-            add(comparison, .double(value))
-        case .doubleBetween(let low, let high) where !low.isNaN && !high.isNaN:
+        case .double(let comparison, let value): add(comparison, .double(value))
+        case .doubleBetween(let low, let high):
             add(.greaterOrEqual, .double(low))
             add(.lessOrEqual, .double(high))
         case .bytes(.compare(let comparison, let bytes)): add(comparison, .bytes(bytes))

@@ -156,9 +156,10 @@ struct ScanPlanner {
         _ node: PathNode, _ condition: Condition, _ asked: Double
     ) -> (scan: any ScanNode, note: String?)? {
         guard let hop = node.path.hops.first else { return nil }
+        // The nil values of a map are in no index.
+        if case .entries = hop { return nil }
         let rest = PathNode(
-            path: CompiledPath(
-                hops: Array(node.path.hops.dropFirst()), terminal: node.path.terminal),
+            path: node.path.rest,
             quantifier: node.quantifier == .all ? .all : .any, test: node.test)
         guard let element = rest.path.table(condition.tables) else { return nil }
         guard asked * 4 * Self.costOfVisit > Double(element.count + rows.count) * 4 else {
@@ -229,8 +230,7 @@ struct LinkHop: Equatable {
             case .link(_, let column)? = node.path.hops.first
         else { return nil }
         let rest = PathNode(
-            path: CompiledPath(
-                hops: Array(node.path.hops.dropFirst()), terminal: node.path.terminal),
+            path: node.path.rest,
             quantifier: node.quantifier, test: node.test)
         guard let target = rest.path.table(condition.tables) else { return nil }
         return (
@@ -239,9 +239,10 @@ struct LinkHop: Equatable {
         )
     }
 
-    /// Whether a nil link, which is one nil value, satisfies the condition.
+    /// Whether a row whose link is nil satisfies the condition.
     func passesNull(_ node: any PredicateNode) -> Bool {
         guard let node = node as? PathNode else { return false }
+        guard node.path.nilLinkIsValue else { return node.quantifier != .any }
         return node.quantifier == .none ? !node.test.matchesNull : node.test.matchesNull
     }
 }
@@ -250,7 +251,9 @@ extension CompiledPath {
     /// The table of the objects that the path begins at; nil if it does not say.
     func table(_ tables: BoundTables) -> TableReader? {
         switch hops.first {
-        case .link(let slot, _), .list(let slot, _), .element(let slot, _, _): return tables[slot]
+        case .link(let slot, _), .list(let slot, _), .entries(let slot, _),
+            .element(let slot, _, _):
+            return tables[slot]
         // Backlinks name the table that they come from.
         case .backlinks, .holders: return nil
         case nil: break

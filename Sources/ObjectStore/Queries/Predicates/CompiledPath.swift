@@ -26,8 +26,10 @@ struct CompiledPath: Sendable {
     enum Hop: Hashable, Sendable {
         /// To the object that a to-one link points at.
         case link(slot: Int, ColumnID)
-        /// To every element of a list of links.
+        /// To every element of a list or a set of links.
         case list(slot: Int, ColumnID)
+        /// To every value of a map of links; one that is nil is a value where the path ends here.
+        case entries(slot: Int, ColumnID)
         /// To every object of another table that links here; the slot is that table's.
         case backlinks(slot: Int, ColumnID)
         /// To every object of another table that links to one of `target` inside a mixed value.
@@ -38,7 +40,15 @@ struct CompiledPath: Sendable {
         var isToMany: Bool {
             switch self {
             case .link, .element: false
-            case .list, .backlinks, .holders: true
+            case .list, .entries, .backlinks, .holders: true
+            }
+        }
+
+        /// Whether storage knows the number of objects that the hop leads to.
+        var isCounted: Bool {
+            switch self {
+            case .list, .entries, .backlinks: true
+            case .link, .element, .holders: false
             }
         }
     }
@@ -77,7 +87,13 @@ struct CompiledPath: Sendable {
     /// Whether one row may have several values, or none.
     let isToMany: Bool
 
-    init(hops: [Hop], terminal: Terminal) {
+    /// Whether a nil link on the way is a nil value, as in `owner.age`.
+    ///
+    /// It is for paths with one value. Where a path has any number of values, a nil link leads to none.
+    let nilLinkIsValue: Bool
+
+    /// A path; `isPartOfMany` says that it is the rest of one with any number of values.
+    init(hops: [Hop], terminal: Terminal, isPartOfMany: Bool = false) {
         self.hops = hops
         self.terminal = terminal
         var isToMany = hops.contains(where: \.isToMany)
@@ -87,6 +103,13 @@ struct CompiledPath: Sendable {
         default: break
         }
         self.isToMany = isToMany
+        nilLinkIsValue = !isToMany && !isPartOfMany
+    }
+
+    /// The path from the objects that the first hop leads to.
+    var rest: CompiledPath {
+        CompiledPath(
+            hops: Array(hops.dropFirst()), terminal: terminal, isPartOfMany: !nilLinkIsValue)
     }
 
     /// Whether the values may be of any type.
@@ -99,8 +122,10 @@ struct CompiledPath: Sendable {
         }
     }
 
-    /// Calls `body` with every object that the hops lead to, nil for a nil link; stops when it
-    /// returns false, and says whether it never did.
+    /// Calls `body` with every object that the hops lead to until it returns false, and returns whether it never did.
+    ///
+    /// It is called with nil for a nil link where that is a value, and for the entries of a map at the end of the path
+    /// that are nil.
     func forEachObject(
         _ tables: BoundTables, _ key: ObjectKey, _ body: (ObjectKey?) -> Bool
     ) -> Bool {
@@ -113,9 +138,16 @@ struct CompiledPath: Sendable {
         guard index < hops.count else { return body(key) }
         switch hops[index] {
         case .link(let slot, let column):
-            guard let next = tables[slot].link(column, key) else { return body(nil) }
+            guard let next = tables[slot].link(column, key) else { return nilLink(body) }
             return walk(tables, next, index + 1, body)
-        case .list(let slot, let column):
+        case .entries(let slot, let column) where isLast(index):
+            for element in tables[slot].listElements(column, key) {
+                var next: ObjectKey?
+                if case .int(let linked) = element { next = ObjectKey(rawValue: linked) }
+                guard tables.isGoingOn, body(next) else { return false }
+            }
+            return true
+        case .list(let slot, let column), .entries(let slot, let column):
             for next in tables[slot].linkedKeys(column, key) {
                 guard tables.isGoingOn, walk(tables, next, index + 1, body) else { return false }
             }
@@ -132,12 +164,21 @@ struct CompiledPath: Sendable {
             return true
         case .element(let slot, let column, let place):
             let element = place.element(of: tables[slot], column, key)
-            guard case .int(let next)? = element else { return body(nil) }
+            guard case .int(let next)? = element else { return nilLink(body) }
             return walk(tables, ObjectKey(rawValue: next), index + 1, body)
         }
     }
 
-    /// Calls `body` with every value; a nil link on the way is one null.
+    private func nilLink(_ body: (ObjectKey?) -> Bool) -> Bool {
+        nilLinkIsValue ? body(nil) : true
+    }
+
+    /// Whether a hop leads to the objects that are the values of the path.
+    private func isLast(_ index: Int) -> Bool {
+        index == hops.count - 1 && terminal == .object
+    }
+
+    /// Calls `body` with every value until it returns false, and returns whether it never did.
     func forEachValue(
         _ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) -> Bool
     ) -> Bool {
@@ -206,10 +247,17 @@ struct CompiledPath: Sendable {
     /// How many values the row has.
     func count(_ tables: BoundTables, _ key: ObjectKey) -> Int {
         var count = 0
-        if terminal == .object, case .backlinks(let slot, let column)? = hops.last {
+        if terminal == .object, let last = hops.last, last.isCounted {
             let way = CompiledPath(hops: Array(hops.dropLast()), terminal: .object)
             _ = way.forEachObject(tables, key) { object in
-                if let object { count += tables[slot].sourceCount(of: object, through: column) }
+                guard let object else { return true }
+                switch last {
+                case .backlinks(let slot, let column):
+                    count += tables[slot].sourceCount(of: object, through: column)
+                case .list(let slot, let column), .entries(let slot, let column):
+                    count += tables[slot].listCount(column, object)
+                default: break
+                }
                 return true
             }
             return count
@@ -229,8 +277,6 @@ struct CompiledPath: Sendable {
                 if let object { count += tables[slot].listCount(source.column, object) }
                 return true
             }
-        } else if hops.count == 1, case .list(let slot, let column) = hops[0] {
-            return tables[slot].listCount(column, key)
         } else {
             _ = forEachObject(tables, key) { object in
                 if object != nil { count += 1 }

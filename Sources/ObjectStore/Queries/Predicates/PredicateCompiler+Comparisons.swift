@@ -127,9 +127,9 @@ extension PredicateCompiler {
             let comparison = operation.comparison
         else { return nil }
         let form = PredicateCompiler.whole(comparison, number)
-        if case .compare = form { return nil }
         switch (paths[0].hops.first, paths[0].hops.count, paths[0].terminal) {
-        case (.list(let slot, let column)?, 1, .object):
+        case (.list(let slot, let column)?, 1, .object),
+            (.entries(let slot, let column)?, 1, .object):
             return ElementCountNode(slot: slot, column: column, form: form)
         case (nil, _, .elements(let slot, let source)):
             return ElementCountNode(slot: slot, column: source.column, form: form)
@@ -156,7 +156,7 @@ extension PredicateCompiler {
     }
 
     /// Refuses operators that mean nothing for the operand's type.
-    private func check(
+    func check(
         _ operation: PredicateOperator, _ folding: TextFolding, on operand: PredicateOperand,
         _ range: Range<Int>
     ) throws(QueryFault) {
@@ -200,6 +200,8 @@ extension PredicateCompiler {
         }
         guard isComparable(path, right) else { throw mismatch(path, right, right.range) }
         let matchesNull = operation == .notEqual
+        // Other operators were refused for types that are not text.
+        let comparison = operation.comparison ?? .equal
         let form: ValueTest.Form
         switch (path.type, constant) {
         case (.value(.mixed), .bytes(let bytes))
@@ -210,7 +212,7 @@ extension PredicateCompiler {
             guard let comparison = operation.comparison else {
                 throw mismatch(path, right, right.range)
             }
-            form = .compare(comparison, Scalar(mixed: constant, right.type))
+            form = PredicateCompiler.mixed(comparison, constant, right.type)
         case (.object, .link(let key)):
             form = matchesNull ? .notLink(key) : .links(IntSet([key.rawValue]))
         case (.value(.bool), .bool(let flag)):
@@ -218,63 +220,19 @@ extension PredicateCompiler {
         case (.value(.bool), .int(let number)):
             form = .bool((number == 1) != matchesNull)
         case (.value(.int), _), (.value(.date), _):
-            form = PredicateCompiler.whole(operation.comparison ?? .equal, constant)
-        case (.value(.decimal), _), (.value(.double), .decimal):
-            form = .compare(operation.comparison ?? .equal, PredicateCompiler.decimal(constant))
+            form = PredicateCompiler.whole(comparison, constant)
         case (.value(.float), _), (.value(.double), _):
-            let number = PredicateCompiler.real(constant, path.type)
-            form = .double(operation.comparison ?? .equal, number)
+            form = PredicateCompiler.real(
+                comparison, PredicateCompiler.constant(constant, right.type, beside: path.type))
+        case (.value(.decimal), _):
+            form = .compare(
+                comparison, PredicateCompiler.constant(constant, right.type, beside: path.type))
         case (_, .bytes(let bytes)):
             form = .bytes(TextTest(operation, bytes, folding))
         default:
             throw mismatch(path, right, right.range)
         }
         return ValueTest(form: form, matchesNull: matchesNull)
-    }
-
-    /// A comparison of ints with a number: `> 2.5` is `>= 3`, so that no int is ever converted.
-    static func whole(_ comparison: Comparison, _ constant: Scalar) -> ValueTest.Form {
-        let number: Double
-        switch constant {
-        case .int(let value): return .int(comparison, value)
-        case .double(let value): number = value
-        case .decimal(let value):
-            return value.exactInt.map { .int(comparison, $0) } ?? .compare(comparison, constant)
-        default: return .never
-        }
-        if let exact = Int64(exactly: number) { return .int(comparison, exact) }
-        let isBelow = number < 0x1p63
-        switch comparison {
-        case .equal: return .never
-        case .notEqual: return .always
-        default: break
-        }
-        if number.isNaN { return .never }
-        guard number > -0x1p63, isBelow else {
-            let holdsForAll = isBelow == (comparison == .greater || comparison == .greaterOrEqual)
-            return holdsForAll ? .always : .never
-        }
-        let floor = Int64(number.rounded(.down))
-        return switch comparison {
-        case .greater, .greaterOrEqual: .int(.greater, floor)
-        default: .int(.lessOrEqual, floor)
-        }
-    }
-
-    /// A constant for a real column.
-    ///
-    /// For a float column it is rounded as the column's values were, so that what was stored as
-    /// 3.14 is found by 3.14.
-    static func real(_ constant: Scalar, _ type: OperandType) -> Double {
-        let number = constant.number ?? .nan
-        guard type == .value(.float) else { return number }
-        let rounded = Double(Float(number))
-        return rounded.isFinite ? rounded : number
-    }
-
-    /// A constant for a decimal column: the decimal that a number is written as.
-    static func decimal(_ constant: Scalar) -> Scalar {
-        constant.decimal.map(Scalar.decimal) ?? constant
     }
 
     private func between(
@@ -296,45 +254,19 @@ extension PredicateCompiler {
                 "\(left.description) cannot be between values of another type", at: right.range)
         }
         if bounds.contains(where: { $0.value == .null }) { return ConstantNode(value: false) }
-        if case .path(let path) = left.form {
-            let form: ValueTest.Form
-            let needsDecimals =
-                left.type == .value(.decimal)
-                || left.type != .value(.float)
-                    && bounds.contains { $0.type == .value(.decimal) }
-            if left.type.isMixed {
-                form = .between(
-                    Scalar(mixed: bounds[0].value, bounds[0].type),
-                    Scalar(mixed: bounds[1].value, bounds[1].type))
-            } else if needsDecimals {
-                form = .between(
-                    PredicateCompiler.decimal(bounds[0].value),
-                    PredicateCompiler.decimal(bounds[1].value))
-            } else if left.type == .value(.int) || left.type == .value(.date) {
-                form = PredicateCompiler.wholeRange(bounds[0].value, bounds[1].value)
-            } else {
-                form = .doubleBetween(
-                    PredicateCompiler.real(bounds[0].value, left.type),
-                    PredicateCompiler.real(bounds[1].value, left.type))
+        let meant = bounds.map {
+            PredicateCompiler.constant($0.value, $0.type, beside: left.type)
+        }
+        guard case .path(let path) = left.form else {
+            return membership(left, meant, isRange: true)
+        }
+        let form: ValueTest.Form =
+            switch left.type {
+            case .value(.mixed): PredicateCompiler.mixedRange(bounds[0], bounds[1])
+            case .value(.int), .value(.date): PredicateCompiler.wholeRange(meant[0], meant[1])
+            case .value(.decimal): .between(meant[0], meant[1])
+            default: PredicateCompiler.realRange(meant[0], meant[1])
             }
-            return node(path, left, ValueTest(form: form, matchesNull: false))
-        }
-        return membership(left, bounds.map(\.value), isRange: true)
-    }
-
-    private static func wholeRange(_ low: Scalar, _ high: Scalar) -> ValueTest.Form {
-        let least: Int64
-        switch whole(.greaterOrEqual, low) {
-        // A fraction's floor is below the largest int.
-        case .int(.greater, let bound): least = bound + 1
-        case .int(_, let bound): least = bound
-        case .always: least = .min
-        default: return .never
-        }
-        switch whole(.lessOrEqual, high) {
-        case .int(_, let bound): return least <= bound ? .intBetween(least, bound) : .never
-        case .always: return .intBetween(least, .max)
-        default: return .never
-        }
+        return node(path, left, ValueTest(form: form, matchesNull: false))
     }
 }

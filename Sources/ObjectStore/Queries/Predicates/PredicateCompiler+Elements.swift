@@ -88,7 +88,7 @@ extension PredicateCompiler {
         if case .elements(let slot, let source) = walk.terminal {
             return (slot, source.column, walk.hops)
         }
-        if case .list(let slot, let column)? = walk.hops.last {
+        if case .entries(let slot, let column)? = walk.hops.last {
             return (slot, column, Array(walk.hops.dropLast()))
         }
         return nil

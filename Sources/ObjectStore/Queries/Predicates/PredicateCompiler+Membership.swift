@@ -6,19 +6,8 @@ extension PredicateCompiler {
         _ left: PredicateOperand, _ right: PredicateOperand, _ folding: TextFolding,
         _ syntax: ComparisonSyntax
     ) throws(QueryFault) -> any PredicateNode {
-        guard !folding.isNeeded else {
-            throw QueryFault("'in' has no options such as [c]", at: syntax.operatorRange)
-        }
         if case .list(let members) = right.form {
-            if left.isBacklinks, members.contains(where: { $0.value == .null }) {
-                throw QueryFault(
-                    "\(left.description) is never nil; compare its '@count' with 0", at: left.range)
-            }
-            if case .path(let path) = left.form {
-                return node(path, left, PredicateCompiler.membershipTest(left.type, members))
-            }
-            let comparable = members.filter { left.type.isComparable(with: $0.type) }
-            return membership(left, comparable.map(\.value), isRange: false)
+            return try member(left, of: members, folding, syntax)
         }
         var right = right
         if !right.isToMany, case .path(let path) = right.form, let elements = path.elementsOfMixed {
@@ -32,6 +21,8 @@ extension PredicateCompiler {
         if case .path(let path) = right.form, case .constant(let value) = left.form {
             return node(path, right, try test(.equal, right, value, left, folding))
         }
+        try check(.equal, folding, on: left, syntax.operatorRange)
+        try check(.equal, folding, on: right, syntax.operatorRange)
         guard isComparable(left, right),
             let first = left.expression(comparedWith: right),
             let second = right.expression(comparedWith: left)
@@ -40,6 +31,34 @@ extension PredicateCompiler {
             left: first, right: second, operation: .memberOf, folding: folding,
             quantifier: right.quantifier ?? left.quantifier ?? .any,
             quantifiesRight: right.quantifier != nil)
+    }
+
+    private func member(
+        _ left: PredicateOperand, of members: [(value: Scalar, type: OperandType)],
+        _ folding: TextFolding, _ syntax: ComparisonSyntax
+    ) throws(QueryFault) -> any PredicateNode {
+        if left.isBacklinks, members.contains(where: { $0.value == .null }) {
+            throw QueryFault(
+                "\(left.description) is never nil; compare its '@count' with 0", at: left.range)
+        }
+        try check(.equal, folding, on: left, syntax.operatorRange)
+        if case .path(let path) = left.form {
+            let test =
+                folding.isNeeded
+                ? PredicateCompiler.foldedMembershipTest(folding, members)
+                : PredicateCompiler.membershipTest(left.type, members)
+            return node(path, left, test)
+        }
+        if folding.isNeeded {
+            // No calculation gives text: this is a constant.
+            guard case .constant(let value) = left.form else { return ConstantNode(value: false) }
+            let test = PredicateCompiler.foldedMembershipTest(folding, members)
+            return ConstantNode(value: test.matches(value))
+        }
+        let comparable = members.filter { left.type.isComparable(with: $0.type) }.map {
+            PredicateCompiler.constant($0.value, $0.type, beside: left.type)
+        }
+        return membership(left, comparable, isRange: false)
     }
 
     func membership(
@@ -64,7 +83,8 @@ extension PredicateCompiler {
             }
             return ValueTest(form: .oneOf(values), matchesNull: matchesNull)
         }
-        let values = members.filter { $0.type.isComparable(with: type) }.map(\.value)
+        let values = members.filter { $0.type.isComparable(with: type) && $0.value != .null }
+            .map { constant($0.value, $0.type, beside: type) }
         let form: ValueTest.Form
         switch type {
         case .value(.int), .value(.date):
@@ -73,13 +93,14 @@ extension PredicateCompiler {
             }
             form = .intIn(IntSet(numbers))
         case .value(.decimal):
-            form = .oneOf(values.filter { $0 != .null }.map(decimal))
-        case .value(.double) where values.contains { if case .decimal = $0 { true } else { false } }:
-            form = .oneOf(values.filter { $0 != .null })
+            form = .oneOf(values)
         case .value(.float), .value(.double):
-            form = .doubleIn(RealSet(values.filter { $0 != .null }.map { real($0, type) }))
+            let numbers = values.compactMap { value -> Double? in
+                if case .double(.equal, let number) = real(.equal, value) { number } else { nil }
+            }
+            form = .doubleIn(RealSet(numbers))
         case .value(.bool):
-            let flags = Set(values.filter { $0 != .null })
+            let flags = Set(values)
             form =
                 flags.count == 2
                 ? .always : flags.isEmpty ? .never : .bool(flags.contains(.bool(true)))
@@ -97,5 +118,20 @@ extension PredicateCompiler {
                 ))
         }
         return ValueTest(form: form, matchesNull: matchesNull)
+    }
+
+    /// Returns the test of text that is equal to one of several constants after folding; members of other types match nothing.
+    private static func foldedMembershipTest(
+        _ folding: TextFolding, _ members: [(value: Scalar, type: OperandType)]
+    ) -> ValueTest {
+        var texts: Set<[Unicode.Scalar]> = []
+        for member in members where member.type == .value(.string) {
+            if case .bytes(let bytes) = member.value {
+                texts.insert(folding.scalars(bytes.span))
+            }
+        }
+        return ValueTest(
+            form: .bytes(.folded(folding, .oneOf(texts))),
+            matchesNull: members.contains { $0.value == .null })
     }
 }

@@ -41,7 +41,7 @@ extension PredicateCompiler {
             let component = syntax.components[index]
             index += 1
             guard component.isAggregate else {
-                path.steps.append(try name(component, walk, syntax, index - 1, range, scope))
+                path.steps.append(try name(component, walk, path, syntax, index - 1, range, scope))
                 for place in component.places { path.steps.append(try step(to: place)) }
                 continue
             }
@@ -96,7 +96,8 @@ extension PredicateCompiler {
         guard !ends else {
             throw QueryFault("a count, a key or a type must be the end of a path", at: range)
         }
-        var path = CompiledPath(hops: walk.hops, terminal: .mixed(inside))
+        var path = CompiledPath(
+            hops: walk.hops, terminal: .mixed(inside), isPartOfMany: scope.isPartOfMany)
         // A quantifier says that the elements are meant, wherever they stand.
         if syntax.quantifier != nil, !path.isToMany, inside.isMixed {
             path = path.elementsOfMixed ?? path
@@ -139,9 +140,11 @@ extension PredicateCompiler {
 
     /// A name inside a mixed value: a key of a map, and a property of the objects that links lead to.
     private mutating func name(
-        _ component: PathSyntax.Component, _ walk: Walk, _ syntax: PathSyntax, _ index: Int,
-        _ range: Range<Int>, _ scope: Scope
+        _ component: PathSyntax.Component, _ walk: Walk, _ inside: MixedPath,
+        _ syntax: PathSyntax, _ index: Int, _ range: Range<Int>, _ scope: Scope
     ) throws(QueryFault) -> MixedPath.Step {
+        let isPartOfMany =
+            scope.isPartOfMany || CompiledPath(hops: walk.hops, terminal: .mixed(inside)).isToMany
         var targets: [TableID: LinkedPaths.Target] = [:]
         guard let last = walk.components.last else { return .key(component.name) }
         var rest = syntax
@@ -163,6 +166,7 @@ extension PredicateCompiler {
                 prefix: scope.prefix + walk.components.dropLast()
                     + [last.leading(to: classSchema)])
             inner.linksInside = scope.linksInside + 1
+            inner.isPartOfMany = isPartOfMany
             do {
                 let operand = try path(rest, range, inner)
                 guard let expression = operand.expression else { continue }
@@ -191,7 +195,7 @@ extension PredicateCompiler {
                 throw QueryFault(
                     "'@\(component.name)' cannot follow '@\(sign.name)'", at: component.range)
             }
-            path.steps.append(try name(component, walk, syntax, position, range, scope))
+            path.steps.append(try name(component, walk, path, syntax, position, range, scope))
             for place in component.places { path.steps.append(try step(to: place)) }
         }
         try checkQuantifier(syntax, false, "'@\(sign.name)'", range)

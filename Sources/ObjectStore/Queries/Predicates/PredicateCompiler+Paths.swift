@@ -110,7 +110,8 @@ extension PredicateCompiler {
             type = .value(walk.last?.type ?? .bool)
         }
         if !walk.components.isEmpty { depend(on: walk.components, in: scope) }
-        var path = CompiledPath(hops: hops, terminal: terminal)
+        var path = CompiledPath(
+            hops: hops, terminal: terminal, isPartOfMany: scope.isPartOfMany)
         // A quantifier says that the elements of a mixed value are meant.
         if syntax.quantifier != nil, !path.isToMany { path = path.elementsOfMixed ?? path }
         try checkQuantifier(syntax, path.isToMany, walk.description, range)

@@ -31,7 +31,8 @@ extension PredicateCompiler {
                 ? "; write the property without 'SELF.'"
                 : NearestName.hint(for: component.name, among: owner.properties.map(\.name))
             throw QueryFault(
-                "'\(owner.name)' has no property '\(component.name)'" + hint, at: component.range)
+                "'\(owner.name)' has no property '\(component.name)'" + hint, at: component.range,
+                isUnknownName: true)
         }
         walk.components.append(PropertyPath.Component(property, of: owner, in: schema))
         walk.description = "'\(owner.name).\(property.name)'"
@@ -89,6 +90,8 @@ extension PredicateCompiler {
                     : .backlinks(slot: slot, origin.column))
         } else if let place {
             walk.hops.append(.element(slot: slot(owner.table), property.column, place))
+        } else if property.collection == .map {
+            walk.hops.append(.entries(slot: slot(owner.table), property.column))
         } else if property.collection != nil {
             walk.hops.append(.list(slot: slot(owner.table), property.column))
         } else {

@@ -11,6 +11,8 @@ struct PredicateCompiler {
         let prefix: [PropertyPath.Component]
         /// How many links inside mixed values lead from the queried class to here.
         var linksInside = 0
+        /// Whether the path to here may have any number of values, so that a nil link leads to none.
+        var isPartOfMany = false
     }
 
     let schema: Schema
@@ -108,10 +110,16 @@ struct PredicateCompiler {
         case .null: return constant(.null, .null, "nil")
         case .bool(let value): return constant(.bool(value), .value(.bool), "a bool")
         case .integer(let value): return constant(.int(value), .value(.int), "an int")
-        case .number(let value): return constant(.double(value), .value(.double), "a double")
+        case .number(let value, nil): return constant(.double(value), .value(.double), "a double")
+        case .number(let value, let written?):
+            // A whole number of more than 64 bits that no double is.
+            guard written.hasFraction else {
+                return constant(.decimal(written), .value(.decimal), "a number")
+            }
+            return constant(.double(value), .literal(written), "a double")
         case .text(let text):
             return constant(.bytes(Array(text.utf8)), .value(.string), "a string")
-        case .date(let value): return constant(.int(value), .value(.date), "a date")
+        case .date(let moment): return constant(Scalar(moment), .value(.date), "a date")
         case .literal(let function, let text):
             return try literal(function, text, range)
         case .argument(let position):
@@ -241,6 +249,13 @@ struct PredicateCompiler {
         }
         let isDecimal = left.type == .value(.decimal) || right.type == .value(.decimal)
         let type = OperandType.value(isDecimal ? .decimal : .double)
+        if isDecimal {
+            for (index, side) in [left, right].enumerated() {
+                guard case .constant(let value) = side.form else { continue }
+                expressions[index] = ConstantExpression(
+                    constant: PredicateCompiler.constant(value, side.type, beside: type))
+            }
+        }
         if case .constant(let a) = left.form, case .constant(let b) = right.form {
             let value = ArithmeticExpression.compute(operation, a, b)
             return PredicateOperand(

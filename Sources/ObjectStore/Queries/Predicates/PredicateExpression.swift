@@ -126,7 +126,7 @@ struct ArithmeticExpression: PredicateExpression {
         if left == .nothing || right == .nothing { return .nothing }
         if case .decimal = left { return compute(operation, left.decimal, right.decimal) }
         if case .decimal = right { return compute(operation, left.decimal, right.decimal) }
-        guard let a = left.number, let b = right.number else { return .null }
+        guard let a = left.double, let b = right.double else { return .null }
         return switch operation {
         case .plus: .double(a + b)
         case .minus: .double(a - b)
@@ -157,7 +157,8 @@ enum AggregateOperation: String, Sendable {
 
 /// A running aggregate.
 ///
-/// Nulls do not count; sums are ints as long as ints can hold them.
+/// Nulls do not count; sums are ints as long as ints can hold them. The minimum and the maximum ignore NaN, which would
+/// otherwise be the minimum of every column that holds it; sums and averages of NaN are NaN.
 struct Aggregate {
     private let operation: AggregateOperation
     private var sum: Int64 = 0
@@ -172,13 +173,19 @@ struct Aggregate {
     }
 
     mutating func add(_ value: Scalar) {
-        if value == .null || value == .nothing { return }
-        count += 1
+        switch value {
+        case .null, .nothing: return
+        default: count += 1
+        }
         switch operation {
         case .minimum:
-            if extreme == .nothing || Scalar.order(value, extreme) == -1 { extreme = value }
+            guard value.isExtremeCandidate else { return }
+            if case .nothing = extreme { extreme = value }
+            if Scalar.order(value, extreme) == -1 { extreme = value }
         case .maximum:
-            if extreme == .nothing || Scalar.order(value, extreme) == 1 { extreme = value }
+            guard value.isExtremeCandidate else { return }
+            if case .nothing = extreme { extreme = value }
+            if Scalar.order(value, extreme) == 1 { extreme = value }
         case .sum, .average:
             switch value {
             case .int(let whole): add(whole)

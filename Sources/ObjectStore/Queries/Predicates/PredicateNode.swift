@@ -99,11 +99,11 @@ struct ComparisonNode: RowPredicateNode {
         if let comparison = operation.comparison, !folding.isNeeded {
             return Scalar.holds(left, comparison, right)
         }
-        if operation == .memberOf { return Scalar.holds(left, .equal, right) }
+        if operation == .memberOf, !folding.isNeeded { return Scalar.holds(left, .equal, right) }
         switch (left, right) {
         case (.bytes(let text), .bytes(let other)):
             return TextTest(operation, other, folding).matches(text.span)
-        case (.null, .null): return operation == .equal
+        case (.null, .null): return operation == .equal || operation == .memberOf
         default:
             return operation == .notEqual && left != .nothing && right != .nothing
         }

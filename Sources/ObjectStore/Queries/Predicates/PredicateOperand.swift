@@ -6,9 +6,15 @@ enum OperandType: Hashable, Sendable {
     case value(PropertyType)
     /// An object of a table.
     case object(TableID)
+    /// A double with more digits than it holds: a constant of this value, as it is written in the text.
+    case literal(DecimalValue)
 
     var isNumeric: Bool {
-        if case .value(let type) = self { type.isNumeric } else { false }
+        switch self {
+        case .value(let type): type.isNumeric
+        case .literal: true
+        case .null, .object: false
+        }
     }
 
     /// Whether values of both can be equal.

@@ -18,6 +18,9 @@ extension Scalar {
     /// A value whose type was known when the predicate was compiled, as what a mixed property would hold.
     init(mixed scalar: Scalar, _ type: OperandType) {
         switch (type, scalar) {
+        // A constant between two microseconds: ``PredicateCompiler`` has made it a bound already.
+        case (.value(.date), .decimal(let number)):
+            self = .mixed(.date(Timestamp(microseconds: number.floorInt?.value ?? 0)))
         case (.value(.date), .int(let number)):
             self = .mixed(.date(Timestamp(microseconds: number)))
         case (.value(.data), .bytes(let bytes)): self = .mixed(.data(bytes))
@@ -44,10 +47,10 @@ extension Scalar {
         }
     }
 
-    /// Bytes that order like mixed values and are equal for equal ones; nil for nil.
+    /// Bytes that order like mixed values and are equal for equal values; nil for nil.
     var mixedCode: [UInt8]? {
         let value = value
-        return value == .null ? nil : MixedOrder.code(value)
+        return value == .null ? nil : ValueOrder.code(value)
     }
 }
 
@@ -60,13 +63,5 @@ struct MixedExpression: PredicateExpression {
 
     func forEach(_ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) -> Bool) {
         operand.forEach(tables, key) { body(Scalar(mixed: $0, type)) }
-    }
-}
-
-extension PredicateOperand {
-    /// The operand as something to compute for each row and to compare with another one.
-    func expression(comparedWith other: PredicateOperand) -> (any PredicateExpression)? {
-        guard other.type.isMixed, !type.isMixed, type != .null else { return expression }
-        return expression.map { MixedExpression(operand: $0, type: type) }
     }
 }

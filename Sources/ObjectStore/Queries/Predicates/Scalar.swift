@@ -1,25 +1,27 @@
 import ColumnStorage
 
-/// One value while a predicate or an order is computed: what columns hold, without their names.
+/// One value while a predicate or an order is evaluated: what columns hold, without their names.
 ///
-/// Types were checked when the predicate was compiled, so that a date may be an int here, and
-/// text, data and identifiers are bytes.
-enum Scalar: Hashable, Sendable {
+/// Types were checked when the predicate was compiled, so a date may be an int here, and text, data and identifiers are
+/// bytes. A date constant with more digits than microseconds is a decimal number of microseconds.
+///
+/// Two scalars are equal if ``order(_:_:)`` finds no difference: numbers are equal by value, whatever their types.
+enum Scalar: Sendable {
     /// No value at all, as the minimum of an empty list: it satisfies no comparison, not even `!=`.
     case nothing
     case null
     case bool(Bool)
     case int(Int64)
     case double(Double)
-    /// Apart, because it is large and the others are not.
+    /// Indirect, because it is large and the others are not.
     indirect case decimal(DecimalValue)
     case bytes([UInt8])
-    /// What a mixed property holds and is neither nil, bool, number nor string: compared with its like only.
+    /// What a mixed property holds and is neither nil, bool, number nor string: it equals values of its type only.
     indirect case mixed(Value)
     case link(ObjectKey)
 
     /// The number as a double, for arithmetic.
-    var number: Double? {
+    var double: Double? {
         switch self {
         case .int(let value): Double(value)
         case .double(let value): value
@@ -28,7 +30,7 @@ enum Scalar: Hashable, Sendable {
         }
     }
 
-    /// The number as a decimal; nil for what is no number.
+    /// The number as a decimal, for arithmetic; nil for values that are not numbers.
     var decimal: DecimalValue? {
         switch self {
         case .int(let value): DecimalValue(value)
@@ -38,37 +40,51 @@ enum Scalar: Hashable, Sendable {
         }
     }
 
-    /// -1, 0 or 1; nil if the two have no order: NaN, or different types.
-    static func order(_ left: Scalar, _ right: Scalar) -> Int? {
-        switch (left, right) {
-        case (.int(let a), .int(let b)): a < b ? -1 : a > b ? 1 : 0
-        case (.int(let a), .double(let b)): order(a, b)
-        case (.double(let a), .int(let b)): order(b, a).map { -$0 }
-        case (.double(let a), .double(let b)): a < b ? -1 : a > b ? 1 : a == b ? 0 : nil
-        case (.mixed(let a), .mixed(let b)): a.typeName == b.typeName ? MixedOrder.order(a, b) : nil
-        case (.decimal(let a), .decimal(let b)): DecimalValue.order(a, b)
-        case (.decimal(let a), _): right.decimal.flatMap { DecimalValue.order(a, $0) }
-        case (_, .decimal(let b)): left.decimal.flatMap { DecimalValue.order($0, b) }
-        case (.bool(let a), .bool(let b)): a == b ? 0 : a ? 1 : -1
-        case (.bytes(let a), .bytes(let b)):
-            a == b ? 0 : a.lexicographicallyPrecedes(b) ? -1 : 1
-        case (.link(let a), .link(let b)): a == b ? 0 : a < b ? -1 : 1
+    /// The number as it compares; nil for values that are not numbers.
+    var number: Number? {
+        switch self {
+        case .int(let value): .int(value)
+        case .double(let value): .real(value)
+        case .decimal(let value): .decimal(value)
         default: nil
         }
     }
 
-    /// Exact, also where a double cannot hold the int.
-    private static func order(_ whole: Int64, _ number: Double) -> Int? {
-        if number.isNaN { return nil }
-        if number >= 0x1p63 { return -1 }
-        if number < -0x1p63 { return 1 }
-        let floor = number.rounded(.down)
-        let bound = Int64(floor)
-        if whole != bound { return whole < bound ? -1 : 1 }
-        return number > floor ? -1 : 0
+    init(_ number: Number) {
+        switch number {
+        case .int(let value): self = .int(value)
+        case .real(let value): self = .double(value)
+        case .decimal(let value): self = .decimal(value)
+        }
     }
 
-    /// Whether `left op right` holds.
+    /// Whether this may be a minimum or a maximum: anything but NaN.
+    var isExtremeCandidate: Bool {
+        switch self {
+        case .double(let value): !value.isNaN
+        case .decimal(let value): !value.isNotANumber
+        default: true
+        }
+    }
+}
+
+extension Scalar {
+    /// Returns -1, 0 or 1, or nil if the two values have no order because their types differ.
+    static func order(_ left: Scalar, _ right: Scalar) -> Int? {
+        switch (left, right) {
+        case (.int(let a), .int(let b)): a < b ? -1 : a > b ? 1 : 0
+        case (.double(let a), .double(let b)): RealOrder.compare(a, b)
+        case (.bytes(let a), .bytes(let b)): ValueOrder.bytes(a, b)
+        case (.bool(let a), .bool(let b)): a == b ? 0 : a ? 1 : -1
+        case (.link(let a), .link(let b)): a == b ? 0 : a < b ? -1 : 1
+        case (.mixed(let a), .mixed(let b)):
+            a.typeName == b.typeName ? ValueOrder.order(a, b) : nil
+        default:
+            if let a = left.number, let b = right.number { Number.order(a, b) } else { nil }
+        }
+    }
+
+    /// Returns whether `left op right` holds.
     ///
     /// Nil equals nil and nothing else, and has no order.
     static func holds(_ left: Scalar, _ comparison: Comparison, _ right: Scalar) -> Bool {
@@ -78,14 +94,38 @@ enum Scalar: Hashable, Sendable {
         case (.null, _), (_, .null): return comparison == .notEqual
         default: break
         }
-        let order = order(left, right)
-        switch comparison {
-        case .equal: return order == 0
-        case .notEqual: return order != 0
-        case .less: return order == -1
-        case .lessOrEqual: return order.map { $0 <= 0 } ?? false
-        case .greater: return order == 1
-        case .greaterOrEqual: return order.map { $0 >= 0 } ?? false
+        guard let order = order(left, right) else { return comparison == .notEqual }
+        return switch comparison {
+        case .equal: order == 0
+        case .notEqual: order != 0
+        case .less: order < 0
+        case .lessOrEqual: order <= 0
+        case .greater: order > 0
+        case .greaterOrEqual: order >= 0
+        }
+    }
+}
+
+extension Scalar: Hashable {
+    static func == (left: Scalar, right: Scalar) -> Bool {
+        switch (left, right) {
+        case (.nothing, .nothing), (.null, .null): true
+        case (.nothing, _), (_, .nothing), (.null, _), (_, .null): false
+        default: order(left, right) == 0
+        }
+    }
+
+    func hash(into hasher: inout Hasher) {
+        switch self {
+        case .nothing: hasher.combine(0 as UInt8)
+        case .null: hasher.combine(1 as UInt8)
+        case .bool(let flag): hasher.combine(flag)
+        case .int(let value): hasher.combine(Number.int(value))
+        case .double(let value): hasher.combine(Number.real(value))
+        case .decimal(let value): hasher.combine(Number.decimal(value))
+        case .bytes(let bytes): hasher.combine(bytes)
+        case .mixed(let value): hasher.combine(ValueOrder.code(value))
+        case .link(let key): hasher.combine(key)
         }
     }
 }

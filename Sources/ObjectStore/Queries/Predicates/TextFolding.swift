@@ -1,50 +1,68 @@
+import ColumnStorage
+
 // Decomposition (NFD) is not public in the standard library, and Foundation would cost start-up
 // time; the symbol is the one that Foundation itself uses.
 @_spi(_Unicode) import Swift
 
-/// Makes strings alike that differ in what a predicate ignores: `[c]` case, `[d]` diacritics.
+/// Folds strings that differ only in what a predicate ignores: `[c]` case, `[d]` diacritics.
+///
+/// `[c]` is full case folding (``ColumnStorage/CaseFolding``). `[d]` decomposes the text (NFD) and removes the nonspacing
+/// marks: "é", one character or two, is "e", and "İ" is "I". Letters that have no decomposition stay: "ø", "ł", "ß".
 struct TextFolding: Hashable, Sendable {
     let ignoresCase: Bool
     let ignoresDiacritics: Bool
 
     var isNeeded: Bool { ignoresCase || ignoresDiacritics }
 
-    /// The folded text as scalars.
+    /// Returns the folded text as scalars.
     func scalars(_ bytes: Span<UInt8>) -> [Unicode.Scalar] {
+        var scalars: [Unicode.Scalar] = []
+        scalars.reserveCapacity(bytes.count)
+        forEachCharacter(of: bytes) { append($0, to: &scalars) }
+        return scalars
+    }
+
+    /// Returns the folded text as scalars, and for each whether it is the first of a character of the text.
+    ///
+    /// A character may fold to several scalars, as "ß" to "ss", and is still one for the `?` of `like`.
+    func characters(_ bytes: Span<UInt8>) -> (scalars: [Unicode.Scalar], starts: [Bool]) {
+        var scalars: [Unicode.Scalar] = []
+        var starts: [Bool] = []
+        forEachCharacter(of: bytes) { scalar in
+            append(scalar, to: &scalars)
+            starts.append(true)
+            while starts.count < scalars.count { starts.append(false) }
+        }
+        return (scalars, starts)
+    }
+
+    /// Calls `body` with the scalars of a text that are not ignored.
+    private func forEachCharacter(of bytes: Span<UInt8>, _ body: (Unicode.Scalar) -> Void) {
         var isASCII = true
         var index = 0
         while index < bytes.count {
             if bytes[index] >= 0x80 { isASCII = false }
             index += 1
         }
-        var scalars: [Unicode.Scalar] = []
-        scalars.reserveCapacity(bytes.count)
         if isASCII {
             index = 0
             while index < bytes.count {
-                let byte = bytes[index]
-                let isUpper = ignoresCase && byte >= 65 && byte <= 90
-                scalars.append(Unicode.Scalar(isUpper ? byte | 32 : byte))
+                body(Unicode.Scalar(bytes[index]))
                 index += 1
             }
-            return scalars
+            return
         }
-        let copy = [UInt8](copying: bytes)
-        let text = String(decoding: copy, as: UTF8.self)
-        if ignoresDiacritics {
-            for scalar in text._nfd {
-                if scalar.properties.generalCategory == .nonspacingMark { continue }
-                append(scalar, to: &scalars)
-            }
-        } else {
-            for scalar in text.unicodeScalars { append(scalar, to: &scalars) }
+        let text = String(decoding: [UInt8](copying: bytes), as: UTF8.self)
+        guard ignoresDiacritics else { return text.unicodeScalars.forEach(body) }
+        for scalar in text._nfd where scalar.properties.generalCategory != .nonspacingMark {
+            body(scalar)
         }
-        return scalars
     }
 
+    @inline(__always)
     private func append(_ scalar: Unicode.Scalar, to scalars: inout [Unicode.Scalar]) {
         if ignoresCase {
-            scalars.append(contentsOf: scalar.properties.lowercaseMapping.unicodeScalars)
+            CaseFolding.fold(scalar) { scalars.append($0) }
         } else {
             scalars.append(scalar)
         }

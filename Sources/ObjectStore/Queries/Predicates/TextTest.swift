@@ -16,6 +16,7 @@ enum TextTest: Sendable {
     /// A test on folded scalars.
     enum FoldedTest: Sendable {
         case compare(Comparison, [Unicode.Scalar])
+        case oneOf(Set<[Unicode.Scalar]>)
         case beginsWith([Unicode.Scalar])
         case endsWith([Unicode.Scalar])
         case contains([Unicode.Scalar])
@@ -87,6 +88,9 @@ enum TextTest: Sendable {
             return TextTest.isLike(Array(text.unicodeScalars), pattern)
         case .search(let query):
             return query.matches(bytes)
+        case .folded(let folding, .like(let pattern)):
+            let text = folding.characters(bytes)
+            return TextTest.isLike(text.scalars, pattern, starts: text.starts)
         case .folded(let folding, let test):
             return TextTest.matches(folding.scalars(bytes), test)
         }
@@ -96,6 +100,7 @@ enum TextTest: Sendable {
         switch test {
         case .compare(let comparison, let other):
             return (scalars == other) == (comparison == .equal)
+        case .oneOf(let others): return others.contains(scalars)
         case .beginsWith(let other): return scalars.starts(with: other)
         case .endsWith(let other):
             return scalars.count >= other.count && scalars.suffix(other.count).elementsEqual(other)
@@ -112,7 +117,17 @@ enum TextTest: Sendable {
     }
 
     /// Matches greedily and goes back only to the last `*`: linear in the text for each star.
-    private static func isLike(_ text: [Unicode.Scalar], _ pattern: [LikePart]) -> Bool {
+    ///
+    /// `starts` tells which scalars begin a character; without it all do. `?` takes a whole character.
+    private static func isLike(
+        _ text: [Unicode.Scalar], _ pattern: [LikePart], starts: [Bool]? = nil
+    ) -> Bool {
+        func end(ofCharacterAt index: Int) -> Int {
+            guard let starts else { return index + 1 }
+            var end = index + 1
+            while end < starts.count, !starts[end] { end += 1 }
+            return end
+        }
         let interruption = Interruption.ofSearch(text.count, pattern.count)
         var at = 0
         var part = 0
@@ -121,10 +136,11 @@ enum TextTest: Sendable {
             if part < pattern.count, pattern[part] == .anyRun {
                 retry = (at, part)
                 part += 1
-            } else if part < pattern.count,
-                pattern[part] == .anyOne || pattern[part] == .one(text[at])
-            {
+            } else if part < pattern.count, pattern[part] == .one(text[at]) {
                 at += 1
+                part += 1
+            } else if part < pattern.count, pattern[part] == .anyOne, starts?[at] ?? true {
+                at = end(ofCharacterAt: at)
                 part += 1
             } else if let last = retry {
                 retry = (last.text + 1, last.part)

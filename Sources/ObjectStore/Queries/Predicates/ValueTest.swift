@@ -52,7 +52,7 @@ struct ValueTest: Sendable {
         case (.double(let comparison, let bound), .double):
             return Scalar.holds(value, comparison, .double(bound))
         case (.doubleBetween(let low, let high), .double(let number)):
-            return low <= number && number <= high
+            return RealOrder.compare(low, number) <= 0 && RealOrder.compare(number, high) <= 0
         case (.doubleIn(let set), .double(let number)): return set.contains(number)
         case (.compare(let comparison, let bound), _):
             return Scalar.holds(value, comparison, bound)

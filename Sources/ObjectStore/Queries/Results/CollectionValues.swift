@@ -137,7 +137,7 @@ extension CollectionValues {
         case (.int(let value), .int): .int(value)
         case (.decimal(let value), _): .decimal(value)
         case (.int(0), .decimal): .decimal(.zero)
-        case (let value, _): .double(value.number ?? 0)
+        case (let value, _): .double(value.double ?? 0)
         }
     }
 
@@ -161,7 +161,7 @@ extension CollectionValues {
     package func average() throws -> Value {
         let value = try aggregate(.average)
         if case .decimal(let average) = value { return .decimal(average) }
-        return value.number.map(Value.double) ?? .null
+        return value.double.map(Value.double) ?? .null
     }
 
     private func aggregate(_ operation: AggregateOperation) throws -> Scalar {

@@ -32,7 +32,7 @@ extension Results {
             var histogram = Histogram()
             var numbers: [Double] = []
             for key in try keys() {
-                if let number = compiled.value(bound, key).number, number.isFinite {
+                if let number = compiled.value(bound, key).double, number.isFinite {
                     numbers.append(number)
                 } else {
                     histogram.missing += 1

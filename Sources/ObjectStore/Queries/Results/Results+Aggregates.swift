@@ -11,7 +11,7 @@ extension Results {
         case (.int(let value), let type) where type == .int || type == .mixed: .int(value)
         case (.decimal(let value), _): .decimal(value)
         case (.int(0), .decimal): .decimal(.zero)
-        case (let value, _): .double(value.number ?? 0)
+        case (let value, _): .double(value.double ?? 0)
         }
     }
 
@@ -37,7 +37,7 @@ extension Results {
     public func average(_ path: String) throws -> Value {
         let (value, _) = try aggregate(.average, path)
         if case .decimal(let average) = value { return .decimal(average) }
-        return value.number.map(Value.double) ?? .null
+        return value.double.map(Value.double) ?? .null
     }
 
     /// How many objects have a value that is not nil.

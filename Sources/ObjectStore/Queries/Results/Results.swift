@@ -44,6 +44,7 @@ public final class Results {
         try checkQuery(view)
         let keys = QueryEvaluator.keys(of: query, in: view)
         try Interruption.check()
+        try view.requireSound()
         kept = (stamp, keys)
         return keys
     }
@@ -64,6 +65,7 @@ public final class Results {
         try checkQuery(view)
         let count = QueryEvaluator.count(of: query, in: view)
         try Interruption.check()
+        try view.requireSound()
         counted = (stamp, count)
         return count
     }
@@ -126,6 +128,7 @@ public final class Results {
         try checkQuery(view)
         let keys = QueryEvaluator.keys(of: query.adding(.limit(1)), in: view)
         try Interruption.check()
+        try view.requireSound()
         return keys.count == 0 ? nil : LiveObject(source, try classSchema(), keys[0])
     }
 

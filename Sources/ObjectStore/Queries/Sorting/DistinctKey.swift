@@ -24,7 +24,7 @@ package struct DistinctKey: Hashable, Sendable {
                 try PredicateParser.parsePath(text), 0..<text.utf8.count, text, class: classSchema,
                 schema: schema)
         } catch {
-            throw error.rendered(in: text)
+            throw error.rendered(inPath: text)
         }
     }
 
@@ -52,26 +52,20 @@ package struct DistinctKey: Hashable, Sendable {
             ? self : try DistinctKey(description, class: classSchema, schema: schema)
     }
 
-    /// What gives an object's value in a view, for any number of questions: equal for objects that are alike.
-    ///
-    /// 1 and 1.0 in mixed properties are the same.
+    /// Returns a function that reads the value of an object in a view; equal values make objects duplicates.
     func reader(in view: StoreView) -> (ObjectKey) -> Scalar {
         let expression: any PredicateExpression
-        let isMixed: Bool
         var tables: [TableID] = []
         if let computed {
-            (expression, tables, isMixed) = (
-                computed.expression, computed.tables, computed.type == .mixed
-            )
+            (expression, tables) = (computed.expression, computed.tables)
         } else {
-            let path = dependencies[0].compiled(&tables)
-            (expression, isMixed) = (PathExpression(path: path), path.isMixed)
+            expression = PathExpression(path: dependencies[0].compiled(&tables))
         }
         let bound = BoundTables(tables, in: view)
         return { key in
             let value = expression.value(bound, key)
-            if isMixed { return value.mixedCode.map(Scalar.bytes) ?? .null }
-            return value == .nothing ? .null : value
+            if case .nothing = value { return .null }
+            return value
         }
     }
 

@@ -76,8 +76,6 @@ struct QuerySorter {
         let comparison: Comparison = ascending ? .lessOrEqual : .less
         let test: ColumnTest
         if source.type == .double {
-            // NaN has no order here but stands last in ours.
-            guard bound != .max else { return bits }
             test = .double(comparison, SortCode.double(bound))
         } else {
             test = .int(comparison, SortCode.int(bound))

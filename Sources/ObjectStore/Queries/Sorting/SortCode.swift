@@ -11,20 +11,12 @@ enum SortCode {
         Int64(bitPattern: code ^ (1 << 63))
     }
 
-    /// The double of a code that is not NaN's.
-    static func double(_ code: UInt64) -> Double {
-        Double(bitPattern: code >> 63 == 1 ? code ^ (1 << 63) : ~code)
-    }
+    static func double(_ code: UInt64) -> Double { RealOrder.value(ofCode: code) }
 
-    /// Zeros are alike, NaN stands last.
     @inline(__always)
-    static func of(_ value: Double) -> UInt64 {
-        if value.isNaN { return .max }
-        let bits = (value + 0).bitPattern
-        return bits >> 63 == 0 ? bits | 1 << 63 : ~bits
-    }
+    static func of(_ value: Double) -> UInt64 { RealOrder.code(value) }
 
-    /// The first eight bytes of a text.
+    /// Returns the first eight bytes of a text as a number.
     static func of(_ text: [UInt8]) -> UInt64 {
         var code: UInt64 = 0
         for index in 0..<8 {
@@ -33,7 +25,7 @@ enum SortCode {
         return code
     }
 
-    /// Nil stands before all values; in a descending order, whose codes are turned round, behind them.
+    /// Nil comes before all values; in a descending order, whose codes are inverted, after them.
     static func ofNil(ascending: Bool) -> UInt64 { ascending ? 0 : .max }
 }
 

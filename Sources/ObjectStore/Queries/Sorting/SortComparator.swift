@@ -36,15 +36,13 @@ package struct SortComparator {
         return first.isAscending ? code : ~code
     }
 
-    /// Nil first, NaN last.
+    /// Returns -1, 0 or 1 for any two values: nil first, then as ``ValueOrder`` defines.
     static func order(_ left: Scalar, _ right: Scalar) -> Int {
         switch (left, right) {
         case (.null, .null): 0
         case (.null, _): -1
         case (_, .null): 1
-        case (.double(let a), .double(let b)) where a.isNaN || b.isNaN:
-            a.isNaN == b.isNaN ? 0 : a.isNaN ? 1 : -1
-        default: Scalar.order(left, right) ?? MixedOrder.order(left.value, right.value)
+        default: Scalar.order(left, right) ?? ValueOrder.order(left.value, right.value)
         }
     }
 }

@@ -67,7 +67,7 @@ package struct SortKey: Hashable, Sendable {
                 syntax, 0..<text.utf8.count, text, ascending: ascending, class: classSchema,
                 schema: schema)
         } catch {
-            throw error.rendered(in: text)
+            throw error.rendered(inPath: text)
         }
     }
 
@@ -155,7 +155,11 @@ extension PropertyPath {
             if let origin = component.origin {
                 hops.append(.backlinks(slot: slot(origin.table), origin.column))
             } else if property.type == .object, property.collection != nil {
-                hops.append(.list(slot: slot(component.table), property.column))
+                let slot = slot(component.table)
+                hops.append(
+                    property.collection == .map
+                        ? .entries(slot: slot, property.column)
+                        : .list(slot: slot, property.column))
             } else if property.collection != nil {
                 terminal = .elements(slot: slot(component.table), ColumnSource(property))
             } else if property.type == .object, !isLast {

@@ -1,11 +1,16 @@
 import ColumnStorage
 
-/// How mixed values compare: numbers by value whatever their type, other values only with their like; for sorting
-/// the types stand in a fixed order.
+/// The order and equality of values: the only definition, which predicates, sorting, `distinct`, sections, sets and
+/// observers share.
 ///
-/// That order is nil, bool, numbers, string, data, date, object id, UUID, object, list, map. Not-a-number is the last
-/// number. Lists are ordered like texts, element by element; maps like lists of keys and values.
-enum MixedOrder {
+/// - Numbers compare by value, whatever their types (``Number``). Other values equal only values of their type.
+/// - Text and data compare by their bytes, links by the class and the age of their objects.
+/// - A list compares element by element, a map as the list of its keys and values.
+/// - Values of different types are ordered by type: nil, bool, numbers, string, data, date, object id, UUID, object, list,
+///   map.
+///
+/// Nil equals nil. Predicates leave the order between types out: there, `<` holds between values of one type only.
+enum ValueOrder {
     private static func rank(_ value: Value) -> UInt8 {
         switch value {
         case .null: 0
@@ -22,14 +27,13 @@ enum MixedOrder {
         }
     }
 
-    /// -1, 0 or 1 for any two values.
+    /// Returns -1, 0 or 1 for any two values.
     static func order(_ left: Value, _ right: Value) -> Int {
         func compare<Element: Comparable>(_ a: Element, _ b: Element) -> Int {
             a < b ? -1 : a == b ? 0 : 1
         }
         switch (left, right) {
         case (.bool(let a), .bool(let b)): return compare(a ? 1 : 0, b ? 1 : 0)
-        case (.int(let a), .int(let b)): return compare(a, b)
         case (.string(let a), .string(let b)): return bytes(Array(a.utf8), Array(b.utf8))
         case (.data(let a), .data(let b)): return bytes(a, b)
         case (.date(let a), .date(let b)): return compare(a.microseconds, b.microseconds)
@@ -46,17 +50,16 @@ enum MixedOrder {
         case (.dictionary(let a), .dictionary(let b)):
             return order(.list(flat(a)), .list(flat(b)))
         default:
-            let ranks = (rank(left), rank(right))
-            if ranks.0 != ranks.1 { return compare(ranks.0, ranks.1) }
-            guard let a = left.exactNumber, let b = right.exactNumber else { return 0 }
-            return compare(a, b)
+            if let a = left.number, let b = right.number { return Number.order(a, b) }
+            return compare(rank(left), rank(right))
         }
     }
 
-    /// Whether both are the same value; 1 and 1.0 are.
+    /// Returns whether both values are equal; 1 and 1.0 are.
     static func isEqual(_ left: Value, _ right: Value) -> Bool { order(left, right) == 0 }
 
-    private static func bytes(_ left: [UInt8], _ right: [UInt8]) -> Int {
+    /// Returns -1, 0 or 1 for any two texts or data.
+    static func bytes(_ left: [UInt8], _ right: [UInt8]) -> Int {
         left == right ? 0 : left.lexicographicallyPrecedes(right) ? -1 : 1
     }
 
@@ -64,7 +67,7 @@ enum MixedOrder {
         MixedCoding.sorted(entries).flatMap { [.string($0.key), $0.value] }
     }
 
-    /// Bytes that order like the values and are equal for equal ones.
+    /// Returns bytes that order like the values and are equal for equal ones.
     static func code(_ value: Value) -> [UInt8] {
         var code: [UInt8] = []
         append(value, to: &code)
@@ -76,8 +79,7 @@ enum MixedOrder {
         switch value {
         case .null: break
         case .bool(let flag): code.append(flag ? 1 : 0)
-        case .int, .float, .double, .decimal:
-            code += value.exactNumber?.orderedBytes ?? []
+        case .int, .float, .double, .decimal: code += value.number?.code ?? []
         case .string(let text): appendEscaped(Array(text.utf8), to: &code)
         case .data(let bytes): appendEscaped(bytes, to: &code)
         case .date(let moment):
@@ -102,25 +104,12 @@ enum MixedOrder {
         }
     }
 
-    /// Zero bytes are escaped, so that the end mark is below whatever a longer text goes on with.
+    /// Escapes zero bytes, so that the end mark is below every continuation of a longer text.
     private static func appendEscaped(_ bytes: [UInt8], to code: inout [UInt8]) {
         for byte in bytes {
             code.append(byte)
             if byte == 0 { code.append(255) }
         }
         code += [0, 0]
-    }
-}
-
-extension Value {
-    /// A number as a decimal that compares like it; nil for what is no number.
-    var exactNumber: DecimalValue? {
-        switch self {
-        case .int(let number): DecimalValue(number)
-        case .float(let number): DecimalValue(Double(number))
-        case .double(let number): DecimalValue(number)
-        case .decimal(let number): number
-        default: nil
-        }
     }
 }

@@ -1,0 +1,79 @@
+import CLMDB
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A file that no path leads to, so that nobody else can open it and nothing stays when the process ends.
+package struct AnonymousFile: ~Copyable {
+    package let descriptor: Int32
+
+    /// A file in memory, or, where the system has none or not enough memory for `size` bytes, in the folder for
+    /// temporary files.
+    package init(size: Int = 0) throws(StorageError) {
+        var file: Int32 = -1
+        if size <= Self.availableMemory / 4 { file = shim_memory_file("moonpool") }
+        if file < 0 { file = Self.unnamed(in: Self.folders) }
+        guard file >= 0 else {
+            throw StorageError(rawCode: errno, call: "open", file: "a temporary file")
+        }
+        descriptor = file
+    }
+
+    deinit { close(descriptor) }
+
+    /// The size that a file in memory may reach; 0 if it is not known.
+    package static var availableMemory: Int {
+        let pages = sysconf(Int32(_SC_AVPHYS_PAGES))
+        let size = sysconf(Int32(_SC_PAGESIZE))
+        return pages > 0 && size > 0 ? pages * size : 0
+    }
+
+    private static var folders: [String] {
+        let chosen = getenv("TMPDIR").map { [String(cString: $0)] } ?? []
+        return chosen + ["/dev/shm", "/tmp", "/var/tmp", "."]
+    }
+
+    private static func unnamed(in folders: [String]) -> Int32 {
+        for folder in folders {
+            let file = shim_unnamed_file(folder)
+            if file >= 0 { return file }
+        }
+        for folder in folders {
+            let path = "\(folder)/moonpool-\(TemporaryName.random())"
+            let file = Platform.openDescriptor(
+                path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+            if file >= 0 {
+                unlink(path)
+                return file
+            }
+        }
+        return -1
+    }
+
+    /// Runs `body` with a path under which LMDB can open a data file and its lock file, neither of which has a name.
+    ///
+    /// The path is of a folder that only this user may look into. It exists while `body` runs.
+    static func withPath<Result>(
+        of data: Int32, _ body: (String) throws(StorageError) -> Result
+    ) throws(StorageError) -> Result {
+        let lock = try AnonymousFile()
+        for parent in folders {
+            let folder = "\(parent)/moonpool-\(TemporaryName.random())"
+            guard mkdir(folder, 0o700) == 0 else { continue }
+            let path = folder + "/store"
+            defer {
+                unlink(path)
+                unlink(path + "-lock")
+                rmdir(folder)
+            }
+            guard symlink("/proc/self/fd/\(data)", path) == 0,
+                symlink("/proc/self/fd/\(lock.descriptor)", path + "-lock") == 0
+            else { continue }
+            return try body(path)
+        }
+        throw StorageError(rawCode: errno, call: "mkdir", file: "a temporary folder")
+    }
+}

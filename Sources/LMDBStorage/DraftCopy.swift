@@ -1,0 +1,107 @@
+import CLMDB
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A file that is being written beside the one whose name it will get.
+///
+/// Its own name is random and new, so that nobody can prepare a file or a link there. The process that writes it holds
+/// the system's lock on it, which ends with the process: that tells abandoned files from those in progress.
+final class DraftCopy {
+    let path: String
+    /// Open for reading and writing; closed with the draft.
+    let descriptor: Int32
+    private var isPublished = false
+
+    private static let mark = ".copy-"
+    private static let unfinished = Mutex<Set<String>>([])
+
+    /// Creates the file, with the given mode as far as the umask allows.
+    ///
+    /// Throws `permission`, `notFound`, `diskFull`.
+    init(beside destination: String, mode: mode_t) throws(StorageError) {
+        var path = destination
+        var descriptor: Int32 = -1
+        repeat {
+            path = destination + Self.mark + TemporaryName.random()
+            // Noted first: whoever ends the process at any moment finds the file.
+            _ = Self.unfinished.withLock { $0.insert(path) }
+            descriptor = Platform.openDescriptor(
+                path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
+            if descriptor < 0 {
+                let code = errno
+                _ = Self.unfinished.withLock { $0.remove(path) }
+                errno = code
+            }
+        } while descriptor < 0 && errno == EEXIST
+        guard descriptor >= 0 else {
+            throw StorageError(rawCode: errno, call: "open", file: destination)
+        }
+        self.path = path
+        self.descriptor = descriptor
+        // because: where files cannot be locked, others do not take the lock for a sign either.
+        _ = Platform.lockFile(descriptor, LOCK_EX | LOCK_NB)
+    }
+
+    deinit {
+        if !isPublished { unlink(path) }
+        close(descriptor)
+        _ = Self.unfinished.withLock { $0.remove(path) }
+    }
+
+    /// Gives the file its name and flushes the folder.
+    ///
+    /// Throws `exists` if the name is taken and `isReplacing` does not allow that.
+    func publish(as destination: String, isReplacing: Bool) throws(StorageError) {
+        if isReplacing {
+            guard rename(path, destination) == 0 else {
+                throw StorageError(rawCode: errno, call: "rename", file: destination)
+            }
+        } else {
+            var code = shim_rename_exclusively(path, destination)
+            if code == EINVAL || code == ENOSYS {
+                // A link, unlike a rename, never replaces a file that has appeared meanwhile.
+                code = link(path, destination) == 0 ? 0 : errno
+                if code == 0 { unlink(path) }
+            }
+            if code == EEXIST { throw StorageError(.exists, call: "rename", file: destination) }
+            guard code == 0 else {
+                throw StorageError(rawCode: code, call: "rename", file: destination)
+            }
+        }
+        isPublished = true
+        Self.flushFolder(of: destination)
+    }
+
+    /// Makes a new name in a folder survive a power failure, as far as the system lets us.
+    static func flushFolder(of path: String) {
+        let descriptor = Platform.openDescriptor(Platform.folder(of: path), O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        _ = Platform.flushFolder(descriptor)
+        close(descriptor)
+    }
+
+    /// Removes the drafts of this process, which is about to end.
+    static func removeOwn() {
+        unfinished.withLock { for path in $0 { unlink(path) } }
+    }
+
+    /// Removes the drafts of a file that no process writes any more, as far as this process may.
+    static func removeAbandoned(of destination: String) {
+        let folder = Platform.folder(of: destination)
+        let beginning = (destination.split(separator: "/").last ?? "") + mark
+        for name in Platform.names(in: folder) where name.hasPrefix(beginning) {
+            guard TemporaryName.isPlausible(name.dropFirst(beginning.count)) else { continue }
+            let path = "\(folder)/\(name)"
+            let descriptor = Platform.openDescriptor(
+                path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+            guard descriptor >= 0 else { continue }
+            if Platform.lockFile(descriptor, LOCK_EX | LOCK_NB) { unlink(path) }
+            close(descriptor)
+        }
+    }
+}

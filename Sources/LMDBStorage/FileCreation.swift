@@ -1,0 +1,166 @@
+import CLMDB
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// An entry that every new file has.
+package struct InitialEntry: Sendable {
+    let table: Int
+    let key: [UInt8]
+    let value: [UInt8]
+
+    /// `table`: its index among the tables of the file.
+    package init(table: Int, key: [UInt8], value: [UInt8]) {
+        self.table = table
+        self.key = key
+        self.value = value
+    }
+}
+
+/// Creates files that are complete before they have their names.
+///
+/// A process that is killed, or a power failure, at any moment leaves no file or a complete one.
+struct FileCreation {
+    let path: String
+    let tables: [TableName]
+    let entries: [InitialEntry]
+    /// Whether the file must be on the device before it has its name.
+    let isFlushed: Bool
+
+    /// Creates the file, unless another process has created it meanwhile.
+    func create() throws(StorageError) {
+        DraftCopy.removeAbandoned(of: path)
+        let draft = try DraftCopy(beside: path, mode: 0o666)
+        try fill(draft)
+        do throws(StorageError) {
+            try draft.publish(as: path, isReplacing: false)
+        } catch {
+            guard error.code == .exists else { throw error }
+        }
+    }
+
+    /// Replaces an empty file, or one whose creation did not finish, and keeps its access.
+    ///
+    /// Does nothing if another process has done so meanwhile. Only while this process does not have the file open.
+    /// Throws `inUse` if another process has.
+    func complete() throws(StorageError) {
+        let lock = try FileLock(of: path)
+        defer { lock.release() }
+        let descriptor = Platform.openDescriptor(path, O_RDWR | O_CLOEXEC)
+        guard descriptor >= 0 else { throw StorageError(rawCode: errno, call: "open", file: path) }
+        defer { close(descriptor) }
+        guard FileHeader.isUnfinished(descriptor) else { return }
+        let draft = try DraftCopy(beside: path, mode: 0o600)
+        try fill(draft)
+        FileAccess(of: descriptor)?.apply(to: draft.descriptor)
+        try draft.publish(as: path, isReplacing: true)
+        try FileCompaction.announce(path)
+    }
+
+    private func fill(_ draft: DraftCopy) throws(StorageError) {
+        let code = Platform.allocate(
+            draft.descriptor, path, keepsSize: true, from: 0, to: Self.usualSize)
+        if [ENOSPC, EDQUOT, EFBIG].contains(code) {
+            throw StorageError(rawCode: code, call: "fallocate", file: path)
+        }
+        try write(draft)
+        // Reserved space behind the end would otherwise stay.
+        var status = stat()
+        guard fstat(draft.descriptor, &status) == 0,
+            ftruncate(draft.descriptor, status.st_size) == 0
+        else { throw StorageError(rawCode: errno, call: "ftruncate", file: path) }
+        guard isFlushed else { return }
+        guard fsync(draft.descriptor) == 0 else {
+            throw StorageError(rawCode: errno, call: "fsync", file: path)
+        }
+    }
+
+    /// More than a new file takes.
+    private static let usualSize = 64 << 10
+
+    private func write(_ draft: DraftCopy) throws(StorageError) {
+        var created: OpaquePointer?
+        try check(mdb_env_create(&created), "mdb_env_create", path)
+        // because: mdb_env_create succeeded.
+        let environment = created!
+        defer { mdb_env_close(environment) }
+        var code = mdb_env_set_maxdbs(environment, UInt32(max(tables.count, 1)))
+        if code == 0 {
+            let flags = MDB_NOSUBDIR | MDB_NOTLS | MDB_NOLOCK | MDB_NOSYNC
+            code = mdb_env_open(environment, draft.path, UInt32(flags), 0o600)
+        }
+        if code == EIO, Platform.hasNoRoom(draft.path) { code = ENOSPC }
+        try check(code, "mdb_env_open", path)
+        defer {
+            _ = FileSeal.compute(draft.descriptor, isFlushed: isFlushed)?.write(draft.descriptor)
+        }
+        // In two commits: files by earlier builds have their first data in the third version, too.
+        try commit(environment) { (transaction) throws(StorageError) in
+            try Self.open(tables, MDB_CREATE, transaction, path)
+        }
+        try commit(environment) { (transaction) throws(StorageError) in
+            try Self.put(
+                entries, try Self.open(tables, 0, transaction, path), tables, transaction, path)
+        }
+    }
+
+    private func commit(
+        _ environment: OpaquePointer, _ body: (OpaquePointer?) throws(StorageError) -> Void
+    ) throws(StorageError) {
+        var begun: OpaquePointer?
+        try check(mdb_txn_begin(environment, nil, 0, &begun), "mdb_txn_begin", path)
+        do throws(StorageError) { try body(begun) } catch {
+            mdb_txn_abort(begun)
+            throw error
+        }
+        var code = mdb_txn_commit(begun)
+        if code == EIO, Platform.hasNoRoom(path) { code = ENOSPC }
+        try check(code, "mdb_txn_commit", path)
+    }
+
+    /// Opens tables in a transaction.
+    @discardableResult  // because: a creation only wants them to exist
+    static func open(
+        _ names: [TableName], _ flags: Int32, _ transaction: OpaquePointer?, _ path: String
+    ) throws(StorageError) -> [Table] {
+        var tables: [Table] = []
+        for name in names {
+            var dbi: UInt32 = 0
+            let order = name.order == .integers ? MDB_INTEGERKEY : 0
+            try check(
+                mdb_dbi_open(transaction, name.name, UInt32(flags | order), &dbi), "mdb_dbi_open",
+                path)
+            tables.append(Table(dbi: dbi))
+        }
+        return tables
+    }
+
+    static func put(
+        _ entries: [InitialEntry], _ tables: [Table], _ names: [TableName],
+        _ transaction: OpaquePointer?, _ path: String
+    ) throws(StorageError) {
+        for entry in entries {
+            let code = entry.key.withUnsafeBytes { key in
+                entry.value.withUnsafeBytes { value in
+                    var wrapped = MDB_val(key)
+                    var place = MDB_val(mv_size: value.count + ValueSeal.size, mv_data: nil)
+                    let code = mdb_put(
+                        transaction, tables[entry.table].dbi, &wrapped, &place,
+                        UInt32(MDB_RESERVE))
+                    guard code == 0 else { return code }
+                    let stored = UnsafeMutableRawBufferPointer(
+                        start: place.mv_data, count: place.mv_size)
+                    stored.copyMemory(from: value)
+                    ValueSeal.write(
+                        to: stored, ValueSeal.hash(key: key),
+                        ValueSeal.seed(names[entry.table].name))
+                    return code
+                }
+            }
+            try check(code, "mdb_put", path)
+        }
+    }
+}

@@ -1,0 +1,83 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A file by the name that the caller used and by the path behind all symbolic links.
+///
+/// The names of the lock file and of the log are formed from the path, so that everyone who opens a file through
+/// a link uses the same lock as everyone else. Errors show the name.
+package struct FileLocation: Sendable, Equatable {
+    /// The path as the caller wrote it.
+    package let name: String
+    /// The absolute path without symbolic links; the file itself need not exist.
+    package let path: String
+
+    package var lockPath: String { path + "-lock" }
+    package var logPath: String { path + "-log" }
+
+    /// Resolves a path.
+    ///
+    /// A link whose target does not exist resolves to that target, where a new file is then created. Throws
+    /// `notFound` if the folder does not exist, and `permission`.
+    package init(_ name: String) throws(StorageError) {
+        self.name = name
+        var next = name
+        // The system follows as many links as this.
+        for _ in 0..<40 {
+            if let path = Self.resolve(next) {
+                self.path = path
+                return
+            }
+            let code = errno
+            guard code == ENOENT, !next.isEmpty else {
+                throw StorageError(rawCode: code, call: "open", file: name)
+            }
+            let folder = Platform.folder(of: next)
+            if let target = Self.target(of: next) {
+                next = target.hasPrefix("/") ? target : folder + "/" + target
+                continue
+            }
+            guard let resolved = Self.resolve(folder) else {
+                throw StorageError(rawCode: errno, call: "open", file: name)
+            }
+            let last = next.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
+            guard !last.isEmpty, last != ".", last != ".." else {
+                throw StorageError(rawCode: ENOENT, call: "open", file: name)
+            }
+            path = (resolved == "/" ? "" : resolved) + "/" + last
+            return
+        }
+        throw StorageError(rawCode: ELOOP, call: "open", file: name)
+    }
+
+    /// A file that has no path, which errors call `name`; `path` is where this process reaches it now.
+    init(anonymous name: String, path: String) {
+        self.name = name
+        self.path = path
+    }
+
+    private static func resolve(_ path: String) -> String? {
+        guard let resolved = realpath(path, nil) else { return nil }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
+    private static func target(of link: String) -> String? {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX) + 1) { buffer in
+            let count = readlink(link, buffer.baseAddress!, Int(PATH_MAX))
+            guard count > 0 else { return nil }
+            buffer[count] = 0
+            return String(cString: buffer.baseAddress!)
+        }
+    }
+}
+
+extension StorageError {
+    /// The same error, about the name that the caller used.
+    func named(_ location: FileLocation) -> StorageError {
+        guard file == location.path else { return self }
+        return StorageError(self, file: location.name)
+    }
+}

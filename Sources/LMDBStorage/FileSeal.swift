@@ -1,0 +1,96 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A checksum over every byte of every page that a version uses, written when a file is closed or copied.
+///
+/// It stands on the first page behind LMDB's header, where LMDB never writes. The checksums of the values say which of
+/// them are damaged when they are read; this one also covers what LMDB keeps around them: the heads of pages, the keys of
+/// branches, the lists of free pages, and bytes that mean nothing. It is of no use once another version was committed.
+struct FileSeal: Equatable {
+    /// The version that was summed.
+    var version: UInt64
+    /// Over the pages behind the headers.
+    var pages: UInt64
+    /// Over the two pages with LMDB's headers.
+    var headers: UInt64
+    /// When the machine was started, if the file was not flushed before; 0 if it was.
+    var boot: UInt64
+
+    private static let magic: UInt64 = 0x4C4F_4F50_5345_414C
+    static let offset = 384
+    static let size = 48
+
+    private var words: [UInt64] { [Self.magic, version, pages, headers, boot] }
+
+    private static func sum(_ words: [UInt64]) -> UInt64 {
+        words.withUnsafeBytes { ValueSeal.hash($0) }
+    }
+
+    /// Writes the seal into an open file.
+    ///
+    /// False if the system refuses.
+    func write(_ descriptor: Int32) -> Bool {
+        let bytes = words + [Self.sum(words)]
+        return bytes.withUnsafeBytes {
+            pwrite(descriptor, $0.baseAddress, Self.size, off_t(Self.offset)) == Self.size
+        }
+    }
+
+    /// What the first page of a file says.
+    enum Found: Equatable {
+        case none
+        case seal(FileSeal)
+        /// Bytes that are no seal.
+        case damaged
+    }
+
+    /// The seal of an open file.
+    static func read(_ descriptor: Int32) -> Found {
+        var words = [UInt64](repeating: 0, count: size / 8)
+        let count = words.withUnsafeMutableBytes {
+            pread(descriptor, $0.baseAddress, size, off_t(offset))
+        }
+        guard count == size else { return .none }
+        if words.allSatisfy({ $0 == 0 }) { return .none }
+        guard words[0] == magic, words[5] == sum(Array(words[..<5])) else { return .damaged }
+        return .seal(
+            FileSeal(version: words[1], pages: words[2], headers: words[3], boot: words[4]))
+    }
+
+    /// The checksum over the pages with LMDB's headers, but for the log's marker and the seal.
+    static func headers(_ descriptor: Int32, pageSize: Int) -> UInt64? {
+        var bytes = [UInt8](repeating: 0, count: 2 * pageSize)
+        guard pread(descriptor, &bytes, bytes.count, 0) == bytes.count else { return nil }
+        for hole in [LogMarker.offset..<LogMarker.offset + LogMarker.size, offset..<offset + size] {
+            for index in hole { bytes[index] = 0 }
+        }
+        return bytes.withUnsafeBytes { ValueSeal.hash($0) }
+    }
+
+    /// Computes the seal of an open file that nobody writes meanwhile; nil where its pages are damaged.
+    static func compute(_ descriptor: Int32, isFlushed: Bool) -> FileSeal? {
+        guard let (meta, index) = FileHeader.newest(descriptor),
+            let headers = headers(descriptor, pageSize: meta.pageSize),
+            var tree = PageTree(descriptor, meta, isSummed: true), tree.isSound(header: index)
+        else { return nil }
+        return FileSeal(
+            version: meta.version, pages: tree.sum, headers: headers,
+            boot: isFlushed ? 0 : BootIdentity.present.low | 1)
+    }
+
+    /// The greatest file that is summed when it is closed: some ten milliseconds.
+    static let largestAtClosing = 64 << 20
+}
+
+extension FileHeader {
+    /// The header of the newest version, and which of the two it is.
+    static func newest(_ descriptor: Int32) -> (Meta, Int)? {
+        guard let first = meta(descriptor, at: 0), first.pageSize >= 512, first.pageSize <= 65536,
+            let second = meta(descriptor, at: first.pageSize)
+        else { return nil }
+        return second.version > first.version ? (second, 1) : (first, 0)
+    }
+}

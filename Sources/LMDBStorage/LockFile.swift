@@ -1,0 +1,59 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The lock file beside a data file, as a file: its access and what it may be.
+///
+/// LMDB opens it by its path and follows links. So it is created here, and refused where it is anything but a regular
+/// file with one name. Those who may read and write the data file may do the same with the lock file.
+enum LockFile {
+    /// Opens the lock file of the data file at a path, and creates it where there is none.
+    ///
+    /// Only while this process does not have the file open: closing the descriptor ends LMDB's locks. Throws
+    /// `foreignCompanion`, `permission`, `diskFull`.
+    static func open(of path: String) throws(StorageError) -> Int32 {
+        let lock = path + "-lock"
+        var descriptor = Platform.openDescriptor(
+            lock, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        let isNew = descriptor >= 0
+        if !isNew, errno == EEXIST {
+            descriptor = Platform.openDescriptor(
+                lock, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        }
+        guard descriptor >= 0 else {
+            if errno == ELOOP { throw foreign(lock, "a symbolic link") }
+            throw StorageError(rawCode: errno, call: "open", file: lock)
+        }
+        do throws(StorageError) {
+            try requireOwn(descriptor, lock)
+        } catch {
+            close(descriptor)
+            throw error
+        }
+        if isNew || geteuid() == 0 { FileAccess(at: path)?.apply(to: descriptor, mask: 0o666) }
+        return descriptor
+    }
+
+    /// Whether this process can write the lock file of the data file at a path, or create it.
+    static func isWritable(_ path: String) -> Bool {
+        let lock = path + "-lock"
+        if access(lock, W_OK) == 0 { return true }
+        return errno == ENOENT && access(Platform.folder(of: path), W_OK) == 0
+    }
+
+    /// Throws `foreignCompanion` unless an open lock file or log is a regular file with one name.
+    static func requireOwn(_ descriptor: Int32, _ path: String) throws(StorageError) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else {
+            throw StorageError(rawCode: errno, call: "fstat", file: path)
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw foreign(path, "not a regular file") }
+        guard status.st_nlink <= 1 else { throw foreign(path, "a hard link to another file") }
+    }
+
+    static func foreign(_ path: String, _ what: String) -> StorageError {
+        StorageError(.foreignCompanion, call: what, file: path)
+    }
+}

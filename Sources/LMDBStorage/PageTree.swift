@@ -1,0 +1,203 @@
+import CXXHash
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Follows every page that a version of a file uses and believes nothing of it.
+///
+/// LMDB believes the pages that it maps: a damaged one ends the process by a signal or an assertion, or makes it read for
+/// ever. So the pages are looked at before LMDB sees them. Also computes a checksum over all of them.
+struct PageTree: ~Copyable {
+    private let base: UnsafeMutableRawPointer
+    private let length: Int
+    private let pageSize: Int
+    private let pageCount: UInt64
+    private let lastPage: UInt64
+    private let isSummed: Bool
+    private let taken: UnsafeMutablePointer<UInt64>
+    /// The sum of the checksums of all pages that the version uses, but for LMDB's headers.
+    private(set) var sum: UInt64 = 0
+    /// The page on which the first fault is.
+    private(set) var faultyPage: UInt64?
+
+    /// Maps an open file; nil where the system refuses.
+    init?(_ descriptor: Int32, _ meta: FileHeader.Meta, isSummed: Bool) {
+        let size = Int(lseek(descriptor, 0, SEEK_END))
+        let present = UInt64(max(0, size)) / UInt64(meta.pageSize)
+        pageSize = meta.pageSize
+        lastPage = meta.lastPage
+        pageCount = meta.lastPage < present ? meta.lastPage + 1 : present
+        length = Int(pageCount) * meta.pageSize
+        self.isSummed = isSummed
+        guard length > 0, let mapped = mmap(nil, length, PROT_READ, MAP_SHARED, descriptor, 0),
+            mapped != MAP_FAILED
+        else { return nil }
+        base = mapped
+        let words = Int(pageCount / 64) + 1
+        taken = .allocate(capacity: words)
+        taken.initialize(repeating: 0, count: words)
+    }
+
+    deinit {
+        munmap(base, length)
+        taken.deallocate()
+    }
+
+    /// What the pages of a tree are, and how many.
+    private struct Tree {
+        let head: TreeHead
+        let isIntegers: Bool
+        var hasTables = false
+        var hasFreePages = false
+        var branchPages: UInt64 = 0
+        var leafPages: UInt64 = 0
+        var overflowPages: UInt64 = 0
+        var entries: UInt64 = 0
+    }
+
+    /// Whether LMDB can follow every page of the version that a header describes; its index is 0 or 1.
+    mutating func isSound(header index: Int) -> Bool {
+        let image = page(UInt64(index))
+        let place = PageImage.headerSize + 24
+        let free = TreeHead(image, at: place)
+        let main = TreeHead(image, at: place + PageImage.tableSize)
+        guard image.flags == PageImage.Flags.meta, free.flags & 1 == 0, main.flags == 0 else {
+            faultyPage = UInt64(index)
+            return false
+        }
+        var names = Tree(head: main, isIntegers: false, hasTables: true)
+        var list = Tree(head: free, isIntegers: true, hasFreePages: true)
+        return follow(&names) && follow(&list)
+    }
+
+    private mutating func follow(_ tree: inout Tree) -> Bool {
+        if let root = tree.head.root {
+            guard tree.head.depth > 0, tree.head.depth <= 32, visit(root, 1, &tree) else {
+                if faultyPage == nil { faultyPage = root }
+                return false
+            }
+        }
+        let head = tree.head
+        return tree.entries == head.entries && tree.branchPages == head.branchPages
+            && tree.leafPages == head.leafPages && tree.overflowPages == head.overflowPages
+    }
+
+    private func page(_ number: UInt64, _ count: Int = 1) -> PageImage {
+        PageImage(
+            UnsafeRawBufferPointer(
+                start: base + Int(number) * pageSize, count: count * pageSize))
+    }
+
+    /// Marks pages as used; false where they are not in the file, or used already.
+    private func take(_ first: UInt64, _ count: UInt64) -> Bool {
+        guard first >= 2, first < pageCount, count <= pageCount - first else { return false }
+        for number in first..<first + count {
+            let bit: UInt64 = 1 << (number & 63)
+            if taken[Int(number >> 6)] & bit != 0 { return false }
+            taken[Int(number >> 6)] |= bit
+        }
+        return true
+    }
+
+    private mutating func add(_ image: PageImage, _ number: UInt64) {
+        if isSummed { sum &+= PageTree.sum(image.bytes, number) }
+    }
+
+    static func sum(_ bytes: UnsafeRawBufferPointer, _ number: UInt64) -> UInt64 {
+        let mixed = (ValueSeal.hash(bytes) ^ number) &* 0x9E37_79B9_7F4A_7C15
+        return mixed ^ mixed &>> 29
+    }
+
+    private mutating func visit(_ number: UInt64, _ depth: Int, _ tree: inout Tree) -> Bool {
+        guard take(number, 1) else { return false }
+        let image = page(number)
+        let isLeaf = depth == tree.head.depth
+        guard image.number == number,
+            image.flags == (isLeaf ? PageImage.Flags.leaf : PageImage.Flags.branch),
+            image.hasBounds, image.nodeCount >= (isLeaf ? 1 : 2)
+        else {
+            faultyPage = number
+            return false
+        }
+        add(image, number)
+        if isLeaf { tree.leafPages += 1 } else { tree.branchPages += 1 }
+        for index in 0..<image.nodeCount {
+            guard let node = image.node(index, isLeaf: isLeaf) else {
+                faultyPage = number
+                return false
+            }
+            if isLeaf {
+                tree.entries += 1
+                guard !node.key.isEmpty, !tree.isIntegers || node.key.count == 8,
+                    visitValue(node, image, &tree)
+                else {
+                    if faultyPage == nil { faultyPage = number }
+                    return false
+                }
+            } else {
+                guard index == 0 || !tree.isIntegers || node.key.count == 8 else {
+                    faultyPage = number
+                    return false
+                }
+                guard visit(node.child, depth + 1, &tree) else {
+                    if faultyPage == nil { faultyPage = number }
+                    return false
+                }
+            }
+        }
+        return true
+    }
+
+    private mutating func visitValue(
+        _ node: PageImage.Node, _ image: PageImage, _ tree: inout Tree
+    ) -> Bool {
+        switch node.flags {
+        case PageImage.NodeFlags.big:
+            let first = image.load(node.data, UInt64.self)
+            let needed = (PageImage.headerSize + node.dataSize - 1) / pageSize + 1
+            guard first >= 2, first < pageCount else { return false }
+            let value = page(first)
+            guard value.number == first, value.flags == PageImage.Flags.overflow,
+                value.pages >= UInt64(needed), take(first, value.pages)
+            else { return false }
+            tree.overflowPages += value.pages
+            let run = page(first, Int(value.pages))
+            add(run, first)
+            guard tree.hasFreePages else { return true }
+            let start = PageImage.headerSize
+            return isFreeList(
+                UnsafeRawBufferPointer(rebasing: run.bytes[start..<start + node.dataSize]))
+        case PageImage.NodeFlags.table where tree.hasTables:
+            guard node.dataSize == PageImage.tableSize else { return false }
+            let head = TreeHead(image, at: node.data)
+            guard head.flags & ~8 == 0 else { return false }
+            var table = Tree(head: head, isIntegers: head.flags == 8)
+            return follow(&table)
+        case 0:
+            guard tree.hasFreePages else { return true }
+            let end = node.data + node.dataSize
+            return isFreeList(UnsafeRawBufferPointer(rebasing: image.bytes[node.data..<end]))
+        default: return false
+        }
+    }
+
+    /// Whether bytes are a list of free pages: their count, then their numbers, the greatest first.
+    private func isFreeList(_ list: UnsafeRawBufferPointer) -> Bool {
+        guard list.count >= 8, list.count % 8 == 0,
+            list.loadUnaligned(as: UInt64.self) < UInt64(list.count / 8)
+        else { return false }
+        var before = lastPage + 1
+        let end = 8 * (1 + Int(list.loadUnaligned(as: UInt64.self)))
+        for offset in stride(from: 8, to: end, by: 8) {
+            let number = list.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            guard number >= 2, number < before else { return false }
+            before = number
+            // Pages that were taken and given back in one go may lie behind the file's end.
+            if number < pageCount, !take(number, 1) { return false }
+        }
+        return true
+    }
+}

@@ -1,0 +1,67 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Names that nobody can prepare a file or a link under.
+enum TemporaryName {
+    private static let letters = Array("abcdefghijklmnopqrstuvwxyz234567")
+    static let length = 16
+
+    /// 80 random bits as letters and digits.
+    static func random() -> String {
+        var generator = SystemRandomNumberGenerator()
+        return String((0..<length).map { _ in letters.randomElement(using: &generator) ?? "a" })
+    }
+
+    /// Whether a text can be a result of ``random()``.
+    static func isPlausible(_ text: Substring) -> Bool {
+        text.count == length && text.allSatisfy { letters.contains($0) }
+    }
+}
+
+/// Who may do what with a file: its mode, owner and group.
+struct FileAccess {
+    let mode: mode_t
+    let owner: uid_t
+    let group: gid_t
+
+    init(_ status: stat) {
+        mode = status.st_mode & 0o7777
+        owner = status.st_uid
+        group = status.st_gid
+    }
+
+    /// That of an open file; nil if the system does not say.
+    init?(of descriptor: Int32) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return nil }
+        self.init(status)
+    }
+
+    /// That of the file at a path; nil if there is none.
+    init?(at path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        self.init(status)
+    }
+
+    /// Gives another open file the same access, as far as this process may; false if the mode could not be set.
+    ///
+    /// Only the superuser may give a file away. Where the group cannot be had, the new group gets no more rights than
+    /// others have.
+    @discardableResult  // because: for files beside a store this is a convenience
+    func apply(to descriptor: Int32, mask: mode_t = 0o7777) -> Bool {
+        guard let present = FileAccess(of: descriptor) else { return false }
+        var mode = mode & mask
+        if present.owner != owner || present.group != group {
+            let isGiven = fchown(descriptor, owner, group) == 0
+            if !isGiven, present.group != group, fchown(descriptor, uid_t.max, group) != 0 {
+                mode = mode & ~0o070 | (mode & 0o007) << 3 & mode & 0o070
+            }
+        }
+        guard FileAccess(of: descriptor)?.mode != mode else { return true }
+        return fchmod(descriptor, mode) == 0
+    }
+}

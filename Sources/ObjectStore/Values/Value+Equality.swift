@@ -1,0 +1,59 @@
+import ColumnStorage
+
+// Whether assigning a value changes anything: what the update mode "modified", and a comparison of two versions, ask.
+extension Value {
+    /// Returns whether both values are of the same type and equal, so that one may stand for the other.
+    ///
+    /// Stricter than the equality of predicates, where the int 1 equals the double 1.0: a mixed property keeps the type.
+    /// NaN equals itself, and -0.0 equals 0.0. Text is compared by its bytes, unlike Swift's strings, which are equal where
+    /// they only look alike ("é" as one character or as two).
+    public static func == (left: Value, right: Value) -> Bool {
+        switch (left, right) {
+        case (.null, .null): true
+        case (.bool(let a), .bool(let b)): a == b
+        case (.int(let a), .int(let b)): a == b
+        case (.float(let a), .float(let b)): RealOrder.isEqual(Double(a), Double(b))
+        case (.double(let a), .double(let b)): RealOrder.isEqual(a, b)
+        case (.string(let a), .string(let b)): hasSameBytes(a, b)
+        case (.data(let a), .data(let b)): a == b
+        case (.date(let a), .date(let b)): a == b
+        case (.uuid(let a), .uuid(let b)): a == b
+        case (.objectID(let a), .objectID(let b)): a == b
+        case (.decimal(let a), .decimal(let b)): a == b
+        case (.object(let a), .object(let b)): a == b
+        case (.list(let a), .list(let b)): a == b
+        case (.dictionary(let a), .dictionary(let b)):
+            a.count == b.count
+                && a.allSatisfy { key, value in
+                    guard let place = b.index(forKey: key) else { return false }
+                    return hasSameBytes(key, b[place].key) && value == b[place].value
+                }
+        default: false
+        }
+    }
+
+    private static func hasSameBytes(_ left: String, _ right: String) -> Bool {
+        left.utf8.count == right.utf8.count && left.utf8.elementsEqual(right.utf8)
+    }
+
+    /// Hashes the value, equally for equal values.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(typeName)
+        switch self {
+        case .null: break
+        case .bool(let flag): hasher.combine(flag)
+        case .int(let number): hasher.combine(number)
+        case .float(let number): hasher.combine(RealOrder.canonical(Double(number)).bitPattern)
+        case .double(let number): hasher.combine(RealOrder.canonical(number).bitPattern)
+        case .string(let text): hasher.combine(text)
+        case .data(let bytes): hasher.combine(bytes)
+        case .date(let moment): hasher.combine(moment)
+        case .uuid(let identifier): hasher.combine(identifier)
+        case .objectID(let identifier): hasher.combine(identifier)
+        case .decimal(let number): hasher.combine(number)
+        case .object(let reference): hasher.combine(reference)
+        case .list(let elements): hasher.combine(elements)
+        case .dictionary(let entries): hasher.combine(entries)
+        }
+    }
+}

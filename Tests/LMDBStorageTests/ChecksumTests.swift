@@ -1,0 +1,203 @@
+import Glibc
+import Testing
+
+@testable import LMDBStorage
+
+/// The checksums of values and of whole files.
+@Suite struct ChecksumTests {
+    let path = "/tmp/moonpool-checksum-\(getpid())-\(UInt64.random(in: 0 ... .max))"
+    static let tables = [TableName("numbers", .integers), TableName("names", .bytes)]
+
+    private func open() throws -> EnvironmentLease {
+        try EnvironmentRegistry.open(
+            path: path, options: EnvironmentOptions(), tables: Self.tables)
+    }
+
+    private func remove() { for suffix in ["", "-lock", "-log"] { unlink(path + suffix) } }
+
+    private func value(_ number: UInt64, _ count: Int) -> [UInt8] {
+        (0..<count).map { UInt8(truncatingIfNeeded: UInt64($0) &* 31 &+ number) }
+    }
+
+    /// Values of many lengths under numbers and under names.
+    private func fill() throws {
+        let lease = try open()
+        let tables = lease.environment.tables
+        let write = try WriteTransaction(lease, durability: .full)
+        for number in UInt64(0)..<60 {
+            let bytes = value(number, Int(number * number * 3))
+            try bytes.withUnsafeBytes { bytes in
+                try write.handle.put(tables[0], number, bytes)
+                try Array("name \(number)".utf8).withUnsafeBytes {
+                    try write.handle.put(tables[1], $0, bytes)
+                }
+            }
+        }
+        try write.commit()
+    }
+
+    private func content() -> [UInt8] {
+        let file = Platform.openDescriptor(path, O_RDONLY)
+        defer { close(file) }
+        var bytes = [UInt8](repeating: 0, count: Int(lseek(file, 0, SEEK_END)))
+        _ = pread(file, &bytes, bytes.count, 0)
+        return bytes
+    }
+
+    private func change(_ offset: Int, to bytes: [UInt8]) {
+        let file = Platform.openDescriptor(path, O_RDWR)
+        defer { close(file) }
+        _ = bytes.withUnsafeBytes { pwrite(file, $0.baseAddress, $0.count, off_t(offset)) }
+    }
+
+    @Test func `values of every length come back through keys of both kinds and through cursors`()
+        throws
+    {
+        defer { remove() }
+        try fill()
+        let lease = try open()
+        let read = try ReadTransaction(lease)
+        for number in UInt64(0)..<60 {
+            let expected = value(number, Int(number * number * 3))
+            let found = try read.handle.get(lease.environment.tables[0], number)
+            #expect(found.map(Array.init) == expected)
+            let named = try Array("name \(number)".utf8).withUnsafeBytes {
+                try read.handle.get(lease.environment.tables[1], $0).map(Array.init)
+            }
+            #expect(named == expected)
+        }
+        let cursor = try read.handle.cursor(lease.environment.tables[0])
+        var entry = try cursor.first()
+        var count: UInt64 = 0
+        while let found = entry {
+            #expect(found.integerKey == count && found.value.count == Int(count * count * 3))
+            count += 1
+            entry = try cursor.next()
+        }
+        #expect(count == 60)
+    }
+
+    @Test func `a value that is filled after it was reserved has its checksum when it is read`()
+        throws
+    {
+        defer { remove() }
+        let lease = try open()
+        let table = lease.environment.tables[0]
+        for isLogged in [false, true] {
+            lease.environment.log?.pace.threshold = isLogged ? 0 : 100
+            let write = try WriteTransaction(lease, durability: .full)
+            for number in UInt64(0)..<20 {
+                let place = try write.handle.reserve(table, number, count: 100)
+                // Reading what is being filled is allowed.
+                #expect(try write.handle.get(table, number)?.count == 100)
+                place.copyBytes(from: value(number, 100))
+            }
+            try write.commit()
+            let read = try ReadTransaction(lease)
+            for number in UInt64(0)..<20 {
+                #expect(try read.handle.get(table, number).map(Array.init) == value(number, 100))
+            }
+        }
+        #expect(try PageVerifier.faults(path: path, atMost: 5).isEmpty)
+    }
+
+    @Test func `a changed value is an error for whoever reads it, and the others are read`() throws
+    {
+        defer { remove() }
+        try fill()
+        let bytes = content()
+        let wanted = value(40, 4800)
+        var offset = 0
+        while Array(bytes[offset..<offset + wanted.count]) != wanted { offset += 2 }
+        change(offset + 100, to: [bytes[offset + 100] ^ 1])
+        let lease = try open()
+        let read = try ReadTransaction(lease)
+        var damaged = 0
+        for table in 0...1 {
+            for number in UInt64(0)..<60 {
+                do throws(StorageError) {
+                    if table == 0 {
+                        _ = try read.handle.get(lease.environment.tables[0], number)
+                    } else {
+                        let key = Array("name \(number)".utf8)
+                        let error = key.withUnsafeBytes { key -> StorageError? in
+                            do throws(StorageError) {
+                                _ = try read.handle.get(lease.environment.tables[1], key)
+                                return nil
+                            } catch { return error }
+                        }
+                        if let error { throw error }
+                    }
+                } catch {
+                    #expect(error.code == .damaged && number == 40)
+                    damaged += 1
+                }
+            }
+        }
+        #expect(damaged == 1)
+        #expect(try !PageVerifier.faults(path: path, atMost: 5).isEmpty)
+    }
+
+    @Test func `closing seals a file, and the seal finds a byte that means nothing`() throws {
+        defer { remove() }
+        try fill()
+        let file = Platform.openDescriptor(path, O_RDONLY)
+        defer { close(file) }
+        guard case .seal(let seal) = FileSeal.read(file) else {
+            Issue.record("the file has no seal")
+            return
+        }
+        #expect(seal.version == FileHeader.newest(file)?.0.version && seal.boot == 0)
+        #expect(try PageVerifier.faults(path: path, atMost: 5).isEmpty)
+        let before = content()
+        // Free space of a leaf or branch, the rest of a header's page, and the seal itself.
+        var gaps = [3000, 4096 + 3000, FileSeal.offset + 9, LogMarker.offset + 20]
+        for page in 2..<before.count / 4096 {
+            let image = before.withUnsafeBytes {
+                PageImage(UnsafeRawBufferPointer(rebasing: $0[page * 4096..<(page + 1) * 4096]))
+            }
+            let lower = Int(image.load(12, UInt16.self))
+            let isTree = image.flags == 1 || image.flags == 2
+            if isTree, image.number == UInt64(page), lower + 8 < Int(image.load(14, UInt16.self)) {
+                gaps.append(page * 4096 + lower + 4)
+            }
+        }
+        var found = 0
+        for gap in gaps {
+            change(gap, to: [before[gap] ^ 0x40])
+            if try !PageVerifier.faults(path: path, atMost: 5).isEmpty { found += 1 }
+            change(gap, to: [before[gap]])
+        }
+        // Pages that are free keep what they had.
+        #expect(found >= 5 && gaps.count - found <= 4)
+        #expect(try PageVerifier.faults(path: path, atMost: 5).isEmpty)
+    }
+
+    @Test func `a header with an impossible version is damaged`() throws {
+        defer { remove() }
+        try fill()
+        for page in 0...1 {
+            let offset = page * 4096 + FileHeader.pageHeaderSize + 128
+            let before = Array(content()[offset..<offset + 8])
+            for version: [UInt8] in [
+                [UInt8](repeating: 255, count: 8), [9, 0, 0, 0, 0, 0, 0, 0],
+            ] {
+                change(offset, to: version)
+                #expect(throws: StorageError.self) {
+                    _ = try PageVerifier.faults(path: path, atMost: 5)
+                }
+                #expect(throws: StorageError.self) { _ = try open() }
+            }
+            change(offset, to: before)
+        }
+        _ = try open()
+    }
+
+    @Test func `what is read from the structures of LMDB agrees with its functions`() throws {
+        defer { remove() }
+        let lease = try open()
+        #expect(LMDBLayout.knowsHeaders(lease.environment.pointer))
+        #expect(LMDBLayout.knowsTransactions(lease.environment.pointer))
+        #expect(lease.environment.log != nil)
+    }
+}

@@ -1,0 +1,282 @@
+import CLMDB
+import Glibc
+import Testing
+
+@testable import LMDBStorage
+
+/// A store is its file, not its path.
+@Suite struct FileIdentityTests {
+    let folder = "/tmp/moonpool-identity-\(getpid())-\(UInt64.random(in: 0 ... .max))"
+    var path: String { folder + "/real/store" }
+    static let tables = [TableName("a", .integers), TableName("history", .integers)]
+    static let versions = VersionPlace(table: tables[1], name: "none") { _ in nil }
+
+    init() throws {
+        try #require(mkdir(folder, 0o700) == 0)
+        try #require(mkdir(folder + "/real", 0o700) == 0)
+        try #require(mkdir(folder + "/home", 0o700) == 0)
+    }
+
+    private func remove() {
+        for part in ["/real", "/home", ""] {
+            for name in Platform.names(in: folder + part) where name != "." && name != ".." {
+                unlink("\(folder)\(part)/\(name)")
+            }
+            rmdir(folder + part)
+        }
+        rmdir(folder)
+    }
+
+    private func open(_ path: String, readOnly: Bool = false) throws -> EnvironmentLease {
+        try EnvironmentRegistry.open(
+            path: path, options: EnvironmentOptions(readOnly: readOnly), tables: Self.tables)
+    }
+
+    private func put(_ lease: EnvironmentLease, _ key: UInt64) throws {
+        let write = try WriteTransaction(lease, durability: .full)
+        try [UInt8](repeating: 7, count: 40).withUnsafeBytes {
+            try write.handle.put(lease.environment.tables[0], key, $0)
+        }
+        try write.commit()
+    }
+
+    private func mode(_ path: String) -> mode_t {
+        var status = stat()
+        return stat(path, &status) == 0 ? status.st_mode & 0o7777 : 0
+    }
+
+    private func write(_ bytes: [UInt8], to path: String) {
+        let descriptor = Platform.openDescriptor(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        _ = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+        close(descriptor)
+    }
+
+    private func code(_ body: () throws -> Void) -> StorageError.Code? {
+        do { try body() } catch { return (error as? StorageError)?.code }
+        return nil
+    }
+
+    // MARK: Links
+
+    @Test func `a file and a symbolic link to it are one environment with one lock file`() throws {
+        defer { remove() }
+        let real = try open(path)
+        symlink("../real/store", folder + "/home/link")
+        let linked = try open(folder + "/home/link")
+        #expect(linked.environment === real.environment)
+        #expect(Platform.names(in: folder + "/home").sorted() == [".", "..", "link"])
+        #expect(linked.environment.commitSignalPath.hasSuffix("/real/store-lock"))
+    }
+
+    @Test func `a new file is created where a dangling link leads`() throws {
+        defer { remove() }
+        symlink("../real/store", folder + "/home/link")
+        symlink("link", folder + "/home/second")
+        try put(try open(folder + "/home/second"), 1)
+        #expect(access(path, F_OK) == 0)
+        #expect(try FileLocation(folder + "/home/second").path.hasSuffix("/real/store"))
+    }
+
+    @Test func `links in a circle are an error`() throws {
+        defer { remove() }
+        symlink("two", folder + "/home/one")
+        symlink("one", folder + "/home/two")
+        do {
+            _ = try open(folder + "/home/one")
+            Issue.record("it cannot be opened")
+        } catch let error as StorageError {
+            #expect(error.rawCode == ELOOP && error.file == folder + "/home/one")
+        }
+    }
+
+    @Test
+    func `a file with two hard links is refused under both names, and errors show the name given`()
+        throws
+    {
+        defer { remove() }
+        do { _ = try open(path) }
+        link(path, folder + "/home/other")
+        for name in [path, folder + "/home/other"] {
+            for readOnly in [false, true] {
+                do {
+                    _ = try open(name, readOnly: readOnly)
+                    Issue.record("it has two names")
+                } catch let error as StorageError {
+                    #expect(error.code == .severalNames && error.file == name)
+                }
+            }
+        }
+        #expect(
+            code { _ = try FileCompaction.compact(path: path, versions: Self.versions) }
+                == .severalNames)
+        unlink(folder + "/home/other")
+        _ = try open(path)
+    }
+
+    @Test(arguments: ["-lock", "-log"])
+    func `a link with the name of the lock file or the log is refused and its target stays`(
+        suffix: String
+    ) throws {
+        defer { remove() }
+        do { try put(try open(path), 1) }
+        let victim = folder + "/home/victim"
+        write([1, 2, 3], to: victim)
+        for isHard in [false, true] {
+            unlink(path + suffix)
+            if isHard { link(victim, path + suffix) } else { symlink(victim, path + suffix) }
+            if suffix == "-lock" {
+                #expect(code { _ = try open(path) } == .foreignCompanion)
+                #expect(
+                    code { _ = try FileCompaction.compact(path: path, versions: Self.versions) }
+                        == .foreignCompanion)
+            } else {
+                #expect(code { _ = try LogFile(of: path, isMade: true) } == .foreignCompanion)
+                // A log is an advantage only: commits go on without it.
+                let lease = try open(path)
+                lease.environment.log?.pace.threshold = 0
+                try put(lease, 2)
+            }
+            #expect(Platform.size(of: victim) == 3)
+        }
+    }
+
+    // MARK: Changes of the name
+
+    @Test(arguments: [true, false])
+    func `a write to a file that was renamed, deleted or replaced is refused`(throughMap: Bool)
+        throws
+    {
+        defer { remove() }
+        let lease = try EnvironmentRegistry.open(
+            path: path, options: EnvironmentOptions(writesThroughMap: throughMap),
+            tables: Self.tables)
+        try put(lease, 1)
+        rename(path, path + "2")
+        #expect(code { try put(lease, 2) } == .replaced)
+        rename(path + "2", path)
+        try put(lease, 2)
+        rename(path, path + "2")
+        write([1], to: path)
+        #expect(code { try put(lease, 3) } == .replaced)
+        unlink(path)
+        #expect(code { try put(lease, 3) } == .replaced)
+        // Under its new name this process still has it open.
+        #expect(code { _ = try open(path + "2") } == .inUse)
+    }
+
+    @Test func `compacting a link keeps the link, and the owner and mode of its target`() throws {
+        defer { remove() }
+        do { for key in 0..<20 { try put(try open(path), UInt64(key)) } }
+        chmod(path, 0o640)
+        chown(path, 65_534, 65_534)
+        symlink("../real/store", folder + "/home/link")
+        _ = try FileCompaction.compact(path: folder + "/home/link", versions: Self.versions)
+        var status = stat()
+        #expect(lstat(folder + "/home/link", &status) == 0 && status.st_mode & S_IFMT == S_IFLNK)
+        #expect(stat(path, &status) == 0 && status.st_mode & 0o7777 == 0o640)
+        if geteuid() == 0 { #expect(status.st_uid == 65_534 && status.st_gid == 65_534) }
+        let lease = try open(path)
+        let read = try ReadTransaction(lease)
+        #expect(try read.handle.get(lease.environment.tables[0], 19)?.count == 40)
+    }
+
+    @Test func `a copy has the mode of its original, and a replaced file keeps its own`() throws {
+        defer { remove() }
+        let lease = try open(path)
+        try put(lease, 1)
+        chmod(path, 0o660)
+        let copy = folder + "/home/copy"
+        try lease.environment.copyCompacted(to: copy, versions: Self.versions)
+        #expect(mode(copy) == 0o660)
+        chmod(copy, 0o600)
+        symlink("copy", folder + "/home/link")
+        try lease.environment.copyCompacted(
+            to: folder + "/home/link", versions: Self.versions, isReplacing: true)
+        #expect(mode(copy) == 0o600)
+        #expect(Platform.names(in: folder + "/home").sorted() == [".", "..", "copy", "link"])
+    }
+
+    // MARK: Creation
+
+    @Test
+    func `a new file has its name only when it is complete, with the mode that the umask allows`()
+        throws
+    {
+        defer { remove() }
+        let before = umask(0o007)
+        defer { umask(before) }
+        let lease = try open(path)
+        #expect(mode(path) == 0o660 && mode(path + "-lock") == 0o660)
+        #expect(lease.environment.latestVersion() == 1)
+        #expect(
+            Platform.names(in: folder + "/real").sorted() == [".", "..", "store", "store-lock"])
+    }
+
+    @Test func `what an unfinished creation leaves opens as a new file and keeps its mode`() throws
+    {
+        defer { remove() }
+        for size in [0, 1, 4096, 8192, 20_480] {
+            write([UInt8](repeating: 0, count: size), to: path)
+            chmod(path, 0o640)
+            #expect(code { _ = try open(path, readOnly: true) } == .empty)
+            try put(try open(path), 1)
+            #expect(mode(path) == 0o640)
+            #expect(try PageVerifier.faults(path: path, atMost: 5).isEmpty)
+        }
+        // LMDB's headers without a commit.
+        var environment: OpaquePointer?
+        unlink(path)
+        mdb_env_create(&environment)
+        mdb_env_open(environment, path, UInt32(MDB_NOSUBDIR | MDB_NOLOCK), 0o600)
+        mdb_env_close(environment)
+        #expect(try EnvironmentRegistry.look(path).isUnfinished)
+        try put(try open(path), 1)
+    }
+
+    @Test func `drafts of processes that were killed are removed, and others stay`() throws {
+        defer { remove() }
+        let abandoned = path + ".copy-" + TemporaryName.random()
+        write([1], to: abandoned)
+        write([1], to: path + ".copy-notes")
+        let present = try DraftCopy(beside: path, mode: 0o600)
+        _ = try open(path)
+        #expect(access(abandoned, F_OK) != 0)
+        #expect(access(path + ".copy-notes", F_OK) == 0)
+        #expect(access(present.path, F_OK) == 0)
+    }
+
+    @Test func `a file without a name holds data and leaves nothing in the folders for such files`()
+        throws
+    {
+        defer { remove() }
+        let options = EnvironmentOptions(mapSize: 1 << 28, writesThroughMap: true)
+        let lease = try EnvironmentRegistry.open(
+            AnonymousFile(), named: "nothing", options: options, tables: Self.tables)
+        try put(lease, 1)
+        let held = try ReadTransaction(lease)
+        for key in 2..<50 { try put(lease, UInt64(key)) }
+        #expect(try held.handle.get(lease.environment.tables[0], 2) == nil)
+        #expect(access(lease.environment.path, F_OK) != 0)
+        let copy = try AnonymousFile()
+        try lease.environment.copyCompacted(to: copy, versions: Self.versions)
+        let second = try EnvironmentRegistry.open(
+            copy, named: "copy", options: options, tables: Self.tables)
+        let read = try ReadTransaction(second)
+        #expect(try read.handle.get(second.environment.tables[0], 49)?.count == 40)
+    }
+
+    @Test func `a byte-wise copy is a version of a file that is being written`() throws {
+        defer { remove() }
+        let lease = try open(path)
+        for key in 0..<50 { try put(lease, UInt64(key)) }
+        let data = Platform.openDescriptor(path, O_RDONLY | O_CLOEXEC)
+        defer { close(data) }
+        let copy = try AnonymousFile()
+        try FileSnapshot(data: data, path: path).write(to: copy.descriptor)
+        let second = try EnvironmentRegistry.open(
+            copy, named: "copy", options: EnvironmentOptions(readOnly: true), tables: Self.tables)
+        let read = try ReadTransaction(second)
+        #expect(read.version == lease.environment.latestVersion())
+        #expect(try read.handle.get(second.environment.tables[0], 49)?.count == 40)
+    }
+}

@@ -1,0 +1,150 @@
+import Glibc
+import Testing
+
+@testable import ObjectStore
+
+/// Files in which a byte has changed.
+///
+/// `MOONPOOL_DAMAGES=20000` makes as many changes; `MOONPOOL_DAMAGES_FROM` begins with a later one.
+@Suite struct DamagedFileTests {
+    let folder = TemporaryFolder()
+
+    private static func number(_ name: String) -> Int? {
+        getenv(name).flatMap { Int(String(cString: $0)) }
+    }
+
+    private static var count: Int { number("MOONPOOL_DAMAGES") ?? 200 }
+
+    private func open(_ path: String, schema: [ClassSchema]? = nil) throws -> Store {
+        try Store(
+            StoreConfiguration(.file(path), schema: schema), scheduler: ManualScheduler())
+    }
+
+    /// A store with properties of every type, and some history.
+    private func fill(_ path: String, commits: Int = 25) throws {
+        let store = try open(path, schema: HistoryWorld.classes)
+        defer { store.close() }
+        var world = try HistoryWorld()
+        var random = SplitMix(seed: 11)
+        for _ in 0..<commits { try world.commit(30, in: store, using: &random) }
+    }
+
+    private func bytes(_ path: String) -> [UInt8] {
+        let file = Glibc.open(path, O_RDONLY)
+        defer { close(file) }
+        var bytes = [UInt8](repeating: 0, count: Int(lseek(file, 0, SEEK_END)))
+        _ = pread(file, &bytes, bytes.count, 0)
+        return bytes
+    }
+
+    private func write(_ bytes: [UInt8], to path: String) {
+        for suffix in ["", "-lock", "-log"] { unlink(path + suffix) }
+        let file = Glibc.open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        _ = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
+        close(file)
+    }
+
+    private func isFound(_ path: String) -> Bool {
+        do {
+            if try StoreFiles.isEmpty(path) { return false }
+            if try !StoreFiles.verifyPages(path).isEmpty { return true }
+            let store = try open(path)
+            defer { store.close() }
+            return try !store.verify().isEmpty
+        } catch { return true }
+    }
+
+    /// Does everything with a store that reads what is in its file.
+    private func use(_ path: String) {
+        guard let store = try? open(path) else { return }
+        defer { store.close() }
+        func readAll(_ view: StoreView, _ source: ObjectSource) {
+            for classSchema in view.schema.classes {
+                let all = Query(all: classSchema)
+                guard let keys = try? Results(source, all).keys().array else { continue }
+                for key in keys {
+                    for property in classSchema.properties {
+                        _ = try? view.value(property, of: key, in: classSchema)
+                    }
+                }
+            }
+        }
+        readAll(store.view, .store(store))
+        _ = try? store.objects("Thing").filtered("int > 5 and string contains 'a'").count()
+        _ = try? store.objects("Thing").filtered("any friends.int > 5").sorted([
+            (path: "string", ascending: true)
+        ]).keys()
+        _ = try? store.statistics()
+        for version in stride(from: store.version, to: max(1, store.version &- 4), by: -1) {
+            if let past = try? store.at(version) { readAll(past, .frozen(past)) }
+        }
+        _ = try? store.undo()
+        try? store.write {
+            for key in try store.objects("Thing").keys().array.prefix(20) {
+                let thing = LiveObject(.store(store), try store.schema.require("Thing"), key)
+                try thing.set("int", .int(77))
+                try thing.set("string", .string("changed"))
+                try thing.list("ints").append([.int(4)])
+                try thing.map("notes").set(.double(1), forKey: "z")
+                _ = try thing.set("tags").insert(.string("q"))
+            }
+        }
+        try? store.write { try store.deleteAll("Thing") }
+        _ = try? store.undo()
+        _ = try? store.backup(to: path + ".copy", isReplacing: true)
+    }
+
+    @Test(.timeLimit(.minutes(60)))
+    func `every changed byte of a copy is found by a check, and nothing done with it crashes`()
+        throws
+    {
+        let path = folder.file("all.moonpool")
+        try fill(path)
+        try StoreFiles.backup(path, to: folder.file("base"))
+        let base = bytes(folder.file("base"))
+        #expect(!isFound(folder.file("base")))
+        var random = SplitMix(seed: 5)
+        let copy = folder.file("copy")
+        let start = Self.number("MOONPOOL_DAMAGES_FROM") ?? 0
+        for round in 0..<Self.count {
+            var changed = base
+            let offset = Int.random(in: 0..<base.count, using: &random)
+            let bit = UInt8(Int.random(in: 1...255, using: &random))
+            changed[offset] ^= bit
+            if round < start { continue }
+            if Self.count > 1000 { print("round \(round): \(offset) ^ \(bit)") }
+            write(changed, to: copy)
+            #expect(isFound(copy), "byte \(offset) ^ \(bit)")
+            write(changed, to: copy)
+            use(copy)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(60)))
+    func `a changed byte of a store that was used for long crashes nothing`() throws {
+        let path = folder.file("all.moonpool")
+        try fill(path, commits: 60)
+        let base = bytes(path)
+        var random = SplitMix(seed: 6)
+        let copy = folder.file("copy")
+        for _ in 0..<Self.count {
+            var changed = base
+            for _ in 0..<Int.random(in: 1...3, using: &random) {
+                changed[Int.random(in: 0..<base.count, using: &random)] =
+                    UInt8(Int.random(in: 0...255, using: &random))
+            }
+            write(changed, to: copy)
+            use(copy)
+        }
+    }
+
+    @Test func `a file cut short at any page is damaged or as it was`() throws {
+        let path = folder.file("all.moonpool")
+        try fill(path, commits: 5)
+        let base = bytes(path)
+        for size in stride(from: 0, to: base.count, by: 4096) {
+            write(Array(base[..<size]), to: folder.file("copy"))
+            use(folder.file("copy"))
+        }
+    }
+}
