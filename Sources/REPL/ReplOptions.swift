@@ -4,8 +4,10 @@ import ScriptHost
 package struct ReplOptions: Sendable {
     /// The path of the store; nil for an in-memory store named `store`.
     package var storePath: String?
-    /// Opens the global `store` in place of ``storePath``; what it throws, it has printed.
+    /// Opens the global `store` instead of the session; prints its errors before it throws them.
     package var openStore: (@Sendable (ScriptContext) throws -> Void)?
+    /// The Lua code that does the same as ``openStore``, for saved sessions.
+    package var openingCode: String?
     /// Whether to skip the user's `init.lua`.
     package var skipsInitFile: Bool
     /// Whether environment variables such as `LUA_PATH` apply.

@@ -27,7 +27,7 @@ enum NewStore {
         let slash = path.lastIndex(of: "/")
         let folder = slash.map { String(path[...$0]) } ?? ""
         let file = slash.map { String(path[path.index(after: $0)...]) } ?? path
-        let names = ProcessServices.names(in: folder.isEmpty ? "." : folder)
+        let names = (ProcessServices.names(in: folder.isEmpty ? "." : folder) ?? [])
             .filter { $0.hasSuffix(".moonpool") }
         return NearestName.find(file, among: names).map { folder + $0 }
     }

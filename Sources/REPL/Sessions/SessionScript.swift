@@ -137,13 +137,16 @@ struct SessionScript {
         return compiler.isExpression(text) ? text.trimmed : nil
     }
 
+    private static func endsInComment(_ text: String) -> Bool {
+        if case .comment = LuaLexer.allTokens(of: text).last?.kind { true } else { false }
+    }
+
     /// Returns code that prints an expression, and assigns the names of its results that other entries use.
     private static func printing(
         _ expression: String, _ results: ClosedRange<Int>, _ names: Set<String>
     ) -> String {
         // A comment at the end must not hide the closing parentheses.
-        let hasLines =
-            expression.contains("\n") || LuaLexer.allTokens(of: expression).last?.kind == .comment
+        let hasLines = expression.contains("\n") || endsInComment(expression)
         let argument = hasLines ? "\n\(expression)\n" : expression
         var used = results.map { "_\($0)" }.filter(names.contains)
         if names.contains("_") { used.append("_") }

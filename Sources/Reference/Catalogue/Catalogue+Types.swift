@@ -47,7 +47,8 @@ extension Catalogue {
         "Values", "Values",
         "Sorted, distinct or filtered values of a list, set or map. Lazy and live.",
         element: "value")
-    static let sectionsType = CatalogueType(
+    /// Sections of results.
+    package static let sectionsType = CatalogueType(
         "Sections", "Sections",
         "The objects of a query, grouped by a value: an ordered array of { key =, objects = }.",
         element: "object")
