@@ -3,7 +3,9 @@ import CEdit
 // Entries of several lines: the arrow keys move between their lines first, and between entries beyond the ends.
 
 extension LineEditor {
-    /// A key that no keyboard has. Pushing it runs the function that is bound to it.
+    /// A key that no keyboard has.
+    ///
+    /// Pushing it runs the function that is bound to it.
     static let initialKey = "\u{1B}[1;95C"
 
     /// Handles the up arrow: moves to the line above, takes back the lines typed before, or recalls the previous entry.

@@ -51,7 +51,8 @@ struct MoonpoolCommand: ParsableCommand {
 
     /// Returns the name of the command that a misspelled word probably means.
     static func nearest(to word: String) -> String? {
-        NearestName.find(word, among: configuration.subcommands.compactMap { $0.configuration.commandName })
+        NearestName.find(
+            word, among: configuration.subcommands.compactMap { $0.configuration.commandName })
     }
 
     /// Returns whether the first argument selects a command instead of the syntax of `lua`.

@@ -15,7 +15,9 @@ struct DataFile: Sendable {
     /// The class of all rows; nil if the file names its classes.
     private let className: String?
 
-    /// Creates a data file. Returns nil if there is no file, or if its extension is not one of a data format.
+    /// Creates a data file.
+    ///
+    /// Returns nil if there is no file, or if its extension is not one of a data format.
     init?(_ path: String) {
         let file = path.split(separator: "/").last.map(String.init) ?? path
         let parts = file.split(separator: ".")
@@ -52,7 +54,9 @@ struct DataFile: Sendable {
             """
     }
 
-    /// Imports the file into the global `store` and prints a summary. Prints errors before it throws them.
+    /// Imports the file into the global `store` and prints a summary.
+    ///
+    /// Prints errors before it throws them.
     func open(in context: ScriptContext) throws {
         do throws(LuaError) {
             try context.state.run(

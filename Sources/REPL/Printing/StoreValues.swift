@@ -51,7 +51,8 @@ struct StoreValues {
         }
         let name = object.classSchema.name
         return .record(
-            name: object.source.view.isFrozen ? "frozen \(name)" : name, fields: fields, remark: nil)
+            name: object.source.view.isFrozen ? "frozen \(name)" : name, fields: fields, remark: nil
+        )
     }
 
     private struct Cell {
@@ -203,7 +204,8 @@ struct StoreValues {
         let isNumeric = try sections.keys().prefix(limits.rows).allSatisfy(Self.isNumber)
         return .grid(
             Grid(
-                title: "Sections of \(className) by \(sections.keyPath) (\(ValueText.count(count)))",
+                title:
+                    "Sections of \(className) by \(sections.keyPath) (\(ValueText.count(count)))",
                 columns: [
                     Grid.Column(name: sections.keyPath, type: "", isNumeric: isNumeric),
                     Grid.Column(name: "count", type: "", isNumeric: true),

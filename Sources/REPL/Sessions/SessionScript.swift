@@ -55,7 +55,9 @@ struct SessionScript {
         steps.append(.entry(text, results: nil))
     }
 
-    /// Returns the script. If observers are active, its last line ends the event loop.
+    /// Returns the script.
+    ///
+    /// If observers are active, its last line ends the event loop.
     func text(hasObservers: Bool) -> String {
         let compiler = EntryCompiler()
         let named = names
@@ -69,7 +71,8 @@ struct SessionScript {
             }
         }
         if hasObservers {
-            lines.append("-- Observers keep a script running. Delete the next line to keep observing.")
+            lines.append(
+                "-- Observers keep a script running. Delete the next line to keep observing.")
             lines.append("moonpool.stop()")
         }
         return lines.map { $0 + "\n" }.joined()
