@@ -97,7 +97,7 @@ import Testing
         ),
         (
             "store:objects('Dog'):sorted('ag')",
-            "1:30: the key path 'ag' names 'ag', which 'Dog' does not have; did you mean 'age'?"
+            "1:30: unknown property 'ag' in 'Dog', in the key path 'ag'; did you mean 'age'?"
         ),
         (
             "for dog in store:objects('Dog'):each() do print(dog.nmae) end",
@@ -121,7 +121,7 @@ import Testing
         ),
         (
             "local t = store:objects('Dog'):observe(function() end, { keypaths = { 'owner.nam' } })",
-            "1:72: the key path 'owner.nam' names 'nam', which 'Person' does not have; did you mean 'name'?"
+            "1:72: unknown property 'nam' in 'Person', in the key path 'owner.nam'; did you mean 'name'?"
         ),
         (
             "store:objects('Dog'):where 'age >'",

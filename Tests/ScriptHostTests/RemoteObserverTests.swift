@@ -242,7 +242,7 @@ import Testing
             """)
         #expect(
             script.log == [
-                "n", "invalid_argument", "invalid_query", "invalid_argument", "frozen",
+                "n", "invalid_argument", "unknown_property", "invalid_argument", "frozen",
                 "unknown_property", "already_in_write", "closed",
             ])
     }

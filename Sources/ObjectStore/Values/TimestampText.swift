@@ -44,7 +44,7 @@ package struct PreciseTimestamp: Hashable, Sendable {
     /// Whether the moment is a whole number of microseconds.
     package var isExact: Bool { digitsBelow.isEmpty }
 
-    /// Parses ISO 8601 as ``Timestamp/init(_:)``; nil for anything else.
+    /// Parses ISO 8601 as a ``Timestamp`` does; nil for anything else.
     package init?(_ text: some StringProtocol) {
         var scanner = DigitScanner(text)
         let isNegative = scanner.skip("-")

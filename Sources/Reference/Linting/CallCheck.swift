@@ -111,7 +111,7 @@ struct CallCheck {
             let fault = PredicateCheck.fault(inPath: text.text, class: element, schema: schema)
         else { return }
         // An index or a count of elements says more than what a path alone may.
-        guard fault.message.contains("does not have") else { return }
+        guard fault.isUnknownName else { return }
         run.report(.unknownProperty, fault.message, at: text.start)
     }
 

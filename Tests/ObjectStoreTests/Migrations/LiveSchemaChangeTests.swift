@@ -101,7 +101,7 @@ import Testing
         _ = told.news()
         try other.redefine([dog(without: "age")])
         scheduler.settle()
-        #expect(told.news() == ["error unknown_property", "error invalid_query"])
+        #expect(told.news() == ["error unknown_property", "error unknown_property"])
         #expect(!query.isValid && !path.isValid && whole.isValid)
         let error = storeError(.unknownProperty) { _ = try results.count() }
         #expect(error?.message.contains("'Dog.age'") == true)

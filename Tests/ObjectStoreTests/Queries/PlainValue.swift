@@ -117,7 +117,9 @@ enum PlainValue: Hashable {
                 : calculate(aggregate("@sum", values), "/", .int(Int64(values.count)))
         default:
             let sign = operation == "@min" ? "<" : ">"
-            let numbers = values.filter { if case .real(let real) = $0 { !real.isNaN } else { true } }
+            let numbers = values.filter {
+                if case .real(let real) = $0 { !real.isNaN } else { true }
+            }
             return numbers.reduce(.nothing) {
                 $0 == .nothing || holds($1, sign, $0) ? $1 : $0
             }

@@ -80,7 +80,8 @@ import Testing
             guard let step = steps.first else { return [value] }
             let rest = steps.dropFirst()
             switch (step, value) {
-            case (.name(let name), .object(let dog)): return property(dog, name, rest, isMany) ?? [.null]
+            case (.name(let name), .object(let dog)):
+                return property(dog, name, rest, isMany) ?? [.null]
             case (.name(let name), .dictionary(let entries)),
                 (.key(let name), .dictionary(let entries)):
                 return entries[name].map { values($0, rest, isMany) } ?? [.null]

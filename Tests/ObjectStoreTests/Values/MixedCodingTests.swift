@@ -114,7 +114,8 @@ struct MixedMaker {
         #expect(!ValueOrder.isEqual(.list([]), .dictionary([:])))
         let ascending: [Value] = [
             .null, .bool(false), .bool(true), .double(.nan), .double(-.infinity), .int(-5),
-            .double(0.5), .int(1), .decimal(.infinity), .string(""), .string("a"), .string("b"), .data([]),
+            .double(0.5), .int(1), .decimal(.infinity), .string(""), .string("a"), .string("b"),
+            .data([]),
             .date(Timestamp(microseconds: 0)), .objectID(ObjectIDValue(high: 0, low: 0)),
             .uuid(UUIDValue(high: 0, low: 0)),
             .object(ObjectReference(table: TableID(1), key: ObjectKey(0))), .list([]),

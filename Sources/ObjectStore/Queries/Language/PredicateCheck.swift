@@ -8,6 +8,8 @@ package enum PredicateCheck {
         package let message: String
         /// UTF-8 offsets into the text.
         package let range: Range<Int>
+        /// Whether a name is unknown.
+        package var isUnknownName = false
     }
 
     /// The first thing that is wrong in a predicate with its trailing clauses; nil if nothing is.
@@ -22,7 +24,8 @@ package enum PredicateCheck {
             try QueryText.check(syntax, text, classSchema, schema, compiler.searches)
             return nil
         } catch {
-            return Fault(message: error.message, range: error.range)
+            return Fault(
+                message: error.message, range: error.range, isUnknownName: error.isUnknownName)
         }
     }
 
@@ -34,7 +37,9 @@ package enum PredicateCheck {
             _ = try PropertyPath.parse(text, class: classSchema, schema: schema)
             return nil
         } catch let error as StoreError {
-            return Fault(message: error.message, range: 0..<text.utf8.count)
+            return Fault(
+                message: error.message, range: 0..<text.utf8.count,
+                isUnknownName: error.code == .unknownProperty)
         } catch {
             return nil
         }
@@ -83,7 +88,7 @@ extension PredicateSyntax {
     fileprivate var usesArguments: Bool {
         switch form {
         case .argument: true
-        case .null, .bool, .integer, .number, .text, .date, .literal, .always: false
+        case .null, .bool, .integer, .number, .decimal, .text, .date, .literal, .always: false
         case .list(let parts), .and(let parts), .or(let parts):
             parts.contains(where: \.usesArguments)
         case .path(let path): path.usesArguments

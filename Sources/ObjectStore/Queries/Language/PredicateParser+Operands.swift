@@ -53,6 +53,8 @@ extension PredicateParser {
             let form = PredicateSyntax.Form.number(
                 isNegative ? -value : value, written: isNegative ? written.map { -$0 } : written)
             return PredicateSyntax(form: form, range: whole)
+        case .decimal(let value):
+            return PredicateSyntax(form: .decimal(isNegative ? -value : value), range: whole)
         default:
             return isNegative ? PredicateSyntax(form: .negated(inner), range: whole) : inner
         }
@@ -63,6 +65,7 @@ extension PredicateParser {
         switch token.kind {
         case .integer(let value): return constant(.integer(value))
         case .number(let value, let written): return constant(.number(value, written: written))
+        case .decimal(let value): return constant(.decimal(value))
         case .text(let value): return constant(.text(value))
         case .date(let value): return constant(.date(value))
         case .literal(let function, let text):

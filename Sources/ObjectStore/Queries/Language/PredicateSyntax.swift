@@ -6,6 +6,7 @@ struct PredicateSyntax {
         case bool(Bool)
         case integer(Int64)
         case number(Double, written: DecimalValue?)
+        case decimal(DecimalValue)
         case text(String)
         case date(PreciseTimestamp)
         case literal(function: String, text: String)

@@ -148,11 +148,13 @@ struct QueryLexer {
         if isWhole, let value = Int64(digits) {
             add(.integer(value), from: start)
         } else if let value = Double(digits) {
-            let written = DecimalValue(digits).flatMap { decimal -> DecimalValue? in
-                let same = isWhole ? Number.real(value) : .decimal(DecimalValue(value))
-                return Number.decimal(decimal) == same ? nil : decimal
+            let decimal = DecimalValue(digits)
+            if isWhole, let decimal, Number.decimal(decimal) != .real(value) {
+                add(.decimal(decimal), from: start)
+            } else {
+                let isAsWritten = decimal == DecimalValue(value)
+                add(.number(value, written: isAsWritten ? nil : decimal), from: start)
             }
-            add(.number(value, written: written), from: start)
         } else {
             throw QueryFault("this is not a number", at: start..<at)
         }

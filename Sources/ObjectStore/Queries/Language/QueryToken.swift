@@ -4,8 +4,11 @@ struct QueryToken: Equatable {
     enum Kind: Equatable {
         case name(String)
         case integer(Int64)
-        /// A number with a fraction, an exponent or more than 64 bits; `written` is its value where the double is written otherwise.
+        /// A number with a point or an exponent, or of more than 64 bits; `written` is its value where the double is written
+        /// otherwise.
         case number(Double, written: DecimalValue?)
+        /// A whole number of more than 64 bits that no double is.
+        case decimal(DecimalValue)
         case text(String)
         /// `$1`: the position, from 1.
         case argument(Int)
@@ -42,6 +45,7 @@ struct QueryToken: Equatable {
         case .name(let name): "'\(name)'"
         case .integer(let value): "\(value)"
         case .number(let value, _): "\(value)"
+        case .decimal(let value): "\(value)"
         case .text: "a string"
         case .argument(let position): "'$\(position)'"
         case .variable(let name): "'$\(name)'"

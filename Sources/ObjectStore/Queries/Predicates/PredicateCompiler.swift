@@ -112,11 +112,8 @@ struct PredicateCompiler {
         case .integer(let value): return constant(.int(value), .value(.int), "an int")
         case .number(let value, nil): return constant(.double(value), .value(.double), "a double")
         case .number(let value, let written?):
-            // A whole number of more than 64 bits that no double is.
-            guard written.hasFraction else {
-                return constant(.decimal(written), .value(.decimal), "a number")
-            }
             return constant(.double(value), .literal(written), "a double")
+        case .decimal(let value): return constant(.decimal(value), .value(.decimal), "a number")
         case .text(let text):
             return constant(.bytes(Array(text.utf8)), .value(.string), "a string")
         case .date(let moment): return constant(Scalar(moment), .value(.date), "a date")
