@@ -45,8 +45,23 @@ struct MoonpoolCommand: ParsableCommand {
                 ProcessServices.writeOutput(MigrationSession.report(usage: message(for: error)))
                 ProcessServices.exit(ExitCode.validationFailure.rawValue)
             }
-            exit(withError: error)
+            report(error, isWrapped: words.first?.hasPrefix("--") != true || words == ["--help"])
         }
+    }
+
+    /// Prints help on standard output or an error on standard error, and exits.
+    ///
+    /// Texts for other programs, such as completion scripts, are not wrapped.
+    private static func report(_ error: any Error, isWrapped: Bool) -> Never {
+        let code = exitCode(for: error)
+        let descriptor: Int32 = code.isSuccess ? 1 : 2
+        var text = fullMessage(for: error)
+        if isWrapped { text = HelpLines(descriptor: descriptor).wrapped(text) }
+        if !text.isEmpty {
+            code.isSuccess
+                ? ProcessServices.writeOutput(text + "\n") : ProcessServices.writeError(text + "\n")
+        }
+        ProcessServices.exit(code.rawValue)
     }
 
     /// Returns the name of the command that a misspelled word probably means.

@@ -100,11 +100,8 @@ enum Texts {
         return lines.joined(separator: "\n")
     }
 
-    /// Wraps at the width of the terminal, which the variable COLUMNS overrides, or at 80 columns.
+    /// Wraps at the width of the terminal, but at 100 columns at most.
     private static func wrap(_ descriptor: Int32) -> TextWrap {
-        let columns =
-            ProcessServices.environment("COLUMNS").flatMap { Int($0) }
-            ?? ProcessServices.columns(of: descriptor) ?? 80
-        return TextWrap(columns: min(columns - 1, 100))
+        TextWrap(columns: min(HelpLines(descriptor: descriptor).columns - 1, 100))
     }
 }

@@ -98,7 +98,7 @@ extension LuaCommandLine {
     /// Makes the argument after a store the script, if there is one.
     fileprivate mutating func takeScriptAfterStore() {
         guard let script = arguments.first else { return source = .none }
-        source = .file(script)
+        source = script == "-" ? .standardInput : .file(script)
         arguments.removeFirst()
         self.script += 1
     }

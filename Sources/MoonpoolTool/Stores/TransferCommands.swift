@@ -70,10 +70,11 @@ struct ImportCommand: ParsableCommand {
         commandName: "import",
         abstract: "Import the rows of a file into a store.",
         discussion: """
-            JSON Lines (.jsonl), JSON (.json), CSV (.csv), SQLite (.sqlite), Realm (.realm) and Lua source (.lua, read as \
-            data and never run); - reads standard input. All or nothing, unless --batch or --skip-bad say otherwise; a bad row is named by its \
-            line. A class that the store does not have is made as the file's schema says, else as its first 1,000 rows show, in \
-            a database as all rows show.
+            Formats: JSON Lines (.jsonl), JSON (.json), CSV (.csv), SQLite (.sqlite), Realm (.realm) and Lua source (.lua, \
+            parsed as data and never run). - reads standard input. An error rolls the whole import back, unless --batch or \
+            --skip-bad is given, and names the line of the row. A class that is missing from the store is created from the \
+            schema in the file. Without a schema, its properties are inferred from the first 1,000 rows, or from all rows \
+            of a database.
             """)
 
     @Argument(
@@ -93,8 +94,9 @@ struct ImportCommand: ParsableCommand {
     var classes: [String] = []
 
     @Option(
-        help:
-            "jsonl, json, csv, sqlite, lua or realm; otherwise the file's ending tells, and - is jsonl."
+        help: """
+            The format: jsonl, json, csv, sqlite, lua or realm. Default: the file extension; jsonl for -.
+            """
     )
     var format: String?
 
@@ -116,7 +118,7 @@ struct ImportCommand: ParsableCommand {
     @Option(help: "Skip invalid rows and write them, with reasons, to this file.")
     var skipBad: String?
 
-    @Option(help: "Commit every so many rows.")
+    @Option(help: "Commit every N rows.")
     var batch: Int?
 
     @Flag(help: "Run the import without committing.")

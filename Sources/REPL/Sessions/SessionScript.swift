@@ -106,6 +106,15 @@ struct SessionScript {
             if let (head, tail) = compiler.splittingLastExpression(of: text) {
                 return statement(head) + "\n" + printing(tail, results, names)
             }
+            let returned = returns(LuaLexer.tokens(of: text))
+            if let offset = returned.last {
+                let (head, tail) = split(text, around: offset)
+                return (head.trimmed.isEmpty ? "" : statement(head.trimmed) + "\n")
+                    + printing(tail, results, names)
+            }
+            if returned.isNested {
+                return printing("(function(...)\n\(text)\nend)()", results, names)
+            }
         }
         return statement(text)
     }
@@ -114,21 +123,37 @@ struct SessionScript {
     private static func statement(_ text: String) -> String {
         let tokens = LuaLexer.tokens(of: text)
         // A `return` outside of a function would end the script.
-        if returns(tokens) { return ";(function(...)\n\(text)\nend)()" }
+        let returned = returns(tokens)
+        if returned.isNested || returned.last != nil { return ";(function(...)\n\(text)\nend)()" }
         return tokens.first?.isSymbol("(") == true ? ";" + text : text
     }
 
-    private static func returns(_ tokens: [LuaToken]) -> Bool {
+    /// Finds the `return` statements of a chunk outside of functions.
+    ///
+    /// `last` is the range of the one that ends the chunk; `isNested` is whether blocks contain others.
+    private static func returns(_ tokens: [LuaToken]) -> (last: Range<Int>?, isNested: Bool) {
+        var last: Range<Int>?
+        var isNested = false
         var openers: [String] = []
         for token in tokens where token.kind == .keyword {
             switch token.text {
             case "function", "do", "if", "repeat": openers.append(token.text)
             case "end", "until": _ = openers.popLast()
-            case "return" where !openers.contains("function"): return true
+            case "return" where openers.isEmpty: last = token.range
+            case "return" where !openers.contains("function"): isNested = true
             default: break
             }
         }
-        return false
+        return (isNested ? nil : last, isNested)
+    }
+
+    private static func split(_ text: String, around range: Range<Int>) -> (String, String) {
+        let bytes = Array(text.utf8)
+        let tail = String(decoding: bytes[range.upperBound...], as: UTF8.self).trimmed
+        return (
+            String(decoding: bytes[..<range.lowerBound], as: UTF8.self),
+            tail.hasSuffix(";") ? String(tail.dropLast()) : tail
+        )
     }
 
     /// Returns the expression of an entry such as `1 + 1` or `return 1 + 1`; nil for statements.
@@ -150,7 +175,7 @@ struct SessionScript {
     ) -> String {
         // A comment at the end must not hide the closing parentheses.
         let hasLines = expression.contains("\n") || endsInComment(expression)
-        let argument = hasLines ? "\n\(expression)\n" : expression
+        let argument = hasLines ? "\n\(expression.trimmed)\n" : expression.trimmed
         var used = results.map { "_\($0)" }.filter(names.contains)
         if names.contains("_") { used.append("_") }
         if results.count == 1, used.isEmpty { return "print(moonpool.inspect(\(argument)))" }

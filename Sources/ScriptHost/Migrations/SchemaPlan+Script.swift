@@ -2,31 +2,53 @@ import ObjectStore
 import Reference
 
 extension SchemaPlan {
-    /// The plan as a migration script that is ready to edit.
+    /// The purpose of a generated script, which the comment in its first line names.
+    package enum ScriptKind {
+        /// A script without a number.
+        case unnumbered
+        /// The first file of a folder.
+        case first
+        /// The next file of a folder: contains only the differences.
+        case delta
+
+        fileprivate func heading(_ name: String) -> [String] {
+            switch self {
+            case .unnumbered:
+                [
+                    "-- A migration of \(name), written by moonpool migrate plan. Review it, complete the marked lines, and",
+                    "-- save it with the next number, such as 0002_add_owners.lua.",
+                ]
+            case .first:
+                ["-- The first migration of \(name): the schema that migrations start from."]
+            case .delta:
+                [
+                    "-- The next migration of \(name), written by moonpool migrate plan. Review it and complete the marked lines."
+                ]
+            }
+        }
+    }
+
+    /// Returns the plan as an editable migration script.
     ///
-    /// As a delta it names only what changes; otherwise it has the whole schema. Renames that were not asked about are
-    /// done, so that nothing is lost, and marked.
-    package func script(for subject: String, isDelta: Bool = false, parent: String? = nil) -> String
-    {
+    /// Renames that the user did not confirm are done, so that no data is lost, and marked.
+    package func script(
+        for subject: String, as kind: ScriptKind = .unnumbered, parent: String? = nil
+    ) -> String {
         let name = subject.split(separator: "/").last.map(String.init) ?? subject
-        var lines = [
-            isDelta
-                ? "-- The next migration of \(name), written by moonpool migrate plan. Read it and decide what it leaves open."
-                : "-- A migration of \(name), written by moonpool migrate plan. Read it, decide what it leaves open, and\n"
-                    + "-- save it under the next number, such as 0002_what_it_does.lua.",
-            "return {",
-        ]
+        let isDelta = kind == .delta
+        var lines = kind.heading(name) + ["return {"]
         if let parent { lines.append("  parent = \(LuaLiteral.string(parent)),") }
         if isDelta {
-            lines.append("  -- What changes in the schema; everything else stays.")
+            lines.append("  -- The differences in the schema.")
             lines.append("  changes = \(changes),")
         } else {
-            lines.append("  -- The whole schema after the migration.")
+            lines.append("  -- The complete schema after the migration.")
             lines.append("  schema = \(SchemaDocument(wanted).lua(indent: 2)),")
         }
         let drops = drops(isDelta: isDelta)
         if !drops.isEmpty {
-            lines.append("  -- What disappears on purpose; values of renamed properties are kept.")
+            lines.append(
+                "  -- Properties and classes to remove. The values of renamed properties are kept.")
             lines.append(
                 "  drops = { \(drops.map { LuaLiteral.string($0) }.joined(separator: ", ")) },")
         }
