@@ -46,8 +46,11 @@ let package = Package(
             providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
 
         .systemLibrary(
-            name: "CYAJL", pkgConfig: "yajl",
-            providers: [.apt(["libyajl-dev"]), .brew(["yajl"])]),
+            name: "CZlib", pkgConfig: "zlib",
+            providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+        .systemLibrary(
+            name: "CZstd", pkgConfig: "libzstd",
+            providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
 
         .systemLibrary(
             name: "CCrypto", pkgConfig: "libcrypto",
@@ -67,7 +70,8 @@ let package = Package(
         .target(name: "LineEditing", dependencies: ["CEdit"], swiftSettings: unsafeZone),
 
         .target(
-            name: "DataFormats", dependencies: ["CYAJL", "CSQLite"], swiftSettings: unsafeZone),
+            name: "DataFormats", dependencies: ["CSQLite", "CZlib", "CZstd"],
+            swiftSettings: unsafeZone),
         .target(name: "RealmFiles", dependencies: ["CCrypto"], swiftSettings: unsafeZone),
         .target(
             name: "Transfer", dependencies: ["ObjectStore", "DataFormats", "RealmFiles"],

@@ -168,7 +168,9 @@ import Transfer
         #expect(report.created == 2 && report.rejected == 1)
         #expect(report.reasons.last?.hasPrefix("dog, row 9: links to Person \"Ann\"") == true)
         #expect(try world.values("Dog", "owner") == [.null, .null])
-        #expect(try world.text(of: "rejects.jsonl").contains("\"table\":\"dog\",\"row\":5"))
+        #expect(
+            try world.text(of: "rejects.jsonl.reasons.jsonl").contains(
+                "\"table\":\"dog\",\"row\":5"))
     }
 
     @Test func `rows update objects when asked to`() throws {
