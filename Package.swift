@@ -57,6 +57,7 @@ let package = Package(
             providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
 
         .target(name: "SystemCalls", swiftSettings: unsafeZone),
+        .target(name: "StructLayouts", swiftSettings: unsafeZone),
         .target(
             name: "LMDBStorage", dependencies: ["CLMDB", "CXXHash"], swiftSettings: unsafeZone),
         .target(name: "ColumnStorage", dependencies: ["LMDBStorage"], swiftSettings: unsafeZone),
@@ -95,7 +96,9 @@ let package = Package(
         // The public face: everything else is visible inside of the package only.
         .target(
             name: "Moonpool",
-            dependencies: ["ObjectStore", "ColumnStorage", "Decimals", "SystemCalls"],
+            dependencies: [
+                "ObjectStore", "ColumnStorage", "Decimals", "StructLayouts", "SystemCalls",
+            ],
             swiftSettings: safe),
         .target(
             name: "MoonpoolScripting",
