@@ -58,6 +58,7 @@ struct ModuleFunctions {
             }
             throw call.typeError(1, "object, Results or collection")
         }
+        EffectFunctions(module).install()
         add("reference") { call in try weak.module().makeReference(call) }
         table["null"] = module.null
         TransferModule(state: state, null: module.null, dates: module.dates).install(in: table)

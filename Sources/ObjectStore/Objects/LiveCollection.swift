@@ -16,6 +16,7 @@ extension LiveCollection {
     /// Whether the owner exists in the version that the handle reads, and still has the property.
     package var isValid: Bool {
         guard source.isOpen else { return false }
+        source.noteRead(classSchema, owner, property.column)
         let rows = source.view.table(classSchema)
         return rows.isPresent(owner) && rows.kind(of: property.column) == .list
     }
@@ -40,6 +41,7 @@ extension LiveCollection {
     /// The rows of the owner's class, after making sure that the owner exists.
     func rows() throws -> TableReader {
         let rows = try source.openView().table(classSchema)
+        source.noteRead(classSchema, owner, property.column)
         guard rows.isPresent(owner) else { throw StoreView.deleted(classSchema, owner) }
         return rows
     }

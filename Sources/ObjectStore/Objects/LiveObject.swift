@@ -25,7 +25,11 @@ public struct LiveObject {
 
     /// Whether the object exists in the version that the handle reads.
     public var isValid: Bool {
-        source.isOpen && source.view.isPresent(reference)
+        guard source.isOpen else { return false }
+        if let (store, reaction) = source.tracked {
+            reaction.noteRead(of: store, existenceOf: reference)
+        }
+        return source.view.isPresent(reference)
     }
 
     /// The value of a property.
@@ -33,6 +37,7 @@ public struct LiveObject {
     /// Throws `unknown_property`, `invalid_object` for a deleted object, `closed`, `wrong_thread`.
     public func value(_ name: String) throws -> Value {
         let (classSchema, property) = try current(name)
+        source.noteRead(classSchema, key, property.isBacklinks ? nil : property.column)
         return try source.view.value(property, of: key, in: classSchema)
     }
 

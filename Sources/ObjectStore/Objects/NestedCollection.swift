@@ -172,6 +172,7 @@ extension NestedCollection {
         switch place {
         case .property(let object, let property):
             let rows = try object.source.openView().table(object.classSchema)
+            object.source.noteRead(object.classSchema, object.key, property.column)
             guard rows.isPresent(object.key) else {
                 throw StoreView.deleted(object.classSchema, object.key)
             }

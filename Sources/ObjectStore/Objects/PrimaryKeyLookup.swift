@@ -63,8 +63,12 @@ extension Store {
     /// class has no primary key, `closed`, `wrong_thread`.
     public func object(_ className: String, primaryKey value: Value) throws -> LiveObject? {
         try check()
-        return try view.find(className, primaryKey: value).map {
-            LiveObject(.store(self), $0.classSchema, $0.key)
+        let found = try view.find(className, primaryKey: value)
+        if let reader, let table = view.schema.find(className)?.table {
+            reader.noteLookup(of: self, in: table, found?.key) { view in
+                (try? view.find(className, primaryKey: value))?.key
+            }
         }
+        return found.map { LiveObject(.store(self), $0.classSchema, $0.key) }
     }
 }

@@ -59,7 +59,7 @@ package struct Query: Sendable {
     }
 
     /// A step in the caller's words, to tell whether two queries ask the same.
-    private enum Word: Hashable, Sendable {
+    fileprivate enum Word: Hashable, Sendable {
         /// A predicate's text with its arguments.
         case text(String, [Value])
         case filter(String)
@@ -161,10 +161,23 @@ package struct Query: Sendable {
     }
 
     /// Whether both ask the same in the same words.
-    package func isSame(as other: Query) -> Bool {
-        base == other.base && table == other.table
-            && parts.map(\.word) == other.parts.map(\.word)
+    package func isSame(as other: Query) -> Bool { identity == other.identity }
+
+    /// What a query asks, in the caller's words.
+    struct Identity: Hashable {
+        private let base: Base
+        private let table: TableID
+        private let words: [Word]
+
+        fileprivate init(_ query: Query) {
+            base = query.base
+            table = query.table
+            words = query.parts.map(\.word)
+        }
     }
+
+    /// Equal for queries that ask the same in the same words.
+    var identity: Identity { Identity(self) }
 
     /// Every key path that the collection's membership or order depends on.
     package var dependencies: [PropertyPath] {

@@ -96,6 +96,9 @@ package final class SectionedResults {
 
     private func scalars() throws -> [Scalar] {
         let view = try results.source.openView()
+        if let (store, _) = results.source.tracked {
+            try store.noteRead(of: results.query, path: keyPath)
+        }
         if let kept, kept.version == view.version, kept.generation == view.generation {
             return kept.keys
         }

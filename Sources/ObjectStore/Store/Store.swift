@@ -32,6 +32,11 @@ public final class Store {
     /// The observers, and what they are still to hear.
     package private(set) lazy var notifications = NotificationDispatcher(self)
 
+    /// Knows which reaction is running; nil where nothing is tracked.
+    package var readScope: ReadScope?
+    /// What reactions read and the store keeps up to date for them.
+    var liveNodes = LiveNodes()
+
     /// Called when the schema that the store shows has become another one, on the store's thread.
     package var schemaHandler: (() -> Void)?
 

@@ -60,6 +60,15 @@ extension Catalogue {
     package static let token = CatalogueType(
         "token", "Token",
         "A registered observer. It stays active while the token is alive and valid.")
+    static let computed = CatalogueType(
+        "computed", "Computed",
+        "A cached value, read as `total()`. It is recomputed only after its inputs have changed.",
+        example: """
+            local total = moonpool.computed(function() return dogs:sum "age" end)
+            print(total())  --> 10
+            store:write(function() rex.age = 8 end)
+            print(total())  --> 11
+            """)
     static let timer = CatalogueType(
         "timer", "Timer", "A scheduled call, created by moonpool.after or moonpool.every.")
     static let worker = CatalogueType(
@@ -223,7 +232,7 @@ extension Catalogue {
     package static let types: [CatalogueType] = [
         moonpool, json, csv, migrate, openOptions, propertyOptions, store, frozenStore,
         writeOptions, object, unmanaged, results, list, set, map, valuesType, sectionsType,
-        mixedList, mixedMap, observeOptions, token, change, objectChange, propertyChange,
+        mixedList, mixedMap, observeOptions, token, computed, change, objectChange, propertyChange,
         sectionChange, timer, worker, reference, recording, date, uuid, objectID, decimal, data,
         null,
         migration, importOptions, csvOptions, jsonOptions, exportOptions, importReport, prompt,

@@ -129,6 +129,9 @@ enum CollectionMethods {
             aggregate("min") { try $0.minimum($1) },
             aggregate("max") { try $0.maximum($1) },
             aggregate("average") { try $0.average($1) },
+            LuaMethod("observe_aggregate") { receiver, call in
+                call.answer(try AggregateBinding(call).observe(try results(receiver)))
+            },
             LuaMethod("count") { receiver, call in
                 let results = try results(receiver)
                 let count =

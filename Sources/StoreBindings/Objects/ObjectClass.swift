@@ -14,6 +14,7 @@ final class ObjectClass: LuaLiveClass {
     let table: TableID
     private(set) var classSchema: ClassSchema
     private let store: Store
+    private let readScope: ReadScope
     private var primaryInt: ColumnID?
     private var inserter: ObjectInserter?
 
@@ -26,6 +27,7 @@ final class ObjectClass: LuaLiveClass {
         self.frozen = frozen
         self.classSchema = classSchema
         store = handle.store
+        readScope = handle.readScope
         table = classSchema.table
         rows = source.view.table(classSchema)
         super.init()
@@ -115,6 +117,7 @@ final class ObjectClass: LuaLiveClass {
 
     override func get(_ key: Int64, _ slot: Int, _ result: borrowing LuaResult) throws {
         guard slot >= 0 else { return try getUnknown(key, result) }
+        if readScope.reaction != nil { noteRead(key, slot) }
         // A closed store's rows read as none, which the slow way finds out.
         let column = ColumnID(rawValue: slot >> (4 + Self.positionBits))
         let object = ObjectKey(rawValue: key)
@@ -142,6 +145,15 @@ final class ObjectClass: LuaLiveClass {
         }
         try checkPresent(object)
         result.setNil()
+    }
+
+    /// Tells the effect that is running what it reads.
+    private func noteRead(_ key: Int64, _ slot: Int) {
+        guard slot & 15 != Kind.store, slot & 15 != Kind.className else { return }
+        let property = property(at: slot)
+        // What is read of a collection or of backlinks is noted where it is read.
+        guard property.isSingle else { return }
+        source.noteRead(classSchema, ObjectKey(rawValue: key), property.column)
     }
 
     /// An error that says what to do, unless the object exists.

@@ -92,6 +92,7 @@ extension ObjectClass {
 
     private func describe(_ property: Property, of object: LiveObject) -> String {
         if property.collection != nil {
+            object.source.noteRead(object.classSchema, object.key, property.column)
             let count = object.source.view.table(classSchema).listCount(property.column, object.key)
             return "\(property.typeName)(\(count))"
         }

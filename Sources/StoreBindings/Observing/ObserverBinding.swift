@@ -63,7 +63,7 @@ struct ObserverBinding {
     }
 
     /// What reports call the observer: it stands in lines of theirs.
-    private static func name(
+    static func name(
         _ options: LuaTable?, _ call: borrowing LuaCall, _ index: Int
     ) throws -> String {
         let value = options?["name"] ?? .nil

@@ -19,7 +19,7 @@ package final class TokenHandle {
 
     init(
         _ token: any Observation, name: String, subject: String, number: Int, place: String,
-        store: StoreHandle, hold: (any BindingHold)?
+        store: StoreHandle?, hold: (any BindingHold)?
     ) {
         self.store = store
         self.subject = subject
@@ -103,6 +103,10 @@ package final class TokenHandle {
         name: "token",
         methods: [
             LuaMethod("invalidate") { token, _ in
+                token.invalidate()
+                return .none
+            },
+            LuaMethod("dispose") { token, _ in
                 token.invalidate()
                 return .none
             },

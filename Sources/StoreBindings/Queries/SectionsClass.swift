@@ -57,6 +57,9 @@ final class SectionsHandle {
                 call.answer(
                     try ObserverBinding(sections.results.handle, call).observe(sections))
             },
+            LuaMethod("observe_aggregate") { sections, call in
+                call.answer(try AggregateBinding(call).observe(sections))
+            },
             LuaMethod("freeze") { sections, call in
                 let results = sections.results
                 if results.frozen != nil { return call.answerArgument(1) }

@@ -10,6 +10,8 @@ package final class StoreHandle {
     private weak var owner: StoreModule?
     unowned let state: LuaState  // because a handle is of use only while its state runs
     let dates: DateClass
+    /// Knows the effect or computed value that is running.
+    let readScope: ReadScope
     /// The functions that give new objects their values.
     let functionDefaults = FunctionDefaults()
     private let options: StoreConfiguration
@@ -36,6 +38,8 @@ package final class StoreHandle {
         owner = module
         state = module.state
         dates = module.dates
+        readScope = module.readScope
+        store.readScope = module.readScope
         self.store = store
         options = store.configuration
         // Objects in a script's hands must not be read by columns of yesterday.

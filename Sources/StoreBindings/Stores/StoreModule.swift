@@ -83,6 +83,8 @@ package final class StoreModule {
     package private(set) var handles: [StoreHandle] = []
     let scheduler: any Scheduler
     let dates: DateClass
+    /// Knows the effect or computed value that is running.
+    let readScope = ReadScope()
     let null: LuaValue
     private(set) lazy var changeMetatables = ChangeMetatables(state)
     // Token userdata by number, weakly, and the callback by token userdata: a callback that refers to its own token
@@ -231,6 +233,7 @@ package final class StoreModule {
         host?.didClose(handle.store)
     }
 
+    /// Passes on the error of an observer, an effect or a queued write.
     func report(_ error: any Error, _ token: TokenHandle?) {
         host?.report(
             error, from: token?.title ?? "a queued write", token: token.map(userdata) ?? .nil)
@@ -273,10 +276,11 @@ extension StoreModule {
         return value
     }
 
-    /// Makes the token of an observer that is called on another thread.
+    /// Makes the token of an observation that calls no callback of this token: of an effect, or of an observer that
+    /// another thread calls.
     func adopt(
-        _ observation: RemoteObservation, number: Int, title: (name: String, subject: String),
-        _ store: StoreHandle
+        _ observation: any Observation, number: Int, title: (name: String, subject: String),
+        _ store: StoreHandle?
     ) -> LuaValue {
         let handle = TokenHandle(
             observation, name: title.name, subject: title.subject, number: number,

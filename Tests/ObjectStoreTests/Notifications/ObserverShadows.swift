@@ -18,17 +18,6 @@ private let paces: [ObserverPace?] = [
 
 /// An observer of a query of any kind.
 final class QueryShadow: Shadow {
-    private static let predicates = [
-        "", "value > 3 and value < 15", "link.value > 4", "link == nil or value < 9",
-        "link.link.value < 5", "any targets.value > 6", "targets.@count > 1", "text beginswith 'a'",
-        "linkings.@count > 0", "second.value == link.value", "targets.@sum.value > 10",
-        "all targets.value > 2", "subquery(targets, $t, $t.value > 5).@count > 1",
-        "@links.Linking.link.value > 5",
-    ]
-    private static let sorts: [[(path: String, ascending: Bool)]] = [
-        [], [("value", true)], [("value", false), ("text", true)], [("link.value", true)],
-        [("link.link.value", false), ("value", true)],
-    ]
     private static let keyPaths = [
         "value", "text", "link", "link.value", "link.link.value", "targets", "targets.value",
         "targets.link.value", "linkings", "linkings.value", "link.origin", "link.origin.text",
@@ -53,51 +42,16 @@ final class QueryShadow: Shadow {
         let store = world.store
         let schema = store.schema
         let obj = try schema.require("Obj")
-        let text = Self.predicates.randomElement(using: &random)!
-        var query = Query(all: obj)
-        var description = ""
-        if let base = try Self.base(world, using: &random) {
-            query = Query(base, of: obj.table)
-            description = "\(base) "
-        }
-        if !text.isEmpty { query = try query.filtered(text, [], schema: schema) }
-        description += text
-        func sort() throws {
-            let sort = Self.sorts.randomElement(using: &random)!
-            if !sort.isEmpty { query = try query.sorted(sort, schema: schema) }
-            description += " sorted \(sort.map(\.path))"
-        }
-        try sort()
-        switch Int.random(in: 0..<6, using: &random) {
-        case 0: query = try query.distinct(["value"], schema: schema)
-        case 1: query = try query.distinct(["link.value", "text"], schema: schema)
-        default: break
-        }
-        if Int.random(in: 0..<4, using: &random) == 0 { try sort() }
-        let limits = [0, 1, 3, 7, 100]
-        var isLimited = false
-        if Int.random(in: 0..<3, using: &random) == 0 {
-            query = try query.limited(to: limits.randomElement(using: &random)!)
-            isLimited = true
-            while Int.random(in: 0..<2, using: &random) == 0 {
-                switch Int.random(in: 0..<4, using: &random) {
-                case 0: try sort()
-                case 1: query = try query.distinct(["value"], schema: schema)
-                case 2:
-                    let text = Self.predicates.randomElement(using: &random)!
-                    if !text.isEmpty { query = try query.filtered(text, [], schema: schema) }
-                default: query = try query.limited(to: Int.random(in: 0...6, using: &random))
-                }
-            }
-        }
-        self.isLimited = isLimited
+        let made = try RandomRows(world, using: &random)
+        let query = made.query
+        isLimited = made.isLimited
         self.query = query
         let texts = (0..<Int.random(in: 0...2, using: &random)).map { _ in
             Self.keyPaths.randomElement(using: &random)!
         }
         pace = paces.randomElement(using: &random)!
         self.description =
-            description + " \(query.steps.count) steps, \(texts), \(String(describing: pace))"
+            made.description + " \(query.steps.count) steps, \(texts), \(String(describing: pace))"
         // The names that the stars stand for, spelled out by hand.
         paths = try texts.flatMap { text -> [String] in
             switch text {
@@ -118,32 +72,6 @@ final class QueryShadow: Shadow {
             } else {
                 told.append(change)
             }
-        }
-    }
-
-    /// Backlinks through a link or a list, a list or a set, of whatever object there is; nil for a whole
-    /// class.
-    private static func base(
-        _ world: ObservedWorld, using random: inout SplitMix
-    ) throws -> Query.Base? {
-        let schema = world.store.schema
-        let choices: [(className: String, owner: String, property: String)] = [
-            ("Obj", "Target", "link"), ("Obj", "Target", "targets"),
-            ("Holder", "Holder", "objects"),
-            ("Holder", "Holder", "objects"), ("Bag", "Bag", "objects"),
-            ("Bag", "Bag", "named"), ("Bag", "Bag", "named"),
-        ]
-        let number = Int.random(in: 0..<12, using: &random)
-        guard choices.indices.contains(number) else { return nil }
-        let choice = choices[number]
-        let classSchema = try schema.require(choice.className)
-        let column = try classSchema.requireProperty(choice.property).column
-        let owners = Query(all: try schema.require(choice.owner))
-        let owner = QueryEvaluator.keys(of: owners, in: world.store.view).array
-            .randomElement(using: &random)
-        return owner.map {
-            choice.owner == "Target"
-                ? .backlinks(classSchema.table, column, $0) : .list(classSchema.table, column, $0)
         }
     }
 

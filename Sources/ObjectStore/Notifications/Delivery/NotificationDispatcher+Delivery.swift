@@ -96,7 +96,12 @@ extension NotificationDispatcher {
         callRound = pendingRound
         let watch = Stopwatch()
         do {
-            try call()
+            // What a handler reads is nothing that a reaction waiting for it has read.
+            if let scope = store.readScope, scope.reaction != nil {
+                try scope.tracking(nil, call)
+            } else {
+                try call()
+            }
         } catch {
             // A write that the handler began and did not end would never end.
             if !isClosed, !wasInWrite, store.isInWrite {

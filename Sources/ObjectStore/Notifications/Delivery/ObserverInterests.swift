@@ -37,6 +37,14 @@ struct ObserverInterests {
         columns.insert(Column(table: table, column: column))
     }
 
+    /// Depends on what others depend on as well.
+    mutating func formUnion(_ other: ObserverInterests) {
+        rows.formUnion(other.rows)
+        membership.formUnion(other.membership)
+        columns.formUnion(other.columns)
+        tables.formUnion(other.tables)
+    }
+
     /// Depends on what a graph watches; its root is only one row if `root` is given.
     mutating func add(_ graph: WatchGraph, root: ObjectReference? = nil) {
         for (index, node) in graph.nodes.enumerated() {

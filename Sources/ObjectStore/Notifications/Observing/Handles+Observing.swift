@@ -53,7 +53,10 @@ extension CollectionValues {
 }
 
 extension ObjectSource {
-    fileprivate func observableStore() throws -> Store {
+    /// The live store.
+    ///
+    /// Throws `frozen` for a frozen version.
+    func observableStore() throws -> Store {
         guard case .store(let store) = self else {
             throw StoreError(
                 .frozen, "a frozen version never changes, so it cannot be observed")

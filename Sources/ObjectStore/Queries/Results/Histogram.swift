@@ -26,6 +26,7 @@ extension Results {
     /// means anything.
     package func histogram(_ path: String, bars: Int = 10) throws -> Histogram {
         let (compiled, bound, type) = try read(path, for: "histogram")
+        if let (store, _) = source.tracked { try store.noteRead(of: query, path: path) }
         let bars = max(1, min(bars, 1_000))
         switch type {
         case .int, .float, .double, .decimal, .date, .mixed:

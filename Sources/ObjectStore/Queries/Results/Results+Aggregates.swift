@@ -7,18 +7,16 @@ extension Results {
     ///
     /// Throws `invalid_query` for an unknown property, a list or a type that has no sum.
     public func sum(_ path: String) throws -> Value {
-        switch try aggregate(.sum, path) {
-        case (.int(let value), let type) where type == .int || type == .mixed: .int(value)
-        case (.decimal(let value), _): .decimal(value)
-        case (.int(0), .decimal): .decimal(.zero)
-        case (let value, _): .double(value.double ?? 0)
-        }
+        if let value = try trackedAggregate(.sum, path) { return value }
+        let (sum, type) = try aggregate(.sum, path)
+        return Results.sum(sum, type)
     }
 
     /// The smallest value of a property, nil if there is none.
     ///
     /// Throws as ``sum(_:)``.
     public func minimum(_ path: String) throws -> Value {
+        if let value = try trackedAggregate(.minimum, path) { return value }
         let (value, type) = try aggregate(.minimum, path)
         return Results.value(value, type)
     }
@@ -27,6 +25,7 @@ extension Results {
     ///
     /// Throws as ``sum(_:)``.
     public func maximum(_ path: String) throws -> Value {
+        if let value = try trackedAggregate(.maximum, path) { return value }
         let (value, type) = try aggregate(.maximum, path)
         return Results.value(value, type)
     }
@@ -35,17 +34,34 @@ extension Results {
     ///
     /// Throws as ``sum(_:)``.
     public func average(_ path: String) throws -> Value {
-        let (value, _) = try aggregate(.average, path)
-        if case .decimal(let average) = value { return .decimal(average) }
-        return value.double.map(Value.double) ?? .null
+        if let value = try trackedAggregate(.average, path) { return value }
+        let (average, _) = try aggregate(.average, path)
+        return Results.average(average)
     }
 
     /// How many objects have a value that is not nil.
     ///
     /// Throws `invalid_query` for an unknown property or a list.
     public func count(of path: String) throws -> Int {
+        if case .int(let count)? = try trackedAggregate(.count, path) { return Int(count) }
         let (compiled, bound, _) = try read(path, for: "count")
         return try keys().count { compiled.value(bound, $0) != .null }
+    }
+
+    /// A sum as values of a type have it.
+    static func sum(_ scalar: Scalar, _ type: PropertyType) -> Value {
+        switch (scalar, type) {
+        case (.int(let value), .int), (.int(let value), .mixed): .int(value)
+        case (.decimal(let value), _): .decimal(value)
+        case (.int(0), .decimal): .decimal(.zero)
+        case (let value, _): .double(value.double ?? 0)
+        }
+    }
+
+    /// An average as a value.
+    static func average(_ scalar: Scalar) -> Value {
+        if case .decimal(let average) = scalar { return .decimal(average) }
+        return scalar.double.map(Value.double) ?? .null
     }
 
     static func value(_ scalar: Scalar, _ type: PropertyType) -> Value {

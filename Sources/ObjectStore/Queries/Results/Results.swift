@@ -39,6 +39,7 @@ public final class Results {
     /// A value: it stays as it is when the store changes, which is what loops want.
     package func keys() throws -> ResultKeys {
         let view = try source.openView()
+        try noteRead(of: query)
         let stamp = Stamp(view)
         if let kept, kept.stamp == stamp { return kept.keys }
         try checkQuery(view)
@@ -59,6 +60,7 @@ public final class Results {
     /// How many objects there are.
     public func count() throws -> Int {
         let view = try source.openView()
+        if case .int(let count)? = try trackedAggregate(.count, nil) { return Int(count) }
         let stamp = Stamp(view)
         if let kept, kept.stamp == stamp { return kept.keys.count }
         if let counted, counted.stamp == stamp { return counted.count }
@@ -68,6 +70,18 @@ public final class Results {
         try view.requireSound()
         counted = (stamp, count)
         return count
+    }
+
+    /// Tells the running reaction, if there is one, that it reads the rows of a query.
+    private func noteRead(of query: Query) throws {
+        guard let (store, _) = source.tracked else { return }
+        try store.noteRead(of: query)
+    }
+
+    /// An aggregate for the running reaction; nil if none is running.
+    func trackedAggregate(_ kind: AggregateKind, _ path: String?) throws -> Value? {
+        guard let (store, _) = source.tracked, isValid else { return nil }
+        return try store.trackedAggregate(kind, path, of: query) { try classSchema() }
     }
 
     /// The class of the objects.
@@ -85,6 +99,9 @@ public final class Results {
     public var isValid: Bool {
         guard source.isOpen else { return false }
         let view = source.view
+        if let owner = query.owner(in: view.schema), let (store, reaction) = source.tracked {
+            reaction.noteRead(of: store, existenceOf: owner)
+        }
         switch query.base {
         case .table(let table): return view.schema.find(table: table) != nil
         case .list(let table, let column, let owner):
@@ -121,6 +138,7 @@ public final class Results {
     /// Does not compute the others where the order is that of the class.
     public func first() throws -> LiveObject? {
         let view = try source.openView()
+        try noteRead(of: query.adding(.limit(1)))
         if let kept, kept.stamp == Stamp(view) {
             return kept.keys.count == 0
                 ? nil : LiveObject(source, try classSchema(), kept.keys[0])

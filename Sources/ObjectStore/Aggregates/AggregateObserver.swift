@@ -1,0 +1,86 @@
+import ColumnStorage
+
+/// Calls a handler when an aggregate over the objects of a query has another value.
+final class AggregateObserver: Observer {
+    typealias Handler = (_ new: Value, _ old: Value?) throws -> Void
+
+    private let query: Query
+    private let rule: AggregateRule
+    private let owner: ObjectReference?
+    private let className: String
+    private var state: AggregateState?
+    private var handler: Handler?
+
+    init(
+        _ query: Query, _ rule: AggregateRule, name: String, dispatcher: NotificationDispatcher,
+        schema: Schema, handler: @escaping Handler
+    ) {
+        self.query = query
+        self.rule = rule
+        self.handler = handler
+        owner = query.owner(in: schema)
+        className = schema.find(table: query.table)?.name ?? "?"
+        super.init(name: name, dispatcher: dispatcher)
+    }
+
+    override var subject: String {
+        "the \(rule.kind.rawValue)\(rule.text.map { " of '\($0)'" } ?? "") of '\(className)'"
+    }
+
+    override var interests: ObserverInterests {
+        guard let schema = dispatcher?.store.schema else { return ObserverInterests() }
+        return ObserverInterests(state?.query ?? query, state?.rule ?? rule, schema: schema)
+    }
+
+    override var cost: String { state?.cost ?? "" }
+
+    override func release() {
+        handler = nil
+        state = nil
+    }
+
+    override func begin(in view: StoreView) throws -> Call? {
+        guard let handler else { return nil }
+        guard owner.map(view.isPresent) ?? true else {
+            isFinished = true
+            let nothing = rule.value(rule.empty.result)
+            return { try handler(nothing, nil) }
+        }
+        let made = try AggregateState(query, rule, in: view)
+        state = made
+        return { try handler(made.value, nil) }
+    }
+
+    override func advance(along step: VersionStep) throws -> Call? {
+        guard var state, let handler else { return nil }
+        let old = state.value
+        if step.removes(query.table, owner: owner) {
+            isFinished = true
+            let nothing = state.valueOfNothing
+            guard nothing != old else { return nil }
+            explain(step)
+            return { try handler(nothing, old) }
+        }
+        self.state = nil  // so that the copy is the only one and is changed in place
+        defer { if isActive { self.state = state } }
+        guard try state.advance(along: step) else { return nil }
+        explain(step)
+        let new = state.value
+        return { try handler(new, old) }
+    }
+
+    override func failed(_ error: StoreError) -> Call? {
+        isFinished = true
+        return nil
+    }
+
+    private func explain(_ step: VersionStep) {
+        let (from, to, text) = (step.old.version, step.new.version, rule.text)
+        makeReason = {
+            DeliveryReason(
+                previousVersion: from, version: to, objects: [],
+                properties: text.map { [$0] } ?? [],
+                keyPath: nil)
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import ColumnStorage
+
+/// An aggregate over a property of a class, ready to be read in any version.
+struct AggregateRule {
+    let kind: AggregateKind
+    /// The key path; nil where objects are counted.
+    let text: String?
+    let type: PropertyType
+    /// What the values depend on.
+    let graph: WatchGraph
+    let dependencies: [PropertyPath]
+    private let path: CompiledPath?
+    private let tables: [TableID]
+
+    /// Throws `invalid_query` for an unknown property, a list, or a type that has no such aggregate, and
+    /// `invalid_argument` where the property is missing.
+    init(
+        _ kind: AggregateKind, _ text: String?, class classSchema: ClassSchema, schema: Schema
+    ) throws {
+        self.kind = kind
+        self.text = text
+        guard let text else {
+            guard kind == .count else {
+                throw StoreError(
+                    .invalidArgument, "'\(kind.rawValue)' needs the name of a property")
+            }
+            (type, path, tables, dependencies) = (.int, nil, [], [])
+            graph = WatchGraph(nothingOf: classSchema.table)
+            return
+        }
+        if PropertyPath.entersMixed(text, class: classSchema, schema: schema) {
+            let mixed = try MixedPath.reading(text, class: classSchema, schema: schema)
+            let key = try SortKey(text, ascending: true, class: classSchema, schema: schema)
+            (type, path, tables) = (.mixed, mixed.path, mixed.tables)
+            dependencies = key.dependencies
+        } else {
+            let parsed = try PropertyPath.parse(text, class: classSchema, schema: schema)
+            try parsed.checkSingle(for: kind.rawValue)
+            var tables: [TableID] = []
+            path = parsed.compiled(&tables)
+            self.tables = tables
+            type = parsed.components.last?.property.type ?? .bool
+            dependencies = [parsed]
+        }
+        if let operation = kind.operation {
+            try Results.checkAggregate(operation, of: type, "'\(text)'")
+        }
+        graph = WatchGraph(dependencies, of: classSchema.table)
+    }
+
+    /// The aggregate of no values.
+    var empty: RunningAggregate {
+        RunningAggregate(kind, numbersOnly: type == .mixed)
+    }
+
+    /// The value of objects in a view, for any number of objects.
+    func reader(in view: StoreView) -> (ObjectKey) -> Scalar {
+        // An object that is counted is a value that is not nil.
+        guard let path else { return { _ in .bool(true) } }
+        let bound = BoundTables(tables, in: view)
+        return { key in path.value(bound, key) }
+    }
+
+    /// A result as the property's type has it.
+    func value(_ result: Scalar) -> Value {
+        switch kind {
+        case .count: Results.value(result, .int)
+        case .sum: Results.sum(result, type)
+        case .minimum, .maximum: Results.value(result, type)
+        case .average: Results.average(result)
+        }
+    }
+}

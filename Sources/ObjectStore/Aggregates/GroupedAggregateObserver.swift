@@ -1,0 +1,188 @@
+import ColumnStorage
+
+/// One group of a grouped aggregate whose value changed.
+package struct GroupChange: Sendable, Equatable {
+    /// The value that the objects of the group have in common.
+    package let key: Value
+    /// The aggregate now; nil if the group lost its last object.
+    package let new: Value?
+    /// The aggregate before; nil if the group is new.
+    package let old: Value?
+}
+
+/// Calls a handler with the groups whose aggregate has another value.
+///
+/// A step costs the objects that it touches, whatever the number of objects and groups.
+final class GroupedAggregateObserver: Observer {
+    typealias Handler = ([GroupChange]) throws -> Void
+
+    private struct Group {
+        var members = 0
+        var running: RunningAggregate
+    }
+
+    private var rules: SectionRules
+    private var rule: AggregateRule
+    private var sectionPath: WatchGraph
+    private let owner: ObjectReference?
+    private let className: String
+    private var rows: ValuedRows?
+    private var groups: [Scalar: Group] = [:]
+    private var handler: Handler?
+
+    init(
+        _ rules: SectionRules, _ rule: AggregateRule, name: String,
+        dispatcher: NotificationDispatcher, schema: Schema, handler: @escaping Handler
+    ) {
+        self.rules = rules
+        self.rule = rule
+        self.handler = handler
+        owner = rules.base.owner(in: schema)
+        sectionPath = WatchGraph(rules.sortKey.dependencies, of: rules.base.table)
+        className = schema.find(table: rules.base.table)?.name ?? "?"
+        super.init(name: name, dispatcher: dispatcher)
+    }
+
+    override var subject: String {
+        "the \(rule.kind.rawValue)\(rule.text.map { " of '\($0)'" } ?? "") of sections of '\(className)'"
+    }
+
+    override var interests: ObserverInterests {
+        guard let schema = dispatcher?.store.schema else { return ObserverInterests() }
+        var interests = ObserverInterests(rules.base, rule, schema: schema)
+        interests.add(sectionPath)
+        return interests
+    }
+
+    override var cost: String { rows?.cost ?? "" }
+
+    override func release() {
+        handler = nil
+        rows = nil
+        groups = [:]
+    }
+
+    override func begin(in view: StoreView) throws -> Call? {
+        guard let handler else { return nil }
+        guard owner.map(view.isPresent) ?? true else {
+            isFinished = true
+            return { try handler([]) }
+        }
+        rows = ValuedRows(rules.base, in: view)
+        let (section, value) = (rules.reader(in: view), rule.reader(in: view))
+        for key in QueryEvaluator.keys(of: rules.base, in: view) {
+            join(section(key), value(key))
+        }
+        try Interruption.check()
+        let changes = sorted(Array(groups.keys)).map { key in
+            GroupChange(key: rules.value(key), new: result(of: key), old: nil)
+        }
+        return { try handler(changes) }
+    }
+
+    private func sorted(_ keys: [Scalar]) -> [Scalar] {
+        keys.sorted { rules.order($0, $1) < 0 }
+    }
+
+    private func result(of key: Scalar) -> Value? {
+        groups[key].map { rule.value($0.running.result) }
+    }
+
+    private func join(_ key: Scalar, _ value: Scalar) {
+        groups[key, default: Group(running: rule.empty)].members += 1
+        groups[key]?.running.add(value)
+    }
+
+    private func leave(_ key: Scalar, _ value: Scalar) {
+        groups[key]?.members -= 1
+        if groups[key]?.members == 0 {
+            groups[key] = nil
+        } else {
+            groups[key]?.running.remove(value)
+        }
+    }
+
+    override func advance(along step: VersionStep) throws -> Call? {
+        if step.removes(rules.base.table, owner: owner) { return lastCall(step) }
+        guard var rows else { return nil }
+        self.rows = nil  // so that the copy is the only one and is changed in place
+        defer { if isActive { self.rows = rows } }
+        if step.changes.schemaChanged { try follow(step, &rows) }
+        var touched = sectionPath.touchedRows(in: step)
+        if rule.text != nil { touched.formUnion(rule.graph.touchedRows(in: step)) }
+        let change = rows.advance(along: step, touched: touched)
+        guard !change.isEmpty else { return nil }
+        var before: [Scalar: Value?] = [:]
+        func note(_ key: Scalar) {
+            if before[key] == nil { before[key] = .some(result(of: key)) }
+        }
+        let (newSection, newValue) = (rules.reader(in: step.new), rule.reader(in: step.new))
+        for key in change.joined {
+            let section = newSection(key)
+            note(section)
+            join(section, newValue(key))
+        }
+        let (oldSection, oldValue) = (rules.reader(in: step.old), rule.reader(in: step.old))
+        for key in change.left {
+            let section = oldSection(key)
+            note(section)
+            leave(section, oldValue(key))
+        }
+        for key in before.keys where groups[key]?.running.needsRefill == true {
+            try fill(key, in: step.new)
+        }
+        let changes = sorted(Array(before.keys)).compactMap { key -> GroupChange? in
+            let (old, new) = (before[key] ?? nil, result(of: key))
+            return old == new ? nil : GroupChange(key: rules.value(key), new: new, old: old)
+        }
+        guard !changes.isEmpty, let handler else { return nil }
+        explain(step)
+        return { try handler(changes) }
+    }
+
+    private func fill(_ key: Scalar, in view: StoreView) throws {
+        let value = rule.reader(in: view)
+        var running = rule.empty
+        for object in QueryEvaluator.keys(of: rules.query(of: key), in: view) {
+            running.add(value(object))
+        }
+        try Interruption.check()
+        groups[key]?.running = running
+    }
+
+    /// The owner or the class is gone, and every group with it.
+    private func lastCall(_ step: VersionStep) -> Call? {
+        isFinished = true
+        guard let handler, !groups.isEmpty else { return nil }
+        let changes = sorted(Array(groups.keys)).map { key in
+            GroupChange(key: rules.value(key), new: nil, old: result(of: key))
+        }
+        explain(step)
+        return { try handler(changes) }
+    }
+
+    private func follow(_ step: VersionStep, _ rows: inout ValuedRows) throws {
+        try rows.follow(step)
+        let schema = step.new.schema
+        guard let elements = schema.find(table: rules.base.table) else { return }
+        rules = try rules.remade(for: schema)
+        try rules.ordered.check(in: schema)
+        sectionPath = WatchGraph(rules.sortKey.dependencies, of: elements.table)
+        rule = try AggregateRule(rule.kind, rule.text, class: elements, schema: schema)
+    }
+
+    override func failed(_ error: StoreError) -> Call? {
+        isFinished = true
+        return nil
+    }
+
+    private func explain(_ step: VersionStep) {
+        let (from, to, text) = (step.old.version, step.new.version, rule.text)
+        makeReason = {
+            DeliveryReason(
+                previousVersion: from, version: to, objects: [],
+                properties: text.map { [$0] } ?? [],
+                keyPath: nil)
+        }
+    }
+}

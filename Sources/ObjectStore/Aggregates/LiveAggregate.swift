@@ -1,0 +1,52 @@
+import ColumnStorage
+
+/// An aggregate that reactions read.
+final class LiveAggregate: LiveNode {
+    private let query: Query
+    private let rule: AggregateRule
+    private var state: AggregateState?
+
+    init(_ query: Query, _ rule: AggregateRule, dispatcher: NotificationDispatcher) {
+        self.query = query
+        self.rule = rule
+        super.init(dispatcher: dispatcher)
+    }
+
+    /// The value as of the version that the node has seen; nil once it can no longer be followed.
+    var value: Value? { state?.value }
+
+    override var subject: String { "an aggregate" }
+
+    override var interests: ObserverInterests {
+        guard let schema = dispatcher?.store.schema else { return ObserverInterests() }
+        return ObserverInterests(state?.query ?? query, state?.rule ?? rule, schema: schema)
+    }
+
+    override func release() { state = nil }
+
+    override func start(in view: StoreView) throws {
+        state = try AggregateState(query, rule, in: view)
+    }
+
+    override func advance(along step: VersionStep) throws -> Call? {
+        if step.removes(query.table, owner: query.owner(in: step.old.schema)) {
+            isFinished = true
+            noteChange(in: .max)
+            return nil
+        }
+        guard var state else { return nil }
+        self.state = nil  // so that the copy is the only one and is changed in place
+        defer { if isActive { self.state = state } }
+        if try state.advance(along: step) { noteChange(in: step.new.version) }
+        return nil
+    }
+}
+
+extension ObserverInterests {
+    /// Depends on the rows of a query and on the values that are aggregated.
+    init(_ query: Query, _ rule: AggregateRule, schema: Schema) {
+        self.init()
+        add(query, nil, schema: schema)
+        if rule.text != nil { add(rule.graph) }
+    }
+}

@@ -1,0 +1,45 @@
+extension Results {
+    /// Calls a handler with an aggregate as it is at the next delivery, and whenever it has another value.
+    ///
+    /// `path` names the property; a count needs none. A commit costs the objects that it touches, whatever the number of
+    /// objects. The token keeps the observation alive. Once the owner of the collection is deleted, the handler
+    /// receives the value of an empty collection as the last one. Throws `invalid_query` for an unknown
+    /// property or one that has no such aggregate, `invalid_argument` without a property, `frozen` for a frozen
+    /// version, and what `Store.observe` throws.
+    package func observeAggregate(
+        _ kind: AggregateKind, _ path: String? = nil, name: String = "",
+        _ handler: @escaping (_ new: Value, _ old: Value?) throws -> Void
+    ) throws -> NotificationToken {
+        let store = try source.observableStore()
+        try store.checkObservable()
+        let rule = try AggregateRule(
+            kind, path, class: try classSchema(), schema: store.view.schema)
+        return store.notifications.add(
+            AggregateObserver(
+                try query.followed(to: store.view.schema), rule, name: name,
+                dispatcher: store.notifications, schema: store.view.schema, handler: handler),
+            seen: nil)
+    }
+}
+
+extension SectionedResults {
+    /// Calls a handler with the aggregate of each section at the next delivery, and then with the sections whose aggregate
+    /// has another value.
+    ///
+    /// Costs and errors: as for ``Results/observeAggregate(_:_:name:_:)``.
+    package func observeAggregate(
+        _ kind: AggregateKind, _ path: String? = nil, name: String = "",
+        _ handler: @escaping ([GroupChange]) throws -> Void
+    ) throws -> NotificationToken {
+        let store = try results.source.observableStore()
+        try store.checkObservable()
+        let schema = store.view.schema
+        let rule = try AggregateRule(
+            kind, path, class: try results.classSchema(), schema: schema)
+        return store.notifications.add(
+            GroupedAggregateObserver(
+                try rules.remade(for: schema), rule, name: name, dispatcher: store.notifications,
+                schema: schema, handler: handler),
+            seen: nil)
+    }
+}

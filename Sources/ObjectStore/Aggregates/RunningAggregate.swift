@@ -1,0 +1,114 @@
+import ColumnStorage
+import Decimals
+
+/// An aggregate of values that join and leave.
+///
+/// Gives what ``Aggregate`` gives for the values that are present. Sums of ints and doubles are exact, whatever joined and left
+/// before. ``needsRefill`` is true when the values that are present have to be added again from the beginning.
+struct RunningAggregate {
+    private let kind: AggregateKind
+    /// Whether values that are not numbers are ignored: those of mixed properties.
+    private let numbersOnly: Bool
+    /// The values that are not nil.
+    private var count = 0
+    private var whole: Int128 = 0
+    private var reals = ExactSum()
+    private var realCount = 0
+    private var decimal = DecimalValue.zero
+    private var decimalCount = 0
+    private var extremes: ExtremeValues
+    private var isInexact = false
+
+    init(_ kind: AggregateKind, numbersOnly: Bool) {
+        self.kind = kind
+        self.numbersOnly = numbersOnly
+        extremes = ExtremeValues(isMinimum: kind == .minimum)
+    }
+
+    /// Whether the state is not enough to go on from.
+    var needsRefill: Bool { extremes.isExhausted || isInexact }
+
+    /// Adds a value.
+    mutating func add(_ value: Scalar) { change(value, by: 1) }
+
+    /// Removes a value that was added.
+    mutating func remove(_ value: Scalar) { change(value, by: -1) }
+
+    private mutating func change(_ value: Scalar, by sign: Int) {
+        switch value {
+        case .null, .nothing: return
+        default: break
+        }
+        if numbersOnly, kind != .count, value.number == nil { return }
+        count += sign
+        switch kind {
+        case .count: break
+        case .minimum, .maximum:
+            guard value.isExtremeCandidate else { return }
+            if sign > 0 { extremes.add(value) } else { extremes.remove(value) }
+        case .sum, .average:
+            switch value {
+            case .int(let number):
+                whole += Int128(sign) * Int128(number)
+            case .double(let number):
+                realCount += sign
+                if sign > 0 { reals.add(number) } else { reals.remove(number) }
+            case .decimal(let number):
+                decimalCount += sign
+                change(decimal: sign > 0 ? number : DecimalValue.zero - number)
+            default: return
+            }
+        }
+    }
+
+    /// Decimals have 34 digits: a sum that needs more was rounded, and depends on the order of its values.
+    private mutating func change(decimal number: DecimalValue) {
+        let sum = decimal + number
+        if !number.isFinite || sum - decimal != number || sum - number != decimal {
+            isInexact = true
+        }
+        decimal = sum
+    }
+
+    /// The same as ``Aggregate/result``.
+    var result: Scalar {
+        switch kind {
+        case .count: return .int(Int64(count))
+        case .minimum, .maximum: return extremes.best ?? .nothing
+        case .sum: return total
+        case .average:
+            guard count > 0 else { return .nothing }
+            if case .decimal(let total) = total {
+                return .decimal(total / DecimalValue(Int64(count)))
+            }
+            return .double((Double(whole) + reals.value) / Double(count))
+        }
+    }
+
+    private var total: Scalar {
+        let others: Scalar =
+            if realCount == 0, let sum = Int64(exactly: whole) { .int(sum) } else {
+                .double(Double(whole) + reals.value)
+            }
+        guard decimalCount > 0 else { return others }
+        return .decimal(others.decimal.map { decimal + $0 } ?? decimal)
+    }
+}
+
+/// What an observed aggregate computes.
+package enum AggregateKind: String, Sendable, CaseIterable {
+    case count, sum, average
+    case minimum = "min"
+    case maximum = "max"
+
+    /// The operation on values; nil for a count.
+    var operation: AggregateOperation? {
+        switch self {
+        case .count: nil
+        case .sum: .sum
+        case .average: .average
+        case .minimum: .minimum
+        case .maximum: .maximum
+        }
+    }
+}

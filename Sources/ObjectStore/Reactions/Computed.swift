@@ -1,0 +1,65 @@
+/// A value that is computed when it is asked for and kept until something that the computation read has changed.
+///
+/// Reactions that read it run again only if the value becomes another one. Confined to the thread of the stores.
+package final class Computed: Reaction {
+    private let evaluate: () throws -> Bool
+    private var isStale = true
+    /// Whether the kept value was computed inside a write that may be rolled back.
+    private var isProvisional = false
+    private var failure: (any Error)?
+    /// Counts the different values, errors included.
+    private(set) var revision = 0
+
+    /// Creates a computed value; computes nothing.
+    ///
+    /// `evaluate` computes the value, keeps it, and returns whether it differs from the one before.
+    package init(in scope: ReadScope, _ evaluate: @escaping () throws -> Bool) {
+        self.evaluate = evaluate
+        super.init(scope)
+    }
+
+    /// Makes sure that the value that `evaluate` kept is the present one.
+    ///
+    /// Throws what `evaluate` throws, and `invalid_argument` if the computation reads its own value.
+    package func update() throws {
+        guard !isRunning else {
+            throw StoreError(
+                .invalidArgument, "this computed value reads itself, so it has no value")
+        }
+        if stores.contains(where: \.isChanging) {
+            isStale = true
+            isProvisional = true
+            _ = try scope.tracking(nil, evaluate)
+            return
+        }
+        refresh()
+        scope.reaction?.noteRead(of: self)
+        if let failure { throw failure }
+    }
+
+    /// Computes the value again if something that it depends on has changed.
+    func refresh() {
+        guard !isRunning else { return }
+        if !isStale { catchUp() }
+        guard isStale || !hasDependencies else { return }
+        let watch = Stopwatch()
+        isStale = false
+        do {
+            let isAnother = try record(evaluate)
+            if isAnother || failure != nil || isProvisional { revision += 1 }
+            failure = nil
+            isProvisional = false
+        } catch {
+            failure = error
+            revision += 1
+        }
+        statistics.handling.add(watch.microseconds)
+    }
+
+    override func didChange() -> Observer.Call? {
+        isStale = true
+        return nil
+    }
+
+    override func didLoseDependencies() { isStale = true }
+}

@@ -1,0 +1,59 @@
+/// Code that runs at once, and again after each commit that changes something that it read.
+///
+/// However much a commit changes, the code runs once for it. Effects that are created while the code runs belong to the
+/// effect and end before it runs again. The effect lasts until ``dispose()``, or until nothing that it read can change
+/// any more. Confined to the thread of the stores.
+package final class Effect: Reaction {
+    private var body: (() throws -> Void)?
+    private let report: (any Error) -> Void
+    /// Called once when the effect has ended.
+    package var endHandler: (() -> Void)?
+
+    /// Creates an effect and runs its code.
+    ///
+    /// `report` receives the errors of later runs. Throws what the first run throws; the effect has then ended.
+    package init(
+        in scope: ReadScope, report: @escaping (any Error) -> Void,
+        _ body: @escaping () throws -> Void
+    ) throws {
+        self.report = report
+        self.body = body
+        super.init(scope)
+        scope.reaction?.adopt(self)
+        do {
+            try run()
+        } catch {
+            dispose()
+            throw error
+        }
+        if !hasDependencies { dispose() }
+    }
+
+    private func run() throws {
+        guard let body else { return }
+        endChildren()
+        let watch = Stopwatch()
+        defer { statistics.handling.add(watch.microseconds) }
+        try record(body)
+    }
+
+    override func didChange() -> Observer.Call? {
+        guard !isDisposed, !isRunning else { return nil }
+        return { [weak self] in
+            guard let self, !isDisposed else { return }
+            do { try run() } catch { report(error) }
+            if !hasDependencies { dispose() }
+        }
+    }
+
+    override func didLoseDependencies() { dispose() }
+
+    package override func dispose() {
+        guard !isDisposed else { return }
+        super.dispose()
+        body = nil
+        let handler = endHandler
+        endHandler = nil
+        handler?()
+    }
+}

@@ -1,0 +1,63 @@
+import ColumnStorage
+
+/// Knows when the objects of a query, their order or some of their values have changed.
+final class LiveRows: LiveNode {
+    private var rows: ValuedRows?
+    private var query: Query
+    private let path: String?
+    /// What the values depend on.
+    private var values: WatchGraph?
+
+    /// `path` names the values that count; without one only the objects and their order do.
+    init(_ query: Query, path: String?, dispatcher: NotificationDispatcher) {
+        self.query = query
+        self.path = path
+        super.init(dispatcher: dispatcher)
+    }
+
+    override var subject: String { "the rows of a query" }
+
+    override var interests: ObserverInterests {
+        var interests = ObserverInterests()
+        guard let schema = dispatcher?.store.schema else { return interests }
+        interests.add(query, nil, schema: schema)
+        if let values { interests.add(values) }
+        return interests
+    }
+
+    override func release() { rows = nil }
+
+    override func start(in view: StoreView) throws {
+        try watchValues(view.schema)
+        rows = ValuedRows(query, in: view)
+        try Interruption.check()
+    }
+
+    private func watchValues(_ schema: Schema) throws {
+        guard let path, let elements = schema.find(table: query.table) else { return }
+        let key = try? SortKey(path, ascending: true, class: elements, schema: schema)
+        let paths =
+            try key?.dependencies ?? [PropertyPath.parse(path, class: elements, schema: schema)]
+        values = WatchGraph(paths, of: query.table)
+    }
+
+    override func advance(along step: VersionStep) throws -> Call? {
+        if step.removes(query.table, owner: query.owner(in: step.old.schema)) {
+            isFinished = true
+            noteChange(in: .max)
+            return nil
+        }
+        guard var rows else { return nil }
+        self.rows = nil  // so that the copy is the only one and is changed in place
+        defer { if isActive { self.rows = rows } }
+        if step.changes.schemaChanged {
+            try rows.follow(step)
+            query = rows.query
+            try watchValues(step.new.schema)
+        }
+        let change = rows.advance(
+            along: step, touched: values?.touchedRows(in: step) ?? KeySet())
+        if !change.isEmpty { noteChange(in: step.new.version) }
+        return nil
+    }
+}

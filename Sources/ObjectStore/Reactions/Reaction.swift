@@ -1,0 +1,294 @@
+import ColumnStorage
+
+/// Code that is run again, or counts as out of date, when something that it read has changed.
+///
+/// While the code runs, the stores of its scope tell what it reads: properties of objects, the rows of queries,
+/// aggregates, and computed values. One observer for each of those stores watches exactly that. Reads are recorded
+/// again with each run. Confined to the thread of the stores.
+package class Reaction {
+    let scope: ReadScope
+    /// The observers, by store.
+    fileprivate private(set) var observers: [ObjectIdentifier: ReactionObserver] = [:]
+    /// What the run in progress has read.
+    private var recording: Recording?
+    /// The computed values that the last run read, with the number of the value.
+    private var computed: [ObjectIdentifier: (value: Computed, revision: Int)] = [:]
+    /// Effects that the last run created: they end before the next run.
+    private var children: [Effect] = []
+    /// Whether the reaction has ended.
+    package private(set) var isDisposed = false
+    /// How often the code ran and how long that took.
+    package internal(set) var statistics = ObserverStatistics()
+    /// What the last run was for.
+    package fileprivate(set) var reason: DeliveryReason?
+
+    private struct Recording {
+        /// The stores with the versions that were read first.
+        var stores: [ObjectIdentifier: (store: Store, reads: StoreReads, version: UInt64)] = [:]
+        var computed: [ObjectIdentifier: (value: Computed, revision: Int)] = [:]
+    }
+
+    init(_ scope: ReadScope) { self.scope = scope }
+
+    deinit { for observer in observers.values { observer.end() } }
+
+    /// Ends the reaction and the effects inside it.
+    ///
+    /// Calling it again does nothing.
+    package func dispose() {
+        guard !isDisposed else { return }
+        isDisposed = true
+        endChildren()
+        for observer in observers.values { observer.end() }
+        observers = [:]
+        computed = [:]
+    }
+
+    func endChildren() {
+        let ended = children
+        children = []
+        for child in ended { child.dispose() }
+    }
+
+    func adopt(_ child: Effect) {
+        children.append(child)
+        child.parent = self
+    }
+
+    /// The reaction that created this one.
+    private weak var parent: Reaction?
+
+    /// Brings the reactions around this one up to date: they come first, and may end this one.
+    fileprivate func catchUpParents() {
+        guard let parent, !parent.isRunning else { return }
+        parent.catchUpParents()
+        parent.catchUp()
+    }
+
+    /// A step of one of the stores has changed what was read: the call to make, if any.
+    func didChange() -> Observer.Call? { nil }
+
+    /// Whether there is anything whose change would be noticed.
+    package var hasDependencies: Bool { observers.values.contains { $0.isActive } }
+
+    /// Whether the reads of the run in progress are recorded.
+    var isRunning: Bool { recording != nil }
+
+    // MARK: Recording
+
+    /// Runs the code, records what it reads, and watches that from now on.
+    ///
+    /// Also after an error: what was read until then decides when to try again.
+    func record<Result>(_ body: () throws -> Result) rethrows -> Result {
+        let outer = recording
+        recording = Recording()
+        defer {
+            let finished = recording
+            recording = outer
+            if let finished, !isDisposed { watch(finished) }
+        }
+        return try scope.tracking(self, body)
+    }
+
+    private func watch(_ recording: Recording) {
+        computed = recording.computed
+        var stores = recording.stores
+        for entry in computed.values {
+            for observer in entry.value.observers.values {
+                guard let store = observer.dispatcher?.store else { continue }
+                if stores[ObjectIdentifier(store)] == nil {
+                    stores[ObjectIdentifier(store)] = (store, StoreReads(), store.version)
+                }
+            }
+        }
+        for (id, observer) in observers where stores[id] == nil {
+            observer.end()
+            observers[id] = nil
+        }
+        for (id, entry) in stores where !entry.store.isClosed {
+            let (store, reads) = (entry.store, entry.reads)
+            // What the run itself has committed is news if it concerns what the run had read before.
+            let isStale =
+                store.version != entry.version && observers[id]?.isTracked != true
+                && reads.hasChanged(since: entry.version, in: store)
+            if let observer = observers[id], observer.isActive, !isStale {
+                observer.watch(reads)
+                continue
+            }
+            let last = observers[id]
+            let observer = ReactionObserver(self, reads, store.notifications)
+            observers[id] = observer
+            store.notifications.enter(observer, seen: isStale ? nil : store.version)
+            last?.end()
+        }
+    }
+
+    /// Records that a property of an object is read; nil for all properties.
+    package func noteRead(
+        of store: Store, _ table: TableID, _ key: ObjectKey, _ column: ColumnID?
+    ) {
+        update(store) { $0.add(table, key, column) }
+    }
+
+    /// Records that somebody asks whether an object exists.
+    func noteRead(of store: Store, existenceOf reference: ObjectReference) {
+        guard store.view.isPresent(reference) else {
+            // It may come back: by an undo, or by another object under its key.
+            return noteLookup(of: store, in: reference.table, nil) { view in
+                view.isPresent(reference) ? reference.key : nil
+            }
+        }
+        update(store) { $0.add(existenceOf: reference.key, in: reference.table) }
+    }
+
+    /// Records that an object was looked up.
+    func noteLookup(
+        of store: Store, in table: TableID, _ result: ObjectKey?,
+        _ find: @escaping (StoreView) -> ObjectKey?
+    ) {
+        update(store) { $0.add(StoreReads.Lookup(table: table, result: result, find: find)) }
+    }
+
+    /// Records that a node is read.
+    func noteRead(of store: Store, _ hold: LiveNodeHold, _ key: LiveNodeKey) {
+        update(store) { $0.add(hold, key) }
+    }
+
+    /// Records that a computed value is read.
+    func noteRead(of value: Computed) {
+        recording?.computed[ObjectIdentifier(value)] = (value, value.revision)
+    }
+
+    private func update(_ store: Store, _ change: (inout StoreReads) -> Void) {
+        guard recording != nil else { return }
+        let id = ObjectIdentifier(store)
+        // In place: the entry is the only owner of what was read.
+        if recording?.stores[id] == nil {
+            recording?.stores[id] = (store, StoreReads(), store.version)
+        }
+        change(&recording!.stores[id]!.reads)  // because: the line above made it
+    }
+
+    // MARK: Following
+
+    /// What commits to a store have to touch to be of interest.
+    fileprivate func interests(in store: Store, _ own: StoreReads) -> ObserverInterests {
+        var interests = own.interests
+        for entry in computed.values {
+            if let observer = entry.value.observers[ObjectIdentifier(store)] {
+                interests.formUnion(observer.interests)
+            }
+        }
+        return interests
+    }
+
+    /// Brings the computed values up to date; true if one of those that were read is another one now.
+    fileprivate func hasChangedComputed() -> Bool {
+        var isChanged = false
+        for entry in computed.values {
+            entry.value.refresh()
+            if entry.value.revision != entry.revision { isChanged = true }
+        }
+        return isChanged
+    }
+
+    /// Moves the observers to the present versions of their stores, so that ``didChange()`` is called where it is due.
+    func catchUp() {
+        for observer in observers.values { observer.dispatcher?.serveNow(observer) }
+    }
+
+    /// The stores that the last run read, in no order.
+    package var stores: [Store] { observers.values.compactMap { $0.dispatcher?.store } }
+
+    /// What the reaction depends on, in the names of the schema.
+    package var dependencies: [String] {
+        observers.values.flatMap { observer -> [String] in
+            guard let schema = observer.dispatcher?.store.schema else { return [] }
+            return observer.interests.names(in: schema)
+        }.sorted()
+    }
+
+    fileprivate func didEnd(_ observer: ReactionObserver) {
+        guard !isDisposed, !isRunning, !hasDependencies else { return }
+        didLoseDependencies()
+    }
+
+    /// Nothing that was read can change any more, because the stores were closed.
+    func didLoseDependencies() {}
+}
+
+/// Watches what a reaction has read of one store.
+final class ReactionObserver: Observer {
+    private weak var reaction: Reaction?
+    private var reads: StoreReads
+
+    init(_ reaction: Reaction, _ reads: StoreReads, _ dispatcher: NotificationDispatcher) {
+        self.reaction = reaction
+        self.reads = reads
+        super.init(name: "", dispatcher: dispatcher)
+        isProbe = true
+    }
+
+    override var subject: String { "what an effect reads" }
+
+    override var interests: ObserverInterests {
+        guard let reaction, let store = dispatcher?.store else { return ObserverInterests() }
+        return reaction.interests(in: store, reads)
+    }
+
+    /// Watches what the last run has read.
+    func watch(_ next: StoreReads) {
+        let isSame = reads.hasSameInterests(as: next)
+        reads = next
+        // What computed values depend on is not known here.
+        if !isSame || reaction?.readsComputed == true { dispatcher?.file(self) }
+    }
+
+    override func release() {
+        reads = StoreReads()
+        if let reaction { reaction.didEnd(self) }
+    }
+
+    /// The run has itself changed what it had read.
+    override func begin(in view: StoreView) throws -> Call? { reaction?.didChange() }
+
+    override func advance(along step: VersionStep) throws -> Call? {
+        guard let reaction, let dispatcher else { return nil }
+        reaction.catchUpParents()
+        guard isActive else { return nil }
+        let change = reads.change(in: step)
+        var isChanged = change != nil
+        let seen = step.old.version
+        for hold in reads.nodes.values {
+            dispatcher.serveNow(hold.node)
+            if hold.node.changedAt > seen { isChanged = true }
+        }
+        if reaction.hasChangedComputed() { isChanged = true }
+        guard isChanged else { return nil }
+        explain(change ?? ReadChange(), step)
+        return reaction.didChange()
+    }
+
+    private func explain(_ change: ReadChange, _ step: VersionStep) {
+        let schema = step.new.schema
+        var names: [String] = []
+        for reference in change.objects {
+            for column in change.columns {
+                guard
+                    let name = schema.find(table: reference.table)?.property(in: column)?.name,
+                    !names.contains(name)
+                else { continue }
+                names.append(name)
+            }
+        }
+        reaction?.reason = DeliveryReason(
+            previousVersion: step.old.version, version: step.new.version,
+            objects: change.objects, properties: names.sorted(), keyPath: nil)
+    }
+
+    override func failed(_ error: StoreError) -> Call? { reaction?.didChange() }
+}
+
+extension Reaction {
+    fileprivate var readsComputed: Bool { !computed.isEmpty }
+}

@@ -1,0 +1,50 @@
+import ColumnStorage
+
+extension Store {
+    /// Returns a node at the present version, the same for all reactions that read the same.
+    ///
+    /// Creating a node reads all objects of its query; later a commit costs what it touches.
+    private func node<Node: LiveNode>(
+        _ key: LiveNodeKey, _ make: () throws -> Node
+    ) throws -> LiveNodeHold {
+        if let known = liveNodes.find(key) {
+            notifications.serveNow(known.node)
+            if known.node.isActive { return known }
+        }
+        let node = try make()
+        try node.start(in: view)
+        notifications.enter(node, seen: version)
+        let hold = LiveNodeHold(node)
+        liveNodes.insert(hold, key)
+        return hold
+    }
+
+    /// An aggregate for the running reaction; nil if none is running.
+    func trackedAggregate(
+        _ kind: AggregateKind, _ path: String?, of query: Query,
+        _ classSchema: () throws -> ClassSchema
+    ) throws -> Value? {
+        guard let reaction = reader else { return nil }
+        let key = LiveNodeKey(query: query.identity, kind: .aggregate(kind, path))
+        let hold = try node(key) {
+            let query = try query.followed(to: view.schema)
+            let rule = try AggregateRule(
+                kind, path, class: try classSchema(), schema: view.schema)
+            return LiveAggregate(query, rule, dispatcher: notifications)
+        }
+        reaction.noteRead(of: self, hold, key)
+        return (hold.node as? LiveAggregate)?.value
+    }
+
+    /// Tells the running reaction, if there is one, that it reads which objects a query has, in which order; with a path
+    /// also the values that it leads to.
+    func noteRead(of query: Query, path: String? = nil) throws {
+        guard let reaction = reader else { return }
+        let key = LiveNodeKey(query: query.identity, kind: path.map { .values($0) } ?? .rows)
+        let hold = try node(key) {
+            LiveRows(
+                try query.followed(to: view.schema), path: path, dispatcher: notifications)
+        }
+        reaction.noteRead(of: self, hold, key)
+    }
+}

@@ -1,0 +1,258 @@
+import ColumnStorage
+import Testing
+
+@testable import ObjectStore
+
+/// Incremental aggregates are those of reading everything again: random data, commits, queries and properties.
+@Suite struct AggregateEquivalenceTests {
+    private static let aggregates: [(kind: AggregateKind, path: String?)] = [
+        (.count, nil), (.count, "text"), (.count, "link"), (.sum, "value"), (.minimum, "value"),
+        (.maximum, "value"), (.average, "value"), (.sum, "link.value"), (.minimum, "link.value"),
+        (.maximum, "link.link.value"), (.average, "second.value"),
+    ]
+
+    /// An aggregate that somebody observes, and what it was reported to be.
+    private final class Observed {
+        let results: Results
+        let kind: AggregateKind
+        let path: String?
+        let description: String
+        var reported: Value?
+        var calls = 0
+        var token: NotificationToken?
+
+        init(_ world: ObservedWorld, using random: inout SplitMix) throws {
+            let query = try RandomRows(world, using: &random)
+            results = Results(.store(world.store), query.query)
+            (kind, path) = AggregateEquivalenceTests.aggregates.randomElement(using: &random)!
+            description = "\(kind) of \(path ?? "objects") of \(query.description)"
+            token = try results.observeAggregate(kind, path) { [unowned self] new, old in
+                #expect(old == reported, "\(description)")
+                #expect(calls == 0 || new != old, "\(description)")
+                calls += 1
+                reported = new
+            }
+        }
+
+        func check() throws {
+            #expect(calls > 0)
+            // Once the owner of a collection is gone, an observer has ended, even if an undo brings the owner back.
+            guard token?.isValid == true else { return }
+            let now = try AggregateEquivalenceTests.value(kind, path, of: results)
+            #expect(reported == now, "\(description)")
+        }
+    }
+
+    fileprivate static func value(
+        _ kind: AggregateKind, _ path: String?, of results: Results
+    ) throws -> Value {
+        switch kind {
+        case .count:
+            .int(Int64(try path.map { try results.count(of: $0) } ?? results.count()))
+        case .sum: try results.sum(path ?? "")
+        case .minimum: try results.minimum(path ?? "")
+        case .maximum: try results.maximum(path ?? "")
+        case .average: try results.average(path ?? "")
+        }
+    }
+
+    /// The aggregates of sections, as they were reported.
+    private final class ObservedGroups {
+        private static let keys = ["value", "text", "link.value", "targets.@count"]
+        let sections: SectionedResults
+        let kind: AggregateKind
+        let path: String?
+        let description: String
+        var reported: [Value: Value] = [:]
+        var token: NotificationToken?
+
+        init(_ world: ObservedWorld, using random: inout SplitMix) throws {
+            let query = try RandomRows(world, using: &random)
+            let key = Self.keys.randomElement(using: &random)!
+            sections = try Results(.store(world.store), query.query).grouped(by: key)
+            (kind, path) = AggregateEquivalenceTests.aggregates.randomElement(using: &random)!
+            description = "\(kind) of \(path ?? "objects") of \(query.description) by \(key)"
+            token = try sections.observeAggregate(kind, path) { [unowned self] changes in
+                for change in changes {
+                    #expect(change.old == reported[change.key], "\(description)")
+                    #expect(change.new != change.old, "\(description)")
+                    reported[change.key] = change.new
+                }
+            }
+        }
+
+        func check() throws {
+            guard token?.isValid == true else { return }
+            var now: [Value: Value] = [:]
+            for index in 0..<(try sections.count()) {
+                let (key, objects) = try sections.section(at: index)
+                now[key] = try AggregateEquivalenceTests.value(kind, path, of: objects)
+            }
+            #expect(reported == now, "\(description)")
+        }
+    }
+
+    /// An effect that reads an aggregate, the first object and a property, and the same as computed values.
+    private final class Reading {
+        let results: Results
+        let kind: AggregateKind
+        let path: String?
+        let description: String
+        var seen: [Value] = []
+        var runs = 0
+        var effect: Effect?
+        var computed: Computed?
+        private let scope: ReadScope
+
+        init(_ world: ObservedWorld, using random: inout SplitMix) throws {
+            let query = try RandomRows(world, using: &random)
+            results = Results(.store(world.store), query.query)
+            let (kind, path) = AggregateEquivalenceTests.aggregates.randomElement(using: &random)!
+            (self.kind, self.path) = (kind, path)
+            description = "\(kind) of \(path ?? "objects") of \(query.description)"
+            scope = try #require(world.store.readScope)
+            var last: Value?
+            let results = results
+            let computed = Computed(in: scope) {
+                let value = try AggregateEquivalenceTests.value(kind, path, of: results)
+                defer { last = value }
+                return value != last
+            }
+            self.computed = computed
+            let usesComputed = Bool.random(using: &random)
+            let readsOthers = Bool.random(using: &random)
+            effect = try Effect(in: scope, report: { Issue.record($0) }) { [unowned self] in
+                runs += 1
+                if usesComputed {
+                    try computed.update()
+                    seen = [last ?? .null]
+                } else {
+                    seen = [try AggregateEquivalenceTests.value(kind, path, of: results)]
+                }
+                guard readsOthers else { return }
+                seen += try Self.others(results)
+            }
+        }
+
+        private static func others(_ results: Results) throws -> [Value] {
+            guard let first = try results.first() else { return [] }
+            var values: [Value] = [.object(first.reference), try first.value("value")]
+            if case .object(let link) = try first.value("link"),
+                let target = first.source.object(link)
+            {
+                values.append(try target.value("value"))
+            }
+            let list = try first.list("targets")
+            values.append(.int(Int64(try list.count())))
+            values += try results.keys().prefix(2).array.map { .int($0.rawValue) }
+            return values
+        }
+
+        private var now: [Value] {
+            get throws {
+                var values = [try AggregateEquivalenceTests.value(kind, path, of: results)]
+                if seen.count > 1 { values += try Self.others(results) }
+                return values
+            }
+        }
+
+        func check(_ before: (runs: Int, seen: [Value])) throws {
+            // Once the owner of a collection is gone, nothing is left to be followed.
+            if let effect, effect.isDisposed { return }
+            let now = try now
+            #expect(now.starts(with: seen) || seen.starts(with: now), "\(description)")
+            #expect(seen == now || seen.count == 1, "\(description)")
+            #expect(runs <= before.runs + 1 || seen != before.seen, "\(description)")
+        }
+    }
+
+    @Test(arguments: 1...40)
+    func `incremental aggregates are those of reading everything`(seed: UInt64) throws {
+        var random = SplitMix(seed: seed)
+        let world = try ObservedWorld(objects: Int.random(in: 0...30, using: &random))
+        try world.store.write {
+            for _ in 0..<4 { try world.store.create("Holder", .dictionary([:])) }
+            for _ in 0..<4 { try world.store.create("Bag", .dictionary([:])) }
+            for _ in 0..<30 { try RandomChange.make(in: world.store, using: &random) }
+        }
+        try world.other.refresh()
+        world.stores.settle()
+        world.store.readScope = ReadScope()
+        let observed = try (0..<16).map { _ in try Observed(world, using: &random) }
+        let groups = try (0..<10).map { _ in try ObservedGroups(world, using: &random) }
+        let readings = try (0..<12).map { _ in try Reading(world, using: &random) }
+        world.stores.settle()
+        for _ in 0..<15 {
+            let before = readings.map { ($0.runs, $0.seen) }
+            let isOwn = Bool.random(using: &random)
+            let store = isOwn ? world.store : world.other
+            for _ in 0..<(isOwn ? 1 : Int.random(in: 1...3, using: &random)) {
+                if Int.random(in: 0..<6, using: &random) == 0 {
+                    _ = try? Bool.random(using: &random) ? store.undo() : store.redo()
+                    continue
+                }
+                try store.write {
+                    for _ in 0..<Int.random(in: 0...6, using: &random) {
+                        try RandomChange.make(in: store, using: &random)
+                    }
+                }
+            }
+            world.stores.settle()
+            for observed in observed { try observed.check() }
+            for groups in groups { try groups.check() }
+            for (reading, before) in zip(readings, before) { try reading.check(before) }
+        }
+        #expect(world.errors.errors.isEmpty, "\(world.errors.errors)")
+    }
+
+    @Test func `exact sums forget what has left`() {
+        var random = SplitMix(seed: 7)
+        var sum = ExactSum()
+        let numbers = (0..<400).map { index -> Double in
+            let size = Double.random(in: -300...300, using: &random)
+            return (index % 50 == 0 ? 1e300 : 1) * Double.random(in: -1...1, using: &random)
+                * (index % 3 == 0 ? size : 1e-200)
+        }
+        for number in numbers { sum.add(number) }
+        for number in numbers.shuffled(using: &random) { sum.remove(number) }
+        #expect(sum.value == 0)
+        for number in [0.1, 0.2, 0.3, .infinity, .nan, 1e16, -1e16, 1.7e308, 1.7e308] {
+            sum.add(number)
+        }
+        #expect(sum.value.isNaN)
+        sum.remove(.nan)
+        #expect(sum.value == .infinity)
+        sum.remove(.infinity)
+        #expect(sum.value == .infinity)
+        sum.remove(1.7e308)
+        sum.remove(1.7e308)
+        #expect(sum.value == 0.6)
+    }
+
+    @Test func `a minimum survives the loss of its whole reserve`() throws {
+        let store = try Store.temporary([
+            ClassSchema("A", [Property("n", .int, defaultValue: .int(0))])
+        ])
+        let count = ExtremeValues.limit * 3
+        try store.write {
+            for number in 0..<count {
+                try store.create("A", .dictionary(["n": .int(Int64(number))]))
+            }
+        }
+        let all = try store.objects("A")
+        var seen: [Value] = []
+        let token = try all.observeAggregate(.minimum, "n") { new, _ in seen.append(new) }
+        try store.refresh()
+        let objects = try all.keys().array
+        for end in stride(from: 500, through: count, by: 500) {
+            try store.write {
+                for key in objects[(end - 500)..<end] {
+                    try store.delete([key], of: store.schema.classes[0])
+                }
+            }
+            try store.refresh()
+            #expect(seen.last == (end < count ? .int(Int64(end)) : .null))
+        }
+        _ = token
+    }
+}
