@@ -2,42 +2,43 @@ import ObjectStore
 import Reference
 
 extension SchemaPlan {
-    /// The purpose of a generated script, which the comment in its first line names.
-    package enum ScriptKind {
-        /// A script without a number.
-        case unnumbered
+    /// The destination of a planned migration.
+    enum Destination {
+        /// Standard output.
+        case output
         /// The first file of a folder.
-        case first
-        /// The next file of a folder: contains only the differences.
-        case delta
-
-        fileprivate func heading(_ name: String) -> [String] {
-            switch self {
-            case .unnumbered:
-                [
-                    "-- A migration of \(name), written by moonpool migrate plan. Review it, complete the marked lines, and",
-                    "-- save it with the next number, such as 0002_add_owners.lua.",
-                ]
-            case .first:
-                ["-- The first migration of \(name): the schema that migrations start from."]
-            case .delta:
-                [
-                    "-- The next migration of \(name), written by moonpool migrate plan. Review it and complete the marked lines."
-                ]
-            }
-        }
+        case firstFile
+        /// The next file of a folder, after the file with this identity.
+        case nextFile(parent: String?)
     }
 
     /// Returns the plan as an editable migration script.
     ///
-    /// Renames that the user did not confirm are done, so that no data is lost, and marked.
-    package func script(
-        for subject: String, as kind: ScriptKind = .unnumbered, parent: String? = nil
-    ) -> String {
+    /// The next file of a folder contains only the differences; other scripts contain the complete schema. Renames that
+    /// the user did not confirm are done, so that no data is lost, and marked.
+    func script(for subject: String, to destination: Destination) -> String {
         let name = subject.split(separator: "/").last.map(String.init) ?? subject
-        let isDelta = kind == .delta
-        var lines = kind.heading(name) + ["return {"]
-        if let parent { lines.append("  parent = \(LuaLiteral.string(parent)),") }
+        var lines: [String] = []
+        var isDelta = false
+        switch destination {
+        case .output:
+            lines += [
+                "-- A migration of \(name), written by moonpool migrate plan. Review it, complete the marked lines, and",
+                "-- save it with the next number, such as 0002_add_owners.lua.", "return {",
+            ]
+        case .firstFile:
+            lines += [
+                "-- The first migration of \(name): the schema that migrations start from.",
+                "return {",
+            ]
+        case .nextFile(let parent):
+            isDelta = true
+            lines += [
+                "-- The next migration of \(name), written by moonpool migrate plan. Review it and complete the marked lines.",
+                "return {",
+            ]
+            if let parent { lines.append("  parent = \(LuaLiteral.string(parent)),") }
+        }
         if isDelta {
             lines.append("  -- The differences in the schema.")
             lines.append("  changes = \(changes),")
@@ -45,6 +46,7 @@ extension SchemaPlan {
             lines.append("  -- The complete schema after the migration.")
             lines.append("  schema = \(SchemaDocument(wanted).lua(indent: 2)),")
         }
+        if case .firstFile = destination { return (lines + ["}", ""]).joined(separator: "\n") }
         let drops = drops(isDelta: isDelta)
         if !drops.isEmpty {
             lines.append(

@@ -2,7 +2,7 @@ import ObjectStore
 import StoreBindings
 
 /// A rehearsal as text, JSON, Markdown or one self-contained HTML page: what a reviewer reads in a pull request.
-package enum RehearsalReport: String, CaseIterable, Sendable {
+package enum RehearsalFormat: String, CaseIterable, Sendable {
     /// Lines for people.
     case text = "txt"
     /// The documented JSON form, version 1.
@@ -17,7 +17,7 @@ package enum RehearsalReport: String, CaseIterable, Sendable {
     /// Throws `invalid_argument` for any other ending.
     package init(path: String) throws {
         let ending = path.split(separator: ".").last.map(String.init) ?? ""
-        guard let format = RehearsalReport(rawValue: ending == "htm" ? "html" : ending) else {
+        guard let format = RehearsalFormat(rawValue: ending == "htm" ? "html" : ending) else {
             throw StoreError(
                 .invalidArgument,
                 "'\(path)': expected a report file ending in .txt, .json, .md or .html")
