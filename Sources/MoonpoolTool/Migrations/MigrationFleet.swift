@@ -121,27 +121,20 @@ private struct ChildReport {
     private(set) var message: String?
 
     init(_ output: [UInt8]) {
-        var applied: Int?
-        var message: String?
-        let parser = JSONParser(.values) { value in
-            JSONNode(value.tape).forEachMember { name, member in
-                switch name {
-                case "applied":
-                    var count = 0
-                    member.forEachElement { _ in count += 1 }
-                    applied = count
-                case "error":
-                    member.forEachMember { name, member in
-                        if name == "message" { message = member.text }
-                    }
-                default: break
+        let tape = JSONTape()
+        // A process that was killed has written no report, or the beginning of one.
+        guard (try? JSONText.read(output, onto: tape)) != nil else { return }
+        JSONNode(tape).forEachMember { name, member in
+            switch name {
+            case "applied":
+                isUpToDate = true
+                member.forEachElement { _ in isUpToDate = false }
+            case "error":
+                member.forEachMember { name, member in
+                    if name == "message" { message = member.text }
                 }
+            default: break
             }
         }
-        // A process that was killed has written no report, or the beginning of one.
-        try? parser.parse(output)
-        try? parser.finish()
-        isUpToDate = applied == 0
-        self.message = message
     }
 }

@@ -10,7 +10,7 @@ import StoreBindings
 /// `after` asserts on what `up` has made of it, and `down`, where it is given, on what the migration's
 /// `down` has made of that. An array of such tables is several tests; `name` names one of them.
 ///
-/// A migration with a `down` is tested with ``GeneratedFixture`` as well: after `up` and `down` the store must be as
+/// A migration with a `down` is tested with generated objects as well: after `up` and `down` the store must be as
 /// before, except for what is declared as lost.
 package struct MigrationTestRun {
     /// What became of a test.
