@@ -9,7 +9,7 @@
 --     rope|2
 --     back again: 7 objects; Rex, owned by Ann, has 2 toys
 --     a database from elsewhere: OrderItems, Orders
---     the primary key of 'order_items' over 2 columns became an index; nothing keeps it unique
+--     the primary key of 'order_items' over 2 columns became an index; uniqueness is not enforced
 --     order 1 has 2 items for 12.5
 --
 -- Needs the command `sqlite3`.

@@ -146,7 +146,7 @@ package struct PageVerifier {
                 add("header \(index) has flags that no store has")
             }
             if version > 0, Int(version & 1) != index {
-                add("header \(index) bears the version \(version), which belongs into the other")
+                add("header \(index) has version \(version), which belongs to the other header")
             }
             guard faults.isEmpty else { return }
             take(0)
@@ -171,11 +171,11 @@ package struct PageVerifier {
         // What is missing has been told by its page.
         guard faults.isEmpty else { return }
         if count.entries != head.entries {
-            add("\(tree.name) has \(count.entries) entries, and says \(head.entries)")
+            add("\(tree.name) has \(count.entries) entries; its header says \(head.entries)")
         }
         let pages = [count.branchPages, count.leafPages, count.overflowPages]
         if pages != [head.branchPages, head.leafPages, head.overflowPages] {
-            add("\(tree.name) has another number of pages than it says")
+            add("\(tree.name) has a different number of pages than its header says")
         }
     }
 
@@ -190,7 +190,7 @@ package struct PageVerifier {
     /// Marks pages as used, which must be there and free so far.
     private mutating func take(_ first: UInt64, _ count: UInt64, _ tree: Tree) -> Bool {
         guard first >= 2, first < pageCount, count <= pageCount - first else {
-            add("\(tree.name) leads to page \(first), which the file does not have")
+            add("\(tree.name) refers to page \(first), which the file does not contain")
             return false
         }
         for number in first..<first + count where !take(number) {
@@ -211,11 +211,11 @@ package struct PageVerifier {
         }
         let image = PageImage(UnsafeRawBufferPointer(bytes))
         guard image.number == number else {
-            return add("page \(number) of \(tree.name) says that it is page \(image.number)")
+            return add("page \(number) of \(tree.name) has the number \(image.number)")
         }
         let isLeaf = depth == tree.head.depth
         guard image.flags == (isLeaf ? PageImage.Flags.leaf : PageImage.Flags.branch) else {
-            return add("page \(number) of \(tree.name) is no \(isLeaf ? "leaf" : "branch")")
+            return add("page \(number) of \(tree.name) is not a \(isLeaf ? "leaf" : "branch")")
         }
         guard image.hasBounds, image.nodeCount >= (isLeaf ? 1 : 2) else {
             return add("page \(number) of \(tree.name) has impossible bounds")
@@ -223,7 +223,8 @@ package struct PageVerifier {
         if isLeaf { count.leafPages += 1 } else { count.branchPages += 1 }
         for index in 0..<image.nodeCount {
             guard let node = image.node(index, isLeaf: isLeaf) else {
-                return add("entry \(index) of page \(number) of \(tree.name) lies outside of it")
+                return add(
+                    "entry \(index) of page \(number) of \(tree.name) is outside of the page")
             }
             let place = "entry \(index) of page \(number) of \(tree.name)"
             if isLeaf {
@@ -233,7 +234,7 @@ package struct PageVerifier {
                 if index > 0 {
                     let key = [UInt8](node.key)
                     if let last = count.lastKey, !Self.isAscending(last, key, tree) {
-                        add("\(place) stands in the wrong order")
+                        add("\(place) is in the wrong order")
                     }
                     count.floor = key
                 }
@@ -252,7 +253,7 @@ package struct PageVerifier {
         let bytes = [UInt8](key)
         let isAfterLast = count.lastKey.map { Self.isAscending($0, bytes, tree) } ?? true
         let isAboveFloor = count.floor.map { !Self.isAscending(bytes, $0, tree) } ?? true
-        if !isAfterLast || !isAboveFloor { add("\(place) stands in the wrong order") }
+        if !isAfterLast || !isAboveFloor { add("\(place) is in the wrong order") }
         count.lastKey = bytes
         count.floor = nil
         count.entries += 1
@@ -280,7 +281,7 @@ package struct PageVerifier {
             verifyLongValue(node, image, tree, &count, place)
         case PageImage.NodeFlags.table where tree.hasTables:
             guard node.dataSize == PageImage.tableSize else {
-                return add("\(place) is no table")
+                return add("\(place) is not a table")
             }
             let head = TreeHead(image, at: node.data)
             // Of LMDB's kinds of tables, stores have those with plain keys and those with integers.
@@ -309,11 +310,11 @@ package struct PageVerifier {
         let first = image.load(node.data, UInt64.self)
         let needed = (PageImage.headerSize + node.dataSize - 1) / pageSize + 1
         guard first >= 2, first < pageCount else {
-            return add("\(tree.name) leads to page \(first), which the file does not have")
+            return add("\(tree.name) refers to page \(first), which the file does not contain")
         }
         // A value that was replaced by a shorter one keeps its pages.
         guard let pages = longValuePages(first), pages >= needed else {
-            return add("page \(first), the value of \(place), is no long value of its length")
+            return add("page \(first), the value of \(place), is not a long value of its length")
         }
         guard take(first, UInt64(pages), tree) else { return }
         count.overflowPages += UInt64(pages)
@@ -391,7 +392,7 @@ package struct PageVerifier {
     private mutating func verifyFreePages(_ list: UnsafeRawBufferPointer, _ place: String) {
         guard list.count >= 8, list.count % 8 == 0,
             list.loadUnaligned(as: UInt64.self) < UInt64(list.count / 8)
-        else { return add("\(place) is no list of pages") }
+        else { return add("\(place) is not a list of pages") }
         let end = 8 * (1 + Int(list.loadUnaligned(as: UInt64.self)))
         for offset in stride(from: 8, to: end, by: 8) {
             let number = list.loadUnaligned(fromByteOffset: offset, as: UInt64.self)

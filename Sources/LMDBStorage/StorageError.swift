@@ -29,7 +29,7 @@ package struct StorageError: Error, Equatable, Sendable {
         package static let notAStore = Code(rawValue: "not_a_store")
         /// The file was written by a newer version.
         package static let newerFormat = Code(rawValue: "newer_format")
-        /// The file is shorter than its own header says, or its content makes no sense.
+        /// The file is shorter than its own header says, or its content is not valid.
         package static let damaged = Code(rawValue: "damaged")
         /// The process may not open or change the file.
         package static let permission = Code(rawValue: "permission")
@@ -122,9 +122,9 @@ package struct StorageError: Error, Equatable, Sendable {
         case .readOnly: "'\(file)' is open for reading only"
         case .notFound: "'\(file)' cannot be opened: no such file or folder"
         case .writeInProgress: "this thread is already writing to '\(file)'"
-        case .mapResized: "another process has made '\(file)' larger than this one has mapped"
+        case .mapResized: "another process has grown '\(file)' beyond the mapped size of this one"
         case .closed: "'\(file)' is closed"
-        case .exists: "'\(file)' exists already"
+        case .exists: "'\(file)' already exists"
         case .inUse: "'\(file)' is open in \(call)"
         case .replaced: "'\(file)' was renamed, deleted or replaced while it was open"
         case .needsRecovery:

@@ -47,11 +47,11 @@ package enum ForegroundProgram {
         guard status == 0 else {
             return .failed(
                 status == 127
-                    ? "there is no editor '\(editor)'; EDITOR names the one to use"
+                    ? "cannot find the editor '\(editor)'; set EDITOR"
                     : "'\(editor)' ended with code \(status); nothing was run")
         }
         guard let bytes = HistoryFile.read(file.path) else {
-            return .failed("the edited file is gone")
+            return .failed("the edited file no longer exists")
         }
         return .text(String(decoding: bytes, as: UTF8.self))
     }

@@ -30,7 +30,6 @@ extension LineEditor {
             ("\\e[A", "moonpool-up"), ("\\eOA", "moonpool-up"), ("^P", "moonpool-up"),
             ("\\e[B", "moonpool-down"), ("\\eOB", "moonpool-down"), ("^N", "moonpool-down"),
             ("\\e^M", "moonpool-line-break"), ("\\e^J", "moonpool-line-break"),
-            (Self.historyKeys.up, "ed-prev-history"), (Self.historyKeys.down, "ed-next-history"),
             (Self.initialKey, "moonpool-initial"),
             ("\\t", "moonpool-complete"),
             ("\\e[200~", "moonpool-paste"),

@@ -3,11 +3,12 @@ import CEdit
 // Entries of several lines: the arrow keys move between their lines first, and between entries beyond the ends.
 
 extension LineEditor {
-    // Keys that no keyboard has: what is bound to them can be asked for by pushing them.
-    static let historyKeys = (up: "\u{1B}[1;95A", down: "\u{1B}[1;95B")
+    /// A key that no keyboard has.
+    ///
+    /// Pushing it runs the function that is bound to it.
     static let initialKey = "\u{1B}[1;95C"
 
-    /// The arrow up: the line above, the lines typed before, or the entry before.
+    /// Handles the up arrow: moves to the line above, takes back the lines typed before, or recalls the previous entry.
     func moveUp() -> UInt8 {
         let before = typed.before
         guard let end = before.lastIndex(of: "\n") else {
@@ -15,7 +16,7 @@ extension LineEditor {
                 wasTakenBack = true
                 return UInt8(CC_NEWLINE)
             }
-            return push(Self.historyKeys.up)
+            return recall(historyPosition - 1)
         }
         let column = before[before.index(after: end)...].unicodeScalars.count
         let above = before[..<end]
@@ -25,10 +26,10 @@ extension LineEditor {
         return UInt8(CC_REFRESH)
     }
 
-    /// The arrow down: the line below, or the entry after.
+    /// Handles the down arrow: moves to the line below, or recalls the next entry.
     func moveDown() -> UInt8 {
         let (before, after) = typed
-        guard let end = after.firstIndex(of: "\n") else { return push(Self.historyKeys.down) }
+        guard let end = after.firstIndex(of: "\n") else { return recall(historyPosition + 1) }
         let start = before.lastIndex(of: "\n").map { before.index(after: $0) } ?? before.startIndex
         let column = before[start...].unicodeScalars.count
         let below = after[after.index(after: end)...].prefix { $0 != "\n" }
@@ -37,13 +38,29 @@ extension LineEditor {
         return UInt8(CC_REFRESH)
     }
 
-    /// Alt-Enter: a new line, wherever the cursor is.
+    /// Replaces the typed text with an entry of the history, or with the new entry after the last one.
+    ///
+    /// Keeps the text, with its changes, for the way back. Beyond both ends it stays as it is.
+    private func recall(_ position: Int) -> UInt8 {
+        let entries = history.entries
+        guard (0...entries.count).contains(position) else { return UInt8(CC_REFRESH_BEEP) }
+        let (before, after) = typed
+        drafts[historyPosition] = before + after
+        historyPosition = position
+        moveCursor(by: after.unicodeScalars.count)
+        let length = before.unicodeScalars.count + after.unicodeScalars.count
+        if length > 0 { el_deletestr(editor, Int32(clamping: length)) }
+        insert(drafts[position] ?? (position < entries.count ? entries[position] : ""))
+        return UInt8(CC_REFRESH)
+    }
+
+    /// Handles Alt-Enter: inserts a line break at the cursor.
     func breakLine() -> UInt8 {
         insert("\n")
         return UInt8(CC_REFRESH)
     }
 
-    /// Puts the text in place that the line begins with, the cursor inside it.
+    /// Inserts the initial text of the line and places the cursor inside it.
     func insertInitial() -> UInt8 {
         insert(initial.before + initial.after)
         moveCursor(by: -initial.after.unicodeScalars.count)

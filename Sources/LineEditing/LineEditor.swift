@@ -50,6 +50,10 @@ package final class LineEditor {
     var isPainted = true
     var canTakeBack = false
     var initial = (before: "", after: "")
+    /// The index of the shown entry in the history; the number of entries for a new one.
+    var historyPosition = 0
+    /// The changed texts of entries that were left with the arrow keys, by index in the history.
+    var drafts: [Int: String] = [:]
     /// How often something was printed above the typed line.
     package internal(set) var interjections = 0
 
@@ -140,6 +144,8 @@ package final class LineEditor {
         setPrompt(prompt)
         self.initial = initial
         self.canTakeBack = canTakeBack
+        historyPosition = history.entries.count
+        drafts = [:]
         wasTakenBack = false
         wasInterrupted = false
         wasStopped = false

@@ -54,7 +54,7 @@ public struct FileRights: Sendable, Equatable {
         guard let file = Self.place(of: path) else {
             throw FileRefusal(
                 code: "invalid_argument",
-                scriptMessage: "this script may not use the file '\(path)'")
+                scriptMessage: "this script is not allowed to use the file '\(path)'")
         }
         let isIn = { (folder: String) in
             file == folder || file.hasPrefix(folder == "/" ? folder : folder + "/")
@@ -63,10 +63,13 @@ public struct FileRights: Sendable, Equatable {
         if readable.contains(where: isIn) {
             if access == .reading { return file }
             throw FileRefusal(
-                code: "read_only", scriptMessage: "this script may only read the file '\(path)'")
+                code: "read_only",
+                scriptMessage:
+                    "this script is allowed to read, but not to write, the file '\(path)'")
         }
         throw FileRefusal(
-            code: "invalid_argument", scriptMessage: "this script may not use the file '\(path)'")
+            code: "invalid_argument",
+            scriptMessage: "this script is not allowed to use the file '\(path)'")
     }
 
     /// Where a file is, or would be made: its folder without links, and its name.

@@ -8,7 +8,7 @@ struct GlobalName: Sendable {
     init(_ text: String) throws(LuaArgumentError) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard parts.allSatisfy(Self.isName), let name = parts.last else {
-            throw LuaArgumentError("'\(text)' is no name of Lua, such as 'add' or 'app.add'")
+            throw LuaArgumentError("'\(text)' is not a Lua name, such as 'add' or 'app.add'")
         }
         tables = parts.dropLast()
         self.name = name
@@ -41,7 +41,7 @@ struct FunctionSignature: Sendable {
             return
         }
         guard text.hasSuffix(")") else {
-            throw LuaArgumentError("'\(text)' is no signature, such as 'add(a, b)'")
+            throw LuaArgumentError("'\(text)' is not a signature, such as 'add(a, b)'")
         }
         name = String(text[..<open])
         let inside = text[text.index(after: open)...].dropLast()
@@ -49,7 +49,7 @@ struct FunctionSignature: Sendable {
             String(part.drop { $0 == " " }.prefix { $0 != " " })
         }
         guard parameters.allSatisfy(GlobalName.isName) else {
-            throw LuaArgumentError("'\(text)' is no signature, such as 'add(a, b)'")
+            throw LuaArgumentError("'\(text)' is not a signature, such as 'add(a, b)'")
         }
     }
 }

@@ -140,7 +140,7 @@ extension ScriptValue where Self: FixedWidthInteger {
     /// An integer; throws `out_of_range` beyond Lua's 64 bits.
     public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
         guard let number = Int64(exactly: self) else {
-            throw ScriptFunctionError("out_of_range", "\(self) is no integer of Lua")
+            throw ScriptFunctionError("out_of_range", "\(self) is not a Lua integer")
         }
         return ScriptOperand(.integer(number))
     }

@@ -2,16 +2,17 @@ import EventLoops
 import ObjectStore
 import ScriptHost
 
-// The program `moonpool`: what `lua` does with the same words, plus stores, a prompt, and commands.
+// The program `moonpool`: compatible with the command line of `lua`, plus stores, a prompt, and commands.
 //
-// A first word that is a command's name, `--help` or `--version` goes to the commands; anything else is read as `lua`
-// reads it. A script that bears a command's name is run as `./backup` or `-- backup`. The main thread runs no script: it waits for the scripts' ends and for Ctrl-C.
+// A first argument that is a command name, `--help` or `--version` selects a command; any other command line has the
+// syntax of `lua`. To run a script that is named like a command, write `./backup` or `-- backup`. Scripts run on their
+// own threads; the main thread waits for them and for Ctrl-C.
 
 @main
 enum Main {
     static func main() {
         ProcessServices.unblockSignals()
-        // A file that may not grow any larger is an error to report, not a reason to die.
+        // A file that reaches its size limit must raise an error instead of ending the process.
         ProcessServices.ignoreFileSizeSignal()
         StoreFiles.explainLostPages(as: "moonpool", exitStatus: lostPagesStatus)
         let words = CommandLine.arguments
@@ -28,7 +29,7 @@ enum Main {
         ProcessServices.exit(runAsLua(words))
     }
 
-    /// What the system's own tools call an input/output error.
+    /// EX_IOERR of sysexits.h: an input/output error.
     private static let lostPagesStatus: Int32 = 74
 
     private static func runAsLua(_ words: [String]) -> Int32 {

@@ -1,7 +1,8 @@
 import ArgumentParser
 import EventLoops
+import ObjectStore
 
-/// The commands, and what `moonpool --help` shows.
+/// The root command with its subcommands and help.
 struct MoonpoolCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "moonpool",
@@ -19,9 +20,9 @@ struct MoonpoolCommand: ParsableCommand {
             WatchCommand.self, AttachCommand.self,
         ])
 
-    /// The script for a shell that needs more than the commands: bash, which offers files where no command is meant.
+    /// Returns the completion script for bash, changed to offer file names if the word is not a command.
     ///
-    /// Nil for all others, whose scripts are made as they are.
+    /// Returns nil for other shells, whose generated scripts need no change.
     static func completionScript(for shell: String) -> String? {
         guard shell == "bash" else { return nil }
         return completionScript(for: .bash).split(
@@ -32,7 +33,7 @@ struct MoonpoolCommand: ParsableCommand {
         }.joined(separator: "\n") + "\n"
     }
 
-    /// Runs a command line; errors in it are shown as the command would show its own.
+    /// Runs a command line and reports its errors.
     static func run(_ words: [String]) {
         do {
             var command = try parseAsRoot(words)
@@ -44,14 +45,35 @@ struct MoonpoolCommand: ParsableCommand {
                 ProcessServices.writeOutput(MigrationSession.report(usage: message(for: error)))
                 ProcessServices.exit(ExitCode.validationFailure.rawValue)
             }
-            exit(withError: error)
+            report(error, isWrapped: words.first?.hasPrefix("--") != true || words == ["--help"])
         }
     }
 
-    /// Whether a command line with this first word is one for the commands, and not for `lua`'s reading of it.
+    /// Prints help on standard output or an error on standard error, and exits.
+    ///
+    /// Texts for other programs, such as completion scripts, are not wrapped.
+    private static func report(_ error: any Error, isWrapped: Bool) -> Never {
+        let code = exitCode(for: error)
+        let descriptor: Int32 = code.isSuccess ? 1 : 2
+        var text = fullMessage(for: error)
+        if isWrapped { text = HelpLines(descriptor: descriptor).wrapped(text) }
+        if !text.isEmpty {
+            code.isSuccess
+                ? ProcessServices.writeOutput(text + "\n") : ProcessServices.writeError(text + "\n")
+        }
+        ProcessServices.exit(code.rawValue)
+    }
+
+    /// Returns the name of the command that a misspelled word probably means.
+    static func nearest(to word: String) -> String? {
+        NearestName.find(
+            word, among: configuration.subcommands.compactMap { $0.configuration.commandName })
+    }
+
+    /// Returns whether the first argument selects a command instead of the syntax of `lua`.
     static func takes(_ word: String) -> Bool {
         let general: Set = [
-            "--help", "help", "--version", "--generate-completion-script",
+            "-h", "--help", "help", "--version", "--generate-completion-script",
             "--experimental-dump-help",
         ]
         return general.contains(word)

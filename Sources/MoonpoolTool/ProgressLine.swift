@@ -1,8 +1,8 @@
 import EventLoops
 
-/// A line that tells how far long work has come, on terminals only.
+/// A progress line for long operations, shown on terminals only.
 final class ProgressLine {
-    /// Where the work was when it began, which is not at zero when it goes on after an interruption.
+    /// The progress at the start, which is not zero if the work resumes after an interruption.
     private struct Beginning {
         let time: ContinuousClock.Instant
         let count: Int
@@ -19,9 +19,11 @@ final class ProgressLine {
 
     init(_ verb: String) { self.verb = verb }
 
-    /// Shows the count, the rate and, where the part done is known, the time left; ten times a second at most.
+    /// Shows the count, the rate and, if the completed fraction is known, the remaining time.
     ///
-    /// A count below the last one begins something new, such as the next class.
+    /// Redraws at most ten times a second.
+    ///
+    /// A count below the previous one starts a new measurement, for example for the next class.
     func update(_ count: Int, _ part: Double?) {
         let now = ContinuousClock.now
         defer { lastCount = count }
@@ -40,12 +42,12 @@ final class ProgressLine {
         lastDrawn = now
         isDrawn = true
         let text = text(count, part, since: beginning, now - beginning.time)
-        // A longer line would wrap, and the next could not take its place.
+        // A longer line would wrap, and the next update could not overwrite it.
         let columns = ProcessServices.columns(of: 2) ?? 80
         ProcessServices.writeError("\r\u{1B}[K\(text.prefix(max(columns - 1, 1)))")
     }
 
-    /// Takes the line away.
+    /// Erases the line.
     func end() {
         guard isDrawn else { return }
         isDrawn = false

@@ -1,57 +1,107 @@
+import EventLoops
 import LuaHost
+import Reference
 import ScriptHost
 
-/// What the program says about itself.
+/// The texts that the program prints about itself.
 enum Texts {
-    /// As `lua` words it from Lua's name on, for programs that look for that.
+    /// The version.
+    ///
+    /// From the name of Lua on, it equals the text of `lua`, because programs search for it.
     static let versionLine = "Moonpool \(ProductVersion.text), \(LuaState.copyright)"
 
     static let greeting = "Moonpool \(ProductVersion.text), Lua 5.4. Try .help; Ctrl-D ends."
 
-    static let usage = """
-        usage: moonpool [options] [script or store [args]]
-        Available options are:
-          -e stat   execute string 'stat'
-          -i        enter interactive mode after executing 'script'
-          -l mod    require library 'mod' into global 'mod'
-          -l g=mod  require library 'mod' into global 'g'
-          -v        show version information
-          -E        ignore environment variables
-          -W        turn warnings on
-          --no-rc   do not run init.lua before the prompt
-          --sandbox         no files, programs or C modules; 256M of memory
-          --allow folder    what a sandboxed script may use all the same
-          --read-only       open the files of stores for reading only
-          --memory 64M      the most memory that Lua values may take
-          --time-limit 5s   the longest that the script, an observer or a timer may run
-          --log-level debug what the host does, on standard error (or MOONPOOL_LOG)
-          --attachable      let moonpool attach look into the script (=socket: not at the usual place)
-          --        stop handling options
-          -         stop handling options and execute stdin
-        Commands: run, attach, migrate, import, export, backup, check, compact, schema, stats, lint, luals,
-          transcript, watch; see moonpool --help
+    private typealias Row = (term: String, text: String)
 
-        """
+    private static let forms: [Row] = [
+        ("moonpool", "open a prompt on an in-memory store"),
+        ("moonpool zoo.moonpool", "open a prompt on a store file"),
+        (
+            "moonpool app.realm",
+            """
+            open a prompt on a read-only copy of a Realm file; --key KEY for an encrypted file, --rescue for a damaged one, \
+            --to FILE to keep the copy as a store
+            """
+        ),
+        ("moonpool script.lua [args]", "run a script"),
+    ]
 
-    static let discussion = """
-        moonpool                    a prompt on a store in memory
-        moonpool zoo.moonpool       a prompt on that store
-        moonpool app.realm          a prompt on a read-only copy of a Realm file: --key KEY for an encrypted one,
-                                    --rescue for a damaged one, --to FILE to keep the copy as a store
-        moonpool script.lua [args]  runs a script; the options of lua come before it:
-                                    -e stat, -i, -l module, -v, -E, -W, --, -
+    private static let luaOptions: [Row] = [
+        ("-e stat", "execute string 'stat'"),
+        ("-i", "enter interactive mode after executing 'script'"),
+        ("-l mod", "require library 'mod' into global 'mod'"),
+        ("-l g=mod", "require library 'mod' into global 'g'"),
+        ("-v", "show version information"),
+        ("-E", "ignore environment variables"),
+        ("-W", "turn warnings on"),
+        ("--no-rc", "do not run init.lua before the prompt"),
+    ]
 
-        A script can be confined, before its name:
-          --sandbox                 it reaches no file, program or C module, and takes 256M of memory
-                                    at most; stores in memory, timers and print it has
-          --allow FOLDER            its stores, imports, exports and modules may be files in there
-          --read-only               it opens the files of stores for reading only
-          --memory 64M              Lua values beyond that are the error "not enough memory"
-          --time-limit 5s           the script, and later each call of an observer or a timer, may run so
-                                    long; who goes on is stopped, and the exit code is 124
-          --log-level LEVEL         what the host does, on standard error: debug, info, warning, error;
-                                    or the variable MOONPOOL_LOG
-          --attachable              moonpool attach PID can look into it; --attachable=SOCKET for a path
-                                    of your own
-        """
+    private static let hostOptions: [Row] = [
+        (
+            "--sandbox",
+            "deny access to files, programs and C modules; limit memory to 256M. In-memory stores, timers and print work"
+        ),
+        (
+            "--allow FOLDER",
+            "allow a sandboxed script to use the stores, data files and modules in this folder"
+        ),
+        ("--read-only", "open store files read-only"),
+        (
+            "--memory SIZE",
+            "memory limit for Lua values, such as 64M; beyond it, Lua raises \"not enough memory\""
+        ),
+        (
+            "--time-limit TIME",
+            """
+            time limit for the script and for each later callback, such as 5s; on timeout the script is stopped and \
+            moonpool exits with 124
+            """
+        ),
+        (
+            "--log-level LEVEL",
+            """
+            log host events to standard error: debug, info, warning or error; also set by the variable MOONPOOL_LOG
+            """
+        ),
+        (
+            "--attachable[=SOCKET]",
+            "allow moonpool attach to open a prompt in the script, through a socket at a default or a given path"
+        ),
+    ]
+
+    private static let endOptions: [Row] = [
+        ("--", "stop handling options"),
+        ("-", "stop handling options and execute stdin"),
+    ]
+
+    /// The text below an error in a command line of the form of `lua`.
+    static var usage: String {
+        let wrap = wrap(2)
+        var lines = [
+            "usage: moonpool [options] [script or store [args]]", "Available options are:",
+        ]
+        lines += wrap.definitions(luaOptions + hostOptions + endOptions, indent: "  ")
+        lines += wrap.lines(
+            """
+            Commands: run, attach, migrate, import, export, backup, check, compact, schema, stats, lint, luals, \
+            transcript, watch; see moonpool --help
+            """, hanging: "  ")
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// The description in `moonpool --help`.
+    static var discussion: String {
+        let wrap = wrap(1)
+        var lines = wrap.definitions(forms)
+        lines += ["", "Options before a script:"]
+        lines += wrap.definitions(luaOptions + hostOptions + endOptions, indent: "  ")
+        return lines.joined(separator: "\n")
+    }
+
+    /// Wraps at the width of the terminal, but at 100 columns at most.
+    private static func wrap(_ descriptor: Int32) -> TextWrap {
+        TextWrap(columns: min(HelpLines(descriptor: descriptor).columns - 1, 100))
+    }
 }

@@ -2,10 +2,10 @@ import LineEditing
 import Reference
 
 extension ErrorText {
-    /// Longer lines wrap, and marks below them would point anywhere.
+    /// Longer lines wrap, so that a mark below them would be misplaced.
     private static let widest = 120
 
-    /// `^~~` below the word of a line that a message of Lua is about; nil where that is not certain.
+    /// Returns `^~~` to print below the word of a line that a Lua error message refers to, or nil if it is ambiguous.
     static func mark(for message: String, in line: String) -> String? {
         guard TerminalText.width(line) <= widest, let range = range(of: message, in: line) else {
             return nil
@@ -20,11 +20,11 @@ extension ErrorText {
     private static func range(of message: String, in line: String) -> Range<Int>? {
         if message.hasSuffix("near <eof>") { return line.utf8.count..<line.utf8.count }
         let tokens = LuaLexer.allTokens(of: line)
-        // `unexpected symbol near '='`: the compiler has read up to there.
+        // `unexpected symbol near '='`: the compiler has read up to this token.
         if let word = quoted(at: "near '", in: message, end: "'") {
             return tokens.last { $0.text == word || $0.text.hasPrefix(word) }?.range
         }
-        // `attempt to index a nil value (field 'owner')`: a name, which may stand there more than once.
+        // `attempt to index a nil value (field 'owner')`: a name, which can occur more than once.
         for kind in ["global", "local", "upvalue", "field", "method"] {
             guard let name = quoted(at: "(\(kind) '", in: message, end: "')") else { continue }
             let found = tokens.filter { $0.kind == .name && $0.text == name }
@@ -33,7 +33,7 @@ extension ErrorText {
         return nil
     }
 
-    /// What stands between the last of such beginnings and the end of the message.
+    /// Returns the text between the last occurrence of `start` and `end` at the end of the message.
     private static func quoted(at start: String, in message: String, end: String) -> String? {
         guard message.hasSuffix(end), let from = message.ranges(of: start).last?.upperBound else {
             return nil

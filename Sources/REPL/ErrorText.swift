@@ -1,25 +1,30 @@
 import LuaHost
+import Reference
 
-/// Errors for people: the message, the place in the source, the way there.
+/// Formats errors: message, source excerpt, traceback.
 struct ErrorText {
     let style: Style
-    /// The text of an entry by its name in messages.
+    /// Wraps messages at the width of the window.
+    var wrap = TextWrap(columns: 1_000)
+    /// Returns the text of an entry by its name in messages.
     var source: (_ chunk: String) -> String?
-    /// What a name in the message was probably meant to be.
+    /// Returns a suggestion for a misspelled name in the message.
     var hint: (_ message: String) -> String? = { _ in nil }
-    /// The name of the entry that was just typed: it is on the screen, so one line of it is not shown again.
+    /// The name of the last typed entry.
+    ///
+    /// It is still on the screen, so a one-line entry is not repeated.
     var current = ""
-    /// How many calls were going on before the entry, which came while a handler slept: they are none of its business.
+    /// The number of stack frames below the entry, which belong to sleeping handlers.
     var framesBelow = 0
-    /// Prints the value of `error(value)` that is no text.
+    /// Formats an error value that is not a string.
     var print: (LuaValue) -> String
 
     private static let longestTraceback = 8
 
-    /// The whole report, without a line end.
+    /// Returns the complete report, without a trailing newline.
     func text(of error: any Error) -> String {
         if error is LuaInterrupted { return style.paint("interrupted", .error) }
-        guard let error = error as? LuaError else { return style.paint("\(error)", .error) }
+        guard let error = error as? LuaError else { return wrapped("\(error)") }
         if error.kind == .interrupted, error.limit == nil {
             return style.paint("interrupted", .error) + way(error.traceback)
         }
@@ -27,14 +32,24 @@ struct ErrorText {
         if case .table = error.value, message.hasPrefix("(error object") {
             message = "error: " + print(error.value)
         }
-        var lines = [style.paint(message, .error)]
+        var lines = [wrapped(message)]
         if let hint = hint(message) { lines.append(hint) }
         if let excerpt = excerpt(message) { lines.append(excerpt) }
         return lines.joined(separator: "\n") + way(error.traceback)
     }
 
-    /// The lines around the place that a message begins with, where it is an entry of several lines or an earlier one; of
-    /// the entry that was just typed, its line where a word of it can be marked.
+    /// Returns a message with its first line wrapped; further lines are excerpts with marks below them.
+    func wrapped(_ message: String) -> String {
+        let parts = message.split(
+            separator: "\n", maxSplits: 1, omittingEmptySubsequences: false
+        ).map(String.init)
+        let lines = wrap.lines(parts[0]) + parts.dropFirst()
+        return style.paint(lines.joined(separator: "\n"), .error)
+    }
+
+    /// Returns the lines around the location at the start of a message, if the source is known.
+    ///
+    /// For the last typed entry of one line, returns the line only if a word can be marked in it.
     func excerpt(_ message: String) -> String? {
         let parts = message.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, let number = Int(parts[1]), let text = source(String(parts[0]))
@@ -59,7 +74,7 @@ struct ErrorText {
         }.joined(separator: "\n")
     }
 
-    /// The calls that led there, when there are more than those that are shown already, from the bottom: the entry itself.
+    /// Returns the traceback if it has more calls than those already shown, which are the outermost ones.
     func way(_ traceback: String?, besides known: Int = 1) -> String {
         guard let traceback else { return "" }
         var calls = traceback.split(separator: "\n").dropFirst().map { line in
@@ -72,7 +87,7 @@ struct ErrorText {
         while let last = calls.last, last == "[C]: in ?" || last.hasPrefix("(...tail") {
             calls.removeLast()
         }
-        // What raised it is in the message.
+        // The message already contains the location of the error.
         if calls.first?.hasPrefix("[C]: ") == true { calls.removeFirst() }
         guard calls.count > known else { return "" }
         if calls.count > Self.longestTraceback {

@@ -2,14 +2,14 @@ import EventLoops
 import LineEditing
 import Synchronization
 
-/// What the script's thread tells the thread that edits lines.
+/// The state that the script's thread shares with the terminal thread.
 final class Mailbox: Sendable {
-    /// What an entry leaves to do for the thread that has the terminal.
+    /// Work for the terminal thread after an entry.
     enum FollowUp: Sendable, Equatable {
         case nothing
-        /// To show a text in the pager, or to give it to another program.
+        /// Show a text in the pager, or pipe it to a command.
         case page(String, command: String?)
-        /// To let the user edit a text, which is the next entry then.
+        /// Open a text in the editor; the result is the next entry.
         case edit(String)
     }
 
@@ -27,16 +27,16 @@ final class Mailbox: Sendable {
 
     init(waking pipe: WakePipe) { self.pipe = pipe }
 
-    /// What the next prompt shows.
+    /// The text of the next prompt.
     var prompt: String { state.withLock { $0.prompt } }
 
-    /// Whether the last entry is done with.
+    /// Whether no entry is running.
     var isIdle: Bool { state.withLock { $0.isIdle } }
 
-    /// Whether the last entry was `.quit`.
+    /// Whether the session is about to end.
     var wantsToEnd: Bool { state.withLock { $0.wantsToEnd } }
 
-    /// What is left to do of the last entry, once.
+    /// Returns the pending work of the last entry, once.
     func takeFollowUp() -> FollowUp {
         state.withLock { state in
             defer { state.followUp = .nothing }
@@ -44,18 +44,18 @@ final class Mailbox: Sendable {
         }
     }
 
-    /// The script's exit code, once it has ended.
+    /// The exit code of the script; nil while it runs.
     var status: Int32? { state.withLock { $0.status } }
 
-    /// The session; to be used on the script's thread.
+    /// The session, for use on the script's thread.
     var session: LoopBound<Session>? { state.withLock { $0.session } }
 
     func begin(_ session: LoopBound<Session>) { state.withLock { $0.session = session } }
 
-    /// An entry is about to be handed over.
+    /// Records that an entry is submitted.
     func busy() { state.withLock { $0.isIdle = false } }
 
-    /// The entry is done with.
+    /// Records that the entry has ended.
     func idle(prompt: String, wantsToEnd: Bool, followUp: FollowUp = .nothing) {
         state.withLock { state in
             state.followUp = followUp
@@ -66,7 +66,7 @@ final class Mailbox: Sendable {
         pipe.wake()
     }
 
-    /// The prompt has become another one, while nothing runs.
+    /// Replaces the prompt text while no entry runs.
     func refresh(prompt: String) {
         let isShown = state.withLock { state in
             guard state.isIdle else { return false }
@@ -76,7 +76,7 @@ final class Mailbox: Sendable {
         if isShown { pipe.wake() }
     }
 
-    /// The script has ended.
+    /// Records that the script has ended.
     func ended(status: Int32) {
         state.withLock { state in
             state.status = status

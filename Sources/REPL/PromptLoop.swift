@@ -2,7 +2,7 @@ import LineEditing
 import ScriptHost
 import Synchronization
 
-/// The main thread's part of the prompt: lines in, entries out, Ctrl-C.
+/// The prompt on the main thread: reads lines, submits entries, handles Ctrl-C.
 final class PromptLoop {
     private let script: Script
     private let mailbox: Mailbox
@@ -10,10 +10,10 @@ final class PromptLoop {
     private let editor: LineEditor?
     private let compiler = EntryCompiler()
     private let options: ReplOptions
-    /// The lines of the entry that is being typed, for completion.
+    /// The finished lines of the entry being typed, for completion.
     private var unfinished = ""
 
-    /// How long the script's thread is waited for while a line is edited.
+    /// The maximum wait for the script's thread while a line is edited.
     private static let patience = Duration.milliseconds(300)
 
     private let style: Style
@@ -32,10 +32,12 @@ final class PromptLoop {
         editor = LineEditor(output: output, history: history)
     }
 
-    /// Reads and runs entries until the session ends; its exit code.
+    /// Reads and runs entries until the session ends.
+    ///
+    /// Returns the exit code.
     func run() -> Int32 {
         editor?.mustStop = { [mailbox] in mailbox.status != nil }
-        // The lines of an unfinished entry stand below each other, as wide as the prompt was.
+        // The continuation prompt keeps the width that the prompt had.
         editor?.currentPrompt = { [unowned self] in unfinished.isEmpty ? mailbox.prompt : nil }
         editor?.completer = { [unowned self] before, _ in complete(before) }
         if style.isColored {
@@ -54,7 +56,9 @@ final class PromptLoop {
         return script.wait()
     }
 
-    /// Hands an entry over; false when the script has ended.
+    /// Submits an entry.
+    ///
+    /// Returns false if the script has ended.
     private func post(_ entry: String) -> Bool {
         mailbox.busy()
         let window = editor?.window ?? (80, 24)
@@ -69,7 +73,7 @@ final class PromptLoop {
         }
     }
 
-    /// What the user types, or has made of an entry in the editor.
+    /// Returns the next entry: typed by the user, or edited in the editor.
     private func nextEntry() -> String? {
         switch mailbox.takeFollowUp() {
         case .nothing: break
@@ -81,7 +85,7 @@ final class PromptLoop {
             case .failed(let message): output.write(message + "\n")
             case .text(let edited):
                 let entry = trimmed(edited)
-                // Leaving the editor without a change is the way not to run anything.
+                // Leaving the editor without a change runs nothing.
                 if entry.isEmpty || entry == trimmed(text) { break }
                 output.write(entry.split(separator: "\n").map { "  \($0)\n" }.joined())
                 return entry
@@ -98,10 +102,10 @@ final class PromptLoop {
 
     // MARK: - Reading
 
-    /// The next whole entry; nil at the end.
+    /// Returns the next complete entry, or nil at the end of input.
     private func readEntry() -> String? {
         unfinished = ""
-        // The rows of the finished lines of the entry, while nothing was printed between them.
+        // The screen rows of the finished lines, if nothing was printed between them.
         var rows = 0
         var interjections = editor?.interjections
         var initial = (before: "", after: "")
@@ -134,7 +138,7 @@ final class PromptLoop {
         return nil
     }
 
-    /// As wide as the prompt, so that the lines of an entry stand below each other.
+    /// The continuation prompt, as wide as the prompt, so that the lines of an entry are aligned.
     private var continuation: String {
         let width = TerminalText.width(visible(mailbox.prompt))
         return String(repeating: " ", count: max(0, width - 3)) + ">> "
@@ -155,7 +159,9 @@ final class PromptLoop {
 
     private lazy var plainReader = PlainLineReader()
 
-    /// A terminal that cannot move its cursor gets a prompt and no editing.
+    /// Reads a line.
+    ///
+    /// A terminal that cannot move its cursor gets a prompt without editing.
     private func read(_ prompt: String, _ initial: (before: String, after: String)) -> LineInput {
         if let editor {
             return editor.readLine(
@@ -169,10 +175,12 @@ final class PromptLoop {
 
     // MARK: - Waiting
 
-    /// Waits until the entry is done with; the exit code if the script has ended instead, or has to be left.
+    /// Waits until the entry has ended.
+    ///
+    /// Returns an exit code if the script has ended or must be abandoned.
     private func waitUntilIdle() -> Int32? {
         var interrupts = 0
-        var hasTold = false
+        var hasWarned = false
         while true {
             if let status = mailbox.status { return status }
             if mailbox.isIdle { return nil }
@@ -180,20 +188,19 @@ final class PromptLoop {
             case .woken: break
             case .interrupted:
                 interrupts += 1
-                // The terminal has shown ^C: what comes next begins a line of its own.
+                // The terminal has echoed ^C, so the next output starts a new line.
                 output.write("\n")
-                if hasTold { return 130 }
+                if hasWarned { return 130 }
                 script.interrupt()
             case .timeout:
-                guard !hasTold else { break }
-                hasTold = true
-                output.write(
-                    "still in native code, which cannot be stopped; Ctrl-C again ends moonpool\n")
+                guard !hasWarned else { break }
+                hasWarned = true
+                output.write("native code is still running; Ctrl-C again ends moonpool\n")
             }
         }
     }
 
-    /// Ctrl-C at the prompt also ends an observer or a timer that runs for ever; one that is about to end is left alone.
+    /// Interrupts an observer or a timer that does not return within the patience period.
     private func stopWhatHangs() {
         let answer = Answer()
         let pipe = output.pipe
@@ -222,7 +229,9 @@ final class PromptLoop {
         func fill(_ completion: Completion?) { value.withLock { $0 = (true, completion) } }
     }
 
-    /// Asks the script's thread, which may be busy with an observer: then there is nothing to offer.
+    /// Requests completions from the script's thread.
+    ///
+    /// Returns nil if the thread stays busy.
     private func complete(_ before: String) -> Completion? {
         let text = unfinished.isEmpty ? before : unfinished + "\n" + before
         let answer = Answer()
@@ -234,7 +243,7 @@ final class PromptLoop {
             pipe.wake()
         }
         _ = wait(for: answer)
-        // What was printed meanwhile has still to be shown.
+        // Output that arrived meanwhile must still be shown.
         pipe.wake()
         return answer.content.completion
     }

@@ -1,16 +1,16 @@
 import EventLoops
 import ScriptHost
 
-/// Tells of a prompt that has become another one while nothing was entered: observers have written, or other processes.
+/// Reports that the prompt text changed while no entry ran, because of writes of observers or other processes.
 ///
-/// On the script's thread.
+/// Thread: the script's thread.
 final class PromptRefresh {
     private unowned let session: Session
     private let show: (String) -> Void
     private var shown: String
     private var timer: LoopTimer?
 
-    /// So that many commits in a row do not make the line flicker.
+    /// Avoids flicker after many commits in a row.
     private static let pause = Duration.milliseconds(50)
 
     init(_ session: Session, show: @escaping (String) -> Void) {

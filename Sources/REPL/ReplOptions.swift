@@ -1,21 +1,23 @@
 import ScriptHost
 
-/// How the prompt is started.
+/// Options of a prompt session.
 package struct ReplOptions: Sendable {
-    /// The store's file; nil for a store in memory called `store`.
+    /// The path of the store; nil for an in-memory store named `store`.
     package var storePath: String?
-    /// Opens the global `store` in place of ``storePath``; what it throws, it has printed.
+    /// Opens the global `store` instead of the session; prints its errors before it throws them.
     package var openStore: (@Sendable (ScriptContext) throws -> Void)?
-    /// Whether the user's `init.lua` is left alone.
+    /// The Lua code that does the same as ``openStore``, for saved sessions.
+    package var openingCode: String?
+    /// Whether to skip the user's `init.lua`.
     package var skipsInitFile: Bool
-    /// Whether `LUA_PATH` and the like count.
+    /// Whether environment variables such as `LUA_PATH` apply.
     package var usesEnvironment: Bool
-    /// What entries may reach and take.
+    /// Restrictions and logging of the script host.
     package var host: HostOptions
-    /// What is said before the first prompt; nothing if empty.
+    /// The text before the first prompt; empty for none.
     package var greeting: String
 
-    /// Makes options.
+    /// Creates options.
     package init(
         storePath: String? = nil, skipsInitFile: Bool = false, usesEnvironment: Bool = true,
         host: HostOptions = HostOptions(), greeting: String = ""

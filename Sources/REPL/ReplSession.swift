@@ -3,23 +3,18 @@ import LineEditing
 import LuaHost
 import ScriptHost
 
-// The prompt at a terminal.
+// The prompt at a terminal: `moonpool` and `moonpool STORE`.
 //
-// What it is for: `moonpool` and `moonpool STORE`. The thread that calls `run` is the process's main one; it edits lines,
-// takes Ctrl-C and does nothing else. The session itself lives on a script's thread: whole entries are posted there, and
-// while one runs the main thread waits for its end or for Ctrl-C.
-//
-// Everything that is printed goes through one `AsyncOutput`: what observers and timers print while a line is typed
-// appears above it.
+// The main thread edits lines and handles Ctrl-C. The session lives on a script's thread: the main thread posts complete
+// entries to it and waits for their end or for Ctrl-C. All output goes through one `AsyncOutput`, which shows the output
+// of observers and timers above the line being typed.
 
 /// Runs the prompt.
 package enum ReplSession {
-    /// Runs the prompt until it ends; the process's exit code.
+    /// Runs the prompt until it ends, and returns the exit code of the process.
     ///
-    /// On the main thread, at a terminal, once per process.
-    ///
-    /// `main` runs on the script's thread before the first prompt: what stood on the command line. The session goes on
-    /// whatever comes of it; false makes nothing different, because it has told of its error.
+    /// Call it on the main thread, at a terminal, once per process. `main` runs the command line on the script's thread
+    /// before the first prompt. It reports its own errors; the session continues in any case.
     package static func run(
         _ options: ReplOptions, main: @escaping @Sendable (ScriptContext) throws -> Bool
     ) -> Int32 {
@@ -31,7 +26,7 @@ package enum ReplSession {
         TerminalSignals.watch(wake: output.pipe)
         let style = Style(isColored: TerminalEnvironment.wantsColors)
         let mailbox = Mailbox(waking: output.pipe)
-        // What Lua's own streams still hold comes first.
+        // Buffered output of Lua's own streams comes first.
         let write: @Sendable (String) -> Void = { text in
             StandardStreams.flush()
             output.write(text)
@@ -82,7 +77,7 @@ package enum ReplSession {
             script.whenEnded { mailbox.ended(status: $0) }
             try server?.serve([("repl", script)])
             defer { server?.end() }
-            // What is recorded is written when nobody can add to it any more.
+            // The transcript is complete when no thread can add to it.
             defer { output.setTap(nil) }
             return PromptLoop(script, mailbox, output, options, style).run()
         } catch {
@@ -93,13 +88,14 @@ package enum ReplSession {
 }
 
 extension Session {
-    /// Opens the store of the command line and runs the user's start-up file.
+    /// Opens the store of the command line and runs the user's startup file.
     ///
-    /// A store that cannot be opened ends the session.
+    /// If the store cannot be opened, the session ends.
     func start(_ options: ReplOptions) {
         if let open = options.openStore {
             do {
                 try open(context)
+                if let code = options.openingCode { script.add(code: code) }
             } catch {
                 context.exit(status: 1)
                 return
@@ -123,6 +119,7 @@ extension Session {
             }
             let open = try context.module.get("open")
             context.state.globals["store"] = try context.state.call(open, [argument]).first ?? .nil
+            script.open(path: path)
         } catch {
             ProcessServices.writeError("moonpool: \(error.message)\n")
             context.exit(status: 1)
@@ -140,7 +137,7 @@ extension Session {
             let bytes = try ProcessServices.readWhole(path, limit: 16 << 20)
             evaluate(String(decoding: bytes, as: UTF8.self), named: path)
         } catch {
-            if !error.isMissing { write("cannot read \(path): \(error.reason)\n") }
+            if !error.isMissing { write("cannot read '\(path)': \(error.reason)\n") }
         }
     }
 }

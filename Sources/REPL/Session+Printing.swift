@@ -3,7 +3,9 @@ import LuaHost
 import ScriptHost
 
 extension Session {
-    /// Prints values in the mode of the session; all of them where they go to a file.
+    /// Prints values in the output mode of the session.
+    ///
+    /// Output to a file is not shortened.
     func print(_ values: [LuaValue], isGenerous: Bool = false) {
         screen.beginPage()
         guard mode == .table else { return printInMode(values) }
@@ -24,7 +26,7 @@ extension Session {
                 for value in values {
                     let writer = ModeWriter(
                         mode, context, endOfLine: screen.file == nil ? "\n" : nil, write: write)
-                    // A function, a token, a store: no format has them.
+                    // A function, token or store has no representation in data formats.
                     if try !writer.write(value) { write(printer().print(value).text + "\n") }
                 }
             }
@@ -33,12 +35,12 @@ extension Session {
         }
     }
 
-    /// A printer for the window; with everything for `.last`.
+    /// Returns a printer for the window; `isGenerous` raises its limits for `.last`.
     func printer(isGenerous: Bool = false) -> ValuePrinter {
         var limits = PrintLimits(
             rows: max(5, min(40, window.rows - 8)), columns: max(20, window.columns))
         if isGenerous { limits = limits.generous() }
-        // In a file nothing has to fit.
+        // Output to a file is not limited to the width of the window.
         if screen.isRedirected { limits.columns = 1_000 }
         var printer = ValuePrinter(
             context.storeModule, limits: limits, style: style, functionInfo: functionInfo)
@@ -46,23 +48,23 @@ extension Session {
         return printer
     }
 
-    /// The printer of errors.
+    /// The error printer.
     var errorText: ErrorText {
         ErrorText(
-            style: style, source: { [evaluator] in evaluator.source(named: $0) },
+            style: style, wrap: wrap, source: { [evaluator] in evaluator.source(named: $0) },
             hint: { [self] in NameHints(self).hint(for: $0) },
             print: { [self] in printer().print($0).text })
     }
 
-    /// A report of the script host, with the excerpt of an entry where it names one.
+    /// Returns the text of a report of the script host, with an excerpt of the entry that it names.
     func text(of report: ScriptReport) -> String {
         guard !report.source.isEmpty else { return report.text }
-        var lines = [style.paint("error in \(report.source): \(report.message)", .error)]
+        var lines = [errorText.wrapped("error in \(report.source): \(report.message)")]
         if let hint = errorText.hint(report.message) { lines.append(hint) }
         if let excerpt = report.excerpt ?? errorText.excerpt(report.message) {
             lines.append(excerpt)
         }
-        // A message that names no place, such as that of a handler which was stopped, leaves the place to the calls.
+        // The message of an interrupted handler has no location, so the traceback shows it.
         let way = errorText.way(report.traceback, besides: report.message == "interrupted" ? 0 : 1)
         return lines.joined(separator: "\n") + way + "\n"
     }

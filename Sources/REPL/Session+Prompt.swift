@@ -3,7 +3,7 @@ import ObjectStore
 import StoreBindings
 
 extension Session {
-    /// The store that commands and the prompt mean: the variable `store`, else the one opened last.
+    /// The store for commands and the prompt: the variable `store`, or the store opened last.
     var store: StoreHandle? {
         for value in [evaluator.local("store"), context.state.globals["store"]] {
             if let value, case .store(let handle)? = context.storeModule.inspect(value),
@@ -15,7 +15,7 @@ extension Session {
         return context.storeModule.handles.last
     }
 
-    /// The prompt: name, version, `write`, observers.
+    /// The prompt text: store name, version, `write` in a transaction, number of observers.
     package var prompt: String {
         let escape = "\u{1}"
         func paint(_ text: String, _ role: Style.Role) -> String {

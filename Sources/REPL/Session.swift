@@ -4,14 +4,12 @@ import LuaHost
 import ScriptHost
 import StoreBindings
 
-// A session of the prompt as the script's thread sees it: entries come in, text goes out.
-//
-// What it is for: evaluating an entry, printing what it gives, dot commands, completion, and what the prompt shows. It
-// knows no terminal: tests drive it without one.
+// A prompt session on the script's thread: evaluates entries, prints results, runs dot commands, completes, and computes
+// the prompt text. It does not depend on a terminal, so tests can drive it directly.
 //
 // Threads: everything here belongs to the script's thread.
 
-/// Evaluates entries on a script's thread and prints what comes of them.
+/// Evaluates entries on a script's thread and prints their results.
 package final class Session {
     let context: ScriptContext
     let evaluator: Evaluator
@@ -20,43 +18,45 @@ package final class Session {
     let observers: ObserverWatch
     let modules: ModuleReloader
     private let screenStyle: Style
-    /// The window as it was when the entry was given.
+    /// The size of the window when the entry was submitted.
     var window: (columns: Int, rows: Int)
-    /// Whether every entry tells how long it took.
+    /// Whether to print the duration of each entry.
     var isTiming = false
-    /// How results are written.
+    /// The output mode of results.
     var mode = OutputMode.table
-    /// Whether `.quit` was given.
+    /// Whether the session is about to end.
     private(set) var wantsToEnd = false
-    /// The text that `.edit` wants edited.
+    /// The text to open in the editor for `.edit`.
     var textToEdit: String?
-    /// The values of the last entry that gave any, for `.last`.
+    /// The values of the last entry that returned any, for `.last`.
     private(set) var lastValues: [LuaValue] = []
     private var resultNumber = 0
+    /// The global function `help` that the session has installed.
+    var installedHelp = LuaValue.nil
     let functionInfo: LuaFunction?
     let parameterName: LuaFunction?
-    /// The entries that went well, for `.save`.
-    private(set) var script: [String] = []
-    /// Where what is typed and shown is written besides; nil while nothing is recorded.
+    /// The entries, for `.save`.
+    var script = SessionScript()
+    /// The recorder of the transcript; nil while nothing is recorded.
     private(set) var transcript: TranscriptRecorder?
-    /// Reloads what changes, while that is wanted.
+    /// Reloads changed modules automatically, if enabled.
     var automaticReload: AutomaticReload?
-    /// Whether the last entry has shown an error.
+    /// Whether the last entry failed.
     private(set) var hasFailed = false
     /// Whether an entry is running.
     private(set) var isRunning = false
     private var promptRefresh: PromptRefresh?
-    /// How many calls of handlers that sleep were going on when the entry came.
+    /// The number of stack frames of sleeping handlers below the entry.
     private var framesBelow = 0
-    /// The tutorial, while it is taken.
+    /// The tutorial, while it is running.
     var tutorial: Tutorial?
-    /// The newest entry that is no command, for `.edit`.
+    /// The last Lua entry, for `.edit`.
     private(set) var newestEntry = ""
 
-    /// How many numbered results are kept.
+    /// The number of numbered results to keep.
     private static let keptResults = 1_000
 
-    /// A session in a script that is interactive.
+    /// Creates a session in an interactive script.
     package init(
         _ context: ScriptContext, style: Style, window: (columns: Int, rows: Int) = (80, 24),
         output: SessionOutput
@@ -75,22 +75,22 @@ package final class Session {
         installHelp()
     }
 
-    /// Colours, where what is shown goes to the terminal.
+    /// The style of output: plain if output is redirected.
     var style: Style { screen.isRedirected ? .plain : screenStyle }
 
-    /// Shows a text.
+    /// Writes output of an entry.
     func write(_ text: String) { screen.write(text) }
 
     // MARK: - Entries
 
-    /// Tells from here on when the prompt has become another one while nothing is entered.
+    /// Calls a function when the prompt text changes while no entry runs.
     func refreshPrompt(_ show: @escaping (String) -> Void) {
         promptRefresh = PromptRefresh(self, show: show)
     }
 
-    /// Runs one whole entry: a command or Lua.
+    /// Runs one complete entry: a command or Lua.
     package func run(_ entry: String) {
-        // An entry that comes while a handler sleeps is nobody's but the user's.
+        // An entry that runs while a handler sleeps must not have the label of the handler.
         observers.unlabelled { runUnlabelled(entry) }
     }
 
@@ -106,6 +106,8 @@ package final class Session {
         let begin = clock.now
         if EntryText.isCommand(entry) {
             runCommand(entry)
+        } else if runWord(entry.trimmed) {
+            // A bare `exit`, `quit` or `help` that is not a variable.
         } else {
             newestEntry = entry
             evaluate(entry)
@@ -121,36 +123,63 @@ package final class Session {
         automaticReload?.entryHasEnded()
     }
 
-    /// What may stand at the end of a text that is being typed; nil if nothing is known to.
+    /// Returns the completions at the end of a typed text, or nil if there are none.
     ///
-    /// Runs no Lua code, reads no objects and begins no transaction: the cost depends on the schema and the tables that
-    /// are named, never on how much is stored.
+    /// Runs no Lua code, reads no objects and begins no transaction: the cost depends on the schema and the named tables,
+    /// never on the number of objects.
     package func completion(of text: String) -> Completion? {
         Completer(session: self).complete(text)
     }
 
     /// Runs Lua and prints its values or its error.
     ///
-    /// True if it went well.
-    @discardableResult  // because only commands that go on afterwards ask
+    /// Returns whether it succeeded.
+    @discardableResult  // Only commands that continue afterwards need the result.
     func evaluate(_ entry: String, named name: String? = nil) -> Bool {
         do {
             let values = try evaluator.evaluate(entry, named: name) { body in
                 try context.entry { () throws in try body() }
             }
-            if name == nil { script.append(entry) }
+            let first = nextResult
             show(values)
+            if name == nil { script.add(entry, results: results(from: first)) }
             if values == [.nil], let hint = NameHints(self).hint(forNil: entry) {
                 screen.writeToScreen(screenStyle.paint(hint, .dim) + "\n")
             }
             return true
         } catch {
+            if name == nil { script.add(failed: entry) }
             fail(error)
             return false
         }
     }
 
-    /// Prints values as results of an entry.
+    /// The number of the next result.
+    var nextResult: Int { resultNumber + 1 }
+
+    /// Returns the numbers of the results since `first`; nil if there were none.
+    func results(from first: Int) -> ClosedRange<Int>? {
+        first <= resultNumber ? first...resultNumber : nil
+    }
+
+    /// Runs `exit`, `quit` or `help` as a command, unless the user has a variable with this name.
+    private func runWord(_ word: String) -> Bool {
+        guard ["exit", "quit", "help"].contains(word), evaluator.local(word) == nil else {
+            return false
+        }
+        let value = context.state.globals[word]
+        if word == "help" {
+            guard value == installedHelp, value != .nil else { return false }
+            screen.beginPage()
+            writeHelp()
+        } else {
+            guard value.isNil else { return false }
+            end()
+        }
+        return true
+    }
+
+    /// Prints values as the results of an entry.
     func show(_ values: [LuaValue]) {
         guard !values.isEmpty else { return }
         screen.finishLine()
@@ -178,16 +207,16 @@ package final class Session {
         screen.writeToScreen(text.text(of: error) + "\n")
     }
 
-    /// Prints an error of a command, in one line.
+    /// Prints an error message of a command.
     func fail(_ message: String) {
         hasFailed = true
-        screen.writeToScreen(screenStyle.paint(message, .error) + "\n")
+        screen.writeToScreen(errorText.wrapped(message) + "\n")
     }
 
-    /// Ends the session after this entry.
+    /// Ends the session after the current entry.
     func end() { wantsToEnd = true }
 
-    /// Records from here on into a file, or no more.
+    /// Starts recording a transcript, or stops it if `recorder` is nil.
     func record(to recorder: TranscriptRecorder?) {
         transcript = recorder
         guard let recorder else {
@@ -198,14 +227,16 @@ package final class Session {
         screen.didPage = { recorder.shown($0) }
     }
 
-    /// What is left to do for the thread that has the terminal, once.
+    /// Returns the pending work for the terminal thread, once.
     func takeFollowUp() -> Mailbox.FollowUp {
         defer { textToEdit = nil }
         if let textToEdit { return .edit(textToEdit) }
         return screen.takePage().map { .page($0.text, command: $0.command) } ?? .nothing
     }
 
-    /// Runs work of a command that Ctrl-C can stop wherever it asks `checkStopping` or waits.
+    /// Runs the work of a command.
+    ///
+    /// Ctrl-C stops it wherever it calls `checkStopping` or waits.
     func stoppable(_ body: @escaping () throws -> Void) throws {
         var failure: (any Error)?
         let function = context.state.makeFunction("moonpool") { _ in

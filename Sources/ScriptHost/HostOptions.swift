@@ -88,7 +88,7 @@ package struct HostOptions: Equatable, Sendable {
         }
         if let right {
             throw LuaCommandLine.UsageError(
-                option: option, problem: "'\(option)' takes \(right), not '\(argument)'")
+                option: option, problem: "'\(option)': expected \(right), got '\(argument)'")
         }
     }
 

@@ -75,7 +75,7 @@ final class StoreConnection: BindingHost {
         guard isAccepted, done.wait(atMost: .zero) else {
             throw StoreError(
                 .closed,
-                "the worker has ended; a worker lives as long as it has an on_message handler, a token or a timer"
+                "the worker has ended; a worker runs while it has an on_message handler, a token or a timer"
             )
         }
     }

@@ -60,7 +60,7 @@ package struct ImportOptions: Sendable {
         guard names.count <= 1, classNames.isEmpty else {
             throw StoreError(
                 .invalidArgument,
-                "only a database has several tables to name classes for; give one class")
+                "a file of this format has one class; pass one class name")
         }
         className = names.first
     }

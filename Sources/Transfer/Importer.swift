@@ -75,7 +75,7 @@ package final class Importer {
     private func settleLinks(isNested: Bool) throws {
         let missing = links.missing
         guard let first = missing.first else { return }
-        let more = missing.count > 1 ? " (and \(missing.count - 1) more such links)" : ""
+        let more = missing.count > 1 ? " (and \(missing.count - 1) more)" : ""
         let fault = first.place.fault(first.reason + more)
         guard rejects != nil || options.batch != nil else { throw fault }
         for link in missing { try links.delete(link.object) }
@@ -119,8 +119,8 @@ package final class Importer {
         if isNested {
             throw StoreError(
                 .unknownClass,
-                "'\(new[0].name)' is no class yet, and cannot become one inside a write "
-                    + "transaction; import outside of one, or define it first")
+                "'\(new[0].name)' is not a class, and cannot be created in a write "
+                    + "transaction; import outside of a transaction, or define the class first")
         }
         try store.defineInWrite(
             new, version: known.classes.isEmpty ? source.schemaVersion() : nil)

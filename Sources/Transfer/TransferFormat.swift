@@ -59,8 +59,8 @@ package enum TransferFormat: String, CaseIterable, Sendable {
             let known = Self.allCases.map(\.rawValue)
             throw StoreError(
                 .invalidArgument,
-                "unknown format '\(name)'\(NearestName.hint(for: name, among: known)); the "
-                    + "formats are \(known.joined(separator: ", "))")
+                "unknown format '\(name)'\(NearestName.hint(for: name, among: known)); "
+                    + "use \(known.joined(separator: ", "))")
         }
         self = format
     }

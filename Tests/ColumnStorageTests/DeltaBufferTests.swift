@@ -49,7 +49,7 @@ import Testing
         return keys
     }
 
-    @Test func `bytes that make no sense are refused`() {
+    @Test func `bytes that are not valid are refused`() {
         let node: [UInt8] = [2] + [UInt8](repeating: 7, count: 8) + [3, 0] + [1, 2, 3]
         #expect(node.withUnsafeBytes { DeltaBuffer($0) } != nil)
         for count in 1..<node.count {

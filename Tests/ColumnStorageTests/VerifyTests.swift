@@ -99,13 +99,13 @@ import Testing
     }
 
     @Test func `leaves`() throws {
-        try expect("the leaf of cluster 0 makes no sense", column: 0) { handle, tables in
+        try expect("the leaf of cluster 0 is not valid", column: 0) { handle, tables in
             let key = LeafKey(people.id, cluster: 0, slot: 1).rawValue
             try [9, 9, 9].withUnsafeBytes {
                 try handle.put(tables.leaves(of: people.id), key, $0)
             }
         }
-        try expect("behind the last cluster", column: nil) { handle, tables in
+        try expect("after the last cluster", column: nil) { handle, tables in
             let key = LeafKey(people.id, cluster: 9, slot: 1).rawValue
             try [9, 9, 9].withUnsafeBytes {
                 try handle.put(tables.leaves(of: people.id), key, $0)
@@ -177,7 +177,7 @@ import Testing
     }
 
     @Test func `waiting rows and the history`() throws {
-        try expect("a waiting row makes no sense") { handle, tables in
+        try expect("a row in the delta buffer is not valid") { handle, tables in
             try [7, 7].withUnsafeBytes {
                 try handle.put(tables.tail, TableHead.key(people.id, 1200), $0)
             }

@@ -17,10 +17,10 @@ import Testing
             try session.run("help(moonpool.json.encode)").contains(
                 "moonpool.json.encode(value: any)"))
         #expect(try session.run("help(store)").contains("store: A live object store"))
-        #expect(try session.run("help(moonpool.null)").contains("null: Sets nil"))
+        #expect(try session.run("help(moonpool.null)").contains("null: Stands for nil"))
         #expect(try session.run("help 'not_in_write'").contains("use store:write"))
         #expect(try session.run("help()").contains(".observers"))
-        #expect(try session.run("help(print)").hasPrefix("a function of Lua or of a script; "))
+        #expect(try session.run("help(print)").hasPrefix("a built-in function; "))
         _ = try session.run("function f(a, b, ...) return a end local function g() end")
         #expect(try session.run("help(f)").hasPrefix("function (a, b, ...), from entry "))
         #expect(try session.run("help(g)").hasPrefix("function (), from entry "))
@@ -36,11 +36,11 @@ import Testing
         let page = try session.run("help(rex)")
         #expect(page.contains("Dog = {") && page.contains("observe_value"))
         #expect(
-            try session.run(".help wher") == "nothing is known of 'wher'; did you mean 'where'?")
+            try session.run(".help wher") == "no help on 'wher'; did you mean 'where'?")
         #expect(try session.run(".help Dgo").contains("did you mean 'Dog'?"))
         #expect(try session.run(".help .schema").hasPrefix(".schema"))
-        #expect(try session.run(".help qqqqqqqq") == "nothing is known of 'qqqqqqqq'")
-        #expect(try session.run("help('xyz' .. ('y'):rep(5000))").contains("nothing is known"))
+        #expect(try session.run(".help qqqqqqqq") == "no help on 'qqqqqqqq'")
+        #expect(try session.run("help('xyz' .. ('y'):rep(5000))").contains("no help on"))
         #expect(try session.run("help('\\255')").isEmpty == false)
     }
 
@@ -72,7 +72,22 @@ import Testing
         let lines = try session.run(
             "print(moonpool.inspect { a = ('x'):rep(15), b = ('y'):rep(15), c = 1 })")
         #expect(lines.split(separator: "\n").count == 5)
-        #expect(try session.run("moonpool.inspect({}, { items = -1 })").contains("0 or more"))
+        #expect(try session.run("moonpool.inspect({}, { items = -1 })").contains("at least 0"))
+    }
+
+    @Test(arguments: [60, 80, 120])
+    func `help, commands and errors are not wider than the window`(columns: Int) throws {
+        let session = try TestSession(columns: columns)
+        _ = try session.run("store:define { Dog = { name = 'string' } }")
+        for entry in [
+            ".help", "help()", ".help .observers", "help(print)", ".watch", ".explain",
+            "store:objects('Dog'):where 'nmae = 1'", ".why 1",
+            "error('a message of ' .. ('many words '):rep(40))",
+        ] {
+            let lines = try session.run(entry).split(separator: "\n")
+            #expect(!lines.isEmpty, "\(entry)")
+            for line in lines { #expect(line.count < columns, "\(entry): \(line)") }
+        }
     }
 
     @Test func `every name of the API completes behind .help`() throws {

@@ -174,7 +174,7 @@ private typealias Key = PseudoTerminal.Key
         )
         session.terminal.type(".observers live\r")
         try session.terminal.wait(for: "the last line") {
-            $0.lines.last?.hasSuffix("more lines than the window has rows") == true
+            $0.lines.last?.hasSuffix("more lines; enlarge the window") == true
         }
         session.terminal.type(Key.interrupt)
         try session.prompt()
@@ -295,14 +295,14 @@ private typealias Key = PseudoTerminal.Key
         try again.start(program, ["transcript", file], environment: ["PATH": "/usr/bin:/bin"])
         #expect(try again.exitCode() == 0)
         #expect(
-            again.screen.text.contains("6 entries, 0 shown differently"), "\(again.screen.text)")
+            again.screen.text.contains("6 entries, 0 different"), "\(again.screen.text)")
         try text.replacing("  d1", with: "  d2")
             .write(toFile: file, atomically: true, encoding: .utf8)
         let changed = try PseudoTerminal(columns: 100, rows: 40)
         try changed.start(
             program, ["transcript", "--patience", "0.1", file], environment: [:])
         #expect(try changed.exitCode() == 1)
-        #expect(changed.screen.text.contains("6 entries, 1 shown differently"))
+        #expect(changed.screen.text.contains("6 entries, 1 different"))
         #expect(changed.screen.text.contains("expected:"))
     }
 

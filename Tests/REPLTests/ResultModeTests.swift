@@ -17,7 +17,7 @@ import Testing
     private func session(_ mode: String) throws -> TestSession {
         let session = try TestSession()
         _ = try session.run(Self.dogs)
-        #expect(try session.run(".mode \(mode)") == "results are written as \(mode)")
+        #expect(try session.run(".mode \(mode)") == "output mode: \(mode)")
         return session
     }
 
@@ -88,7 +88,7 @@ import Testing
         #expect(try session.run("{ print }").hasPrefix("{ function"))
         #expect(
             try session.run(".mode xml")
-                == "there is no mode 'xml': table, json, jsonl, csv, lua, markdown")
+                == "unknown mode 'xml'; use table, json, jsonl, csv, lua, markdown")
         #expect(try session.run("(function() local t = {} t.t = t return t end)()") != "")
     }
 
@@ -121,7 +121,7 @@ import Testing
         #expect(try text().hasPrefix("\"a\"\n"))
         #expect(try text().hasSuffix("2 Dog\n"))
         #expect(try session.run(".output /nowhere/x").hasPrefix("cannot write /nowhere/x: No such"))
-        #expect(try session.run(".once").hasPrefix(".once takes the name of a file"))
+        #expect(try session.run(".once").hasPrefix("expected a file name"))
         #expect(try session.run(".once |cat").hasPrefix("only .once at a terminal"))
         #expect(try session.run(".output |cat").hasPrefix("only .once at a terminal"))
     }

@@ -213,7 +213,7 @@ import Testing
         #expect(try session.run(".schema Dog --dot").hasPrefix("digraph"))
         #expect(
             try session.run(".schema --xml")
-                == ".schema takes --lua, --mermaid or --dot, not --xml")
+                == "expected --lua, --mermaid or --dot, got '--xml'")
         #expect(
             try session.run(".schema Dog --lua") == """
                 Dog = {
@@ -225,8 +225,10 @@ import Testing
                 """)
         #expect(try session.run(".schema Dgo").contains("did you mean 'Dog'?"))
         #expect(try session.run(".observers") == "no observers")
-        #expect(try session.run(".scema") == "there is no command .scema; did you mean .schema?")
-        #expect(try session.run(".why") == "there are no observers")
+        #expect(try session.run(".scema") == "unknown command .scema; did you mean .schema?")
+        #expect(
+            try session.run(".why")
+                == "there are no observers; register one with results:observe(fn)")
         let plan = try session.run(".explain store:objects('Dog'):where 'id = 3'")
         #expect(plan.contains("id"))
         #expect(try session.run(".explain Dog where id = 3") == plan)
@@ -238,7 +240,7 @@ import Testing
         _ = try session.run("Dog = store:objects('Dog'):where 'id = 3'")
         #expect(try session.run(".explain Dog") == plan)
         _ = try session.run("Dog = nil")
-        #expect(try session.run(".explain 1") == "that is no query but a number")
+        #expect(try session.run(".explain 1") == "expected a query, got a number")
         #expect(try session.run(".commit").contains("no write transaction"))
         #expect(try session.run(".help").contains(".observers"))
         #expect(try session.run(".help observe").contains("observe"))

@@ -31,7 +31,7 @@ import Testing
         "---@field where (fun(self: moonpool.Results<T>, predicate: string, ...: any): moonpool.Results<T>)|(fun(self: moonpool.Results<T>, values: table): moonpool.Results<T>)",
         "---@class moonpool.FrozenStore: moonpool.Store", "---@operator len: integer",
         "---@field durability? \"full\"|\"async\"|\"memory\" When",
-        "---@field migration? fun(m: moonpool.Migration) Changes",
+        "---@field migration? fun(m: moonpool.Migration) Migrates",
         "---@generic T\n---@param class `T`\n---@param values? table\n---@return T\nfunction moonpool.new(",
         "---@field json moonpool.json", "---@operator sub(moonpool.Date): number",
         "---@return self\nfunction Object:freeze() end",

@@ -1,18 +1,19 @@
 import Reference
 import Testing
 
-/// Help as text.
+/// Help on the Lua API.
 @Suite struct HelpTextTests {
     let help = HelpText()
 
-    @Test func `a function shows its calls, its sentence, its errors and an example`() throws {
+    @Test func `help on a function shows signatures, summary, errors and an example`() throws {
         let page = try #require(help.page(on: "Results.where"))
         #expect(
             page == """
                 Results:where(predicate: string, ...: any) → Results
                 Results:where(values: table) → Results
-                  also of list, set, map
-                    Gives the objects that match a predicate, whose arguments are $1, $2 …, or have these values; of a collection of values, those, which the predicate calls SELF.
+                  also a member of list, set, map
+                    Returns the objects that match a predicate with the arguments $1, $2 …, or that have the given
+                    values. In a collection of values, SELF is the value.
                     Errors: invalid_query, type_mismatch, invalid_argument
 
                     print(#dogs:where("age >= $1 and owner.name beginswith[c] $2", 5, "a"))  --> 1
@@ -28,10 +29,10 @@ import Testing
         #expect(try #require(help.page(on: "freeze")).contains("store:freeze() → FrozenStore"))
         #expect(
             try #require(help.page(on: "autorefresh")).contains(
-                "store.autorefresh: boolean  (can be set)"))
+                "store.autorefresh: boolean (writable)"))
     }
 
-    @Test func `a type shows its names, and its example`() throws {
+    @Test func `help on a type shows its members and an example`() throws {
         let page = try #require(help.page(on: "store"))
         #expect(page.hasPrefix("store: A live object store"))
         #expect(page.contains("\n  :write"))
@@ -39,7 +40,7 @@ import Testing
         let options = try #require(help.page(on: "open options"))
         #expect(options.contains(".durability") && options.contains("moonpool.open {"))
         #expect(try #require(help.page(on: "OpenOptions")) == options)
-        #expect(try #require(help.page(on: "frozen store")).contains("and all of store"))
+        #expect(try #require(help.page(on: "frozen store")).contains("and all members of store"))
     }
 
     @Test func `the help on an error code lists the functions that raise it`() throws {
@@ -48,7 +49,7 @@ import Testing
         #expect(page.contains("store:create"))
     }
 
-    @Test func `nothing is known of nonsense, and near names are offered`() {
+    @Test func `an unknown name has no help, and a similar name is suggested`() {
         for text in ["", ".", "wher", "x:y:z", "öäü", String(repeating: "x", count: 10_000)] {
             #expect(help.page(on: text) == nil, "\(text.prefix(20))")
         }
@@ -57,7 +58,23 @@ import Testing
         #expect(HelpText.nearest(to: "qqqqqqq") == nil)
     }
 
-    @Test func `every name has a page`() {
+    @Test(arguments: [40, 60, 80, 120]) func `no line of help is wider than the window`(
+        columns: Int
+    ) {
+        let help = HelpText(columns: columns)
+        for name in HelpText.names {
+            for line in (help.page(on: name) ?? "").split(separator: "\n") {
+                // Examples and long words stay as they are.
+                let isExample = line.hasPrefix("    ") && Catalogue.contains(example: line)
+                let longest = line.split(separator: " ").map(\.count).max() ?? 0
+                #expect(
+                    isExample || line.count <= max(columns, longest + columns / 2),
+                    "\(name): \(line)")
+            }
+        }
+    }
+
+    @Test func `every name has help`() {
         for name in HelpText.names { #expect(help.page(on: name) != nil, "\(name)") }
     }
 
@@ -66,5 +83,14 @@ import Testing
         let page = try #require(coloured.page(on: "token.invalidate"))
         #expect(page.hasPrefix("<signature:token:invalidate()>\n"))
         #expect(page.contains("    <example:local token = "))
+    }
+}
+
+extension Catalogue {
+    /// Returns whether a line of help is a line of an example.
+    fileprivate static func contains(example line: Substring) -> Bool {
+        let text = line.dropFirst(4)
+        return entries.contains { $0.example.contains(text) }
+            || types.contains { $0.example.contains(text) }
     }
 }

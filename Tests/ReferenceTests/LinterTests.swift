@@ -141,14 +141,14 @@ import Testing
     @Test func `a schema that is written out is checked itself`() {
         #expect(
             Self.lint("moonpool.open { in_memory = 'x', schema = { Dog = { age = 'itn' } } }") == [
-                "1:60: 'Dog.age': 'itn' is no type; did you mean 'int'?"
+                "1:60: 'Dog.age': 'itn' is not a type; did you mean 'int'?"
             ])
         #expect(
             Self.lint(
                 "moonpool.open { in_memory = 'x', schema = { Dog = { owner = 'Persn' }, Person = {} } }"
             )
                 == [
-                    "1:62: 'Dog.owner' leads to class 'Persn', which is not declared; did you mean 'Person'?"
+                    "1:62: 'Dog.owner' links to class 'Persn', which is not declared; did you mean 'Person'?"
                 ])
     }
 

@@ -2,7 +2,7 @@ import Foundation
 import Reference
 import Testing
 
-/// What is told about the Lua API stands in the catalogue and nowhere else.
+/// The catalogue is the only source of descriptions of the Lua API.
 @Suite struct OneSourceTests {
     static let sources = String(
         ReferencePageTests.path.dropLast("/Reference/Reference.docc/LuaAPI.md".count))
@@ -23,7 +23,7 @@ import Testing
         #expect(files.count > 300)
         for file in files {
             let bytes = [UInt8](try Data(contentsOf: URL(filePath: "\(Self.sources)/\(file)")))
-            // Literals and what is between them, in bytes: characters of so much text would take half a minute.
+            // Compare bytes of literals and of the text between them: comparing characters would take half a minute.
             for piece in bytes.split(separator: UInt8(ascii: "\""))
             where piece.last == UInt8(ascii: ".") && piece.count < 300 {
                 let text = String(decoding: piece, as: UTF8.self)
@@ -32,15 +32,16 @@ import Testing
         }
     }
 
-    @Test func `help, annotations and the page tell every name with the catalogue's sentence`() {
+    @Test func `help, annotations and the reference page contain the summary of every name`() {
         let annotations = LuaLSAnnotations.api
         let page = ReferencePage.text
         for entry in Catalogue.entries {
             let owner = entry.owners[0]
             let place = owner == Catalogue.prompt ? entry.name : "\(owner.name).\(entry.name)"
-            #expect(HelpText().page(on: place)?.contains(entry.summary) == true, "\(place)")
+            #expect(
+                HelpText(columns: 400).page(on: place)?.contains(entry.summary) == true, "\(place)")
             #expect(page.contains(entry.summary), "\(place)")
-            // Globals of the prompt are nothing that a file could use.
+            // Annotations are for files, which cannot use globals of the prompt.
             if owner != Catalogue.prompt {
                 #expect(annotations.contains(entry.summary), "\(place)")
             }

@@ -118,18 +118,18 @@ import Testing
             """)
         #expect(
             script.log == [
-                "invalid_argument: argument 2, field 'x': a coroutine cannot go to another thread",
+                "invalid_argument: argument 2, field 'x': a coroutine cannot be sent to another thread",
                 "invalid_argument: argument 1, field 'a', field 'b': the table contains itself; only trees of "
                     + "tables can go to another thread",
                 "nested more than 100 deep",
-                "invalid_argument: argument 1: a table with a metatable cannot go to another thread; send a "
+                "invalid_argument: argument 1: a table with a metatable cannot be sent to another thread; send a "
                     + "plain copy of its fields",
-                "invalid_argument: argument 1: a table as a key cannot go to another thread; use strings or "
+                "invalid_argument: argument 1: a table as a key cannot be sent to another thread; use strings or "
                     + "numbers as keys",
-                "invalid_argument: argument 1: a userdata cannot go to another thread",
-                "invalid_argument: argument 1: an observer's token cannot go to another thread",
-                "invalid_argument: argument 1: an object that is in no store cannot go to another thread; "
-                    + "store it with store:add first",
+                "invalid_argument: argument 1: a userdata cannot be sent to another thread",
+                "invalid_argument: argument 1: an observer's token cannot be sent to another thread",
+                "invalid_argument: argument 1: an unmanaged object cannot be sent to another thread; "
+                    + "add it to a store with store:add first",
             ])
     }
 

@@ -61,7 +61,7 @@ import Testing
         let script = try run(
             "local ok, e = pcall(function() \(code) end) log(e.code) log(e.message)")
         #expect(script.log.first == "invalid_argument")
-        #expect(script.log.last?.contains("this script may not use the file") == true)
+        #expect(script.log.last?.contains("this script is not allowed to use the file") == true)
     }
 
     @Test func `allowed folders can be used, and no link leads out of them`() throws {

@@ -293,7 +293,8 @@ import Testing
         #expect(script.log == ["userdata", "false", "2"])
         #expect(script.reports.count == 1)
         #expect(
-            script.reports.first?.message.contains("newer than what an observer sees") == true,
+            script.reports.first?.message.contains("newer than the version that the observer sees")
+                == true,
             "\(script.reports)")
     }
 }

@@ -32,7 +32,9 @@ import Testing
                 """)
         #expect(script.finish() == 0)
         #expect(script.log == ["returned"])
-        #expect(script.reports.filter { $0.text.contains("nothing holds its token") }.count == 1)
+        #expect(
+            script.reports.filter { $0.text.contains("its token was garbage-collected") }.count == 1
+        )
     }
 
     @Test func `a token that the last statement lets go of is not kept either`() throws {

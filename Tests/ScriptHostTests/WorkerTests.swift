@@ -188,8 +188,8 @@ import Testing
         #expect(script.finish() == 0)
         #expect(
             script.log == [
-                "the function of worker 'w' uses the local 'count' of the code around it, which another thread "
-                    + "cannot see; pass it as an argument, or make it inside the function",
+                "the function of worker 'w' uses the local 'count' of the enclosing code, which another thread "
+                    + "cannot access; pass it as an argument, or create it inside the function",
                 "invalid_argument",
                 "the function of worker 'w' is not written in Lua; wrap it in function() … end to use it on "
                     + "another thread", "2", "true",
@@ -428,8 +428,8 @@ import Testing
         #expect(
             script.log == [
                 "invalid_argument",
-                "argument 1: worker w-uuid (running) cannot go to another thread",
-                "argument 2, field 'x', element 1: a function cannot go to another thread; only the worker's "
+                "argument 1: worker w-uuid (running) cannot be sent to another thread",
+                "argument 2, field 'x', element 1: a function cannot be sent to another thread; only the worker's "
                     + "own function does",
             ])
     }
@@ -455,7 +455,7 @@ import Testing
             "log(select(2, pcall(moonpool.worker, 'w', function() end)).message)",
             rights: .sandboxed)
         #expect(script.finish() == 0)
-        #expect(script.log == ["this script may not start workers"])
+        #expect(script.log == ["this script is not allowed to start workers"])
     }
 
     @Test func `has the limits of its parent, and tells it of having reached one`() throws {

@@ -272,7 +272,7 @@ import Testing
             assert(code(store.observe, store, print, { throttle = 1 }) == "invalid_argument")
             assert(message(store.observe, store, print, { keypaths = { "age" } }):find("with each commit", 1, true))
             local rex = dog()
-            assert(message(rex.observe_value, rex, "age", print, { keypaths = { "age" } }):find("are for observe", 1, true))
+            assert(message(rex.observe_value, rex, "age", print, { keypaths = { "age" } }):find("use observe for", 1, true))
             """)
     }
 
@@ -326,7 +326,7 @@ import Testing
             collectgarbage() collectgarbage()
             """)
         #expect(session.hints.count == 1)
-        #expect(session.hints.first?.contains("nothing holds its token") == true)
+        #expect(session.hints.first?.contains("its token was garbage-collected") == true)
         #expect(session.holds == 0)
     }
 

@@ -357,7 +357,7 @@ import Testing
         session.expect(
             """
             assert(code(function() return rex.tags:sum() end) == "invalid_query")
-            assert(message(function() return rex.tags:average() end):find("'tags' is string; avg needs a number", 1, true))
+            assert(message(function() return rex.tags:average() end):find("'tags' is string; avg requires a number", 1, true))
             assert(code(function() return rex.days:sum() end) == "invalid_query")
             assert(code(function() return rex.list:sorted("up") end) ~= "no error")
             assert(code(function() return rex.list:limit(-1) end) == "invalid_query")

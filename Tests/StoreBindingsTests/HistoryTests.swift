@@ -23,7 +23,7 @@ import Testing
             assert(store:at(store.version) == store:freeze())
             assert(code(function() old.age = 1 end) == "frozen" and code(past.undo, past) == "frozen")
             assert(code(store.at, store, store.version + 1) == "out_of_range")
-            assert(message(store.at, store, 0):find("oldest kept one is"))
+            assert(message(store.at, store, 0):find("oldest version is"))
             assert(message(store.at, store, -1):find("0 or more"))
             assert(not pcall(store.at, store, "x") and not pcall(store.at, store) and not pcall(store.at, store, 1.5))
             past:close()

@@ -181,7 +181,7 @@ import Testing
         session.reports = []
     }
 
-    @Test func `observing where it makes no sense is an error`() {
+    @Test func `observing where it is not valid is an error`() {
         session.expect(
             """
             local rex, dogs = dog(), store:objects "Dog"

@@ -84,10 +84,10 @@ import Testing
             end
             for name, make in pairs { born = "date", tag = "uuid", code = "object_id" } do
                 local said = message(function() rex[name] = "x" end)
-                assert(said:find("make one with moonpool." .. make, 1, true), said)
+                assert(said:find("create it with moonpool." .. make, 1, true), said)
             end
             assert(message(function() rex.marks:append { 1, 2 } end):find("an element of 'marks' of 'Dog' expects int, got a table", 1, true))
-            assert(message(moonpool.json.encode, { 1, nil, 3 }):find("moonpool.null would stand for nil", 1, true))
+            assert(message(moonpool.json.encode, { 1, nil, 3 }):find("use moonpool.null for nil", 1, true))
             assert(code(function() rex.name = 1 end) == "type_mismatch")
             assert(code(function() rex.name = nil end) == "missing_value")
             assert(code(function() rex.name = "\\xff" end) == "type_mismatch")
@@ -161,6 +161,7 @@ import Testing
             switch session.module.inspect(value) {
             case .object(let object): object.classSchema.name
             case .results: "results"
+            case .sections: "sections"
             case .list(let list): list.property.name
             case .nested: "nested"
             case .set(let set): set.property.name

@@ -29,7 +29,7 @@ import Testing
         #expect(try Tool.run([script, store]).exitCode == 0)
         let sound = try Tool.run(["check", store])
         #expect(sound.exitCode == 0, "\(sound.output)\(sound.error)")
-        #expect(sound.output == "\(store) is sound: 2 classes, 2001 objects\n")
+        #expect(sound.output == "\(store) is intact: 2 classes, 2001 objects\n")
     }
 
     /// A store with every kind of value and index, as bytes.
@@ -133,7 +133,7 @@ import Testing
             let outcome = try check(bytes, folder)
             // Pages that nothing uses may say what they like.
             guard outcome.exitCode != 0 else { continue }
-            #expect(outcome.output.contains("says that it is page \(page ^ 1)"))
+            #expect(outcome.output.contains("has the number \(page ^ 1)"))
             #expect(outcome.output.hasPrefix("page \(page) of "), "\(outcome.output)")
             #expect(outcome.error.contains("is damaged"), "\(outcome.error)")
             isNamed = true

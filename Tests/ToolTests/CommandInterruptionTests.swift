@@ -62,7 +62,7 @@ import Testing
             ["import", store, more, "--class", "Dog"], withFilesUpTo: 1500, in: folder.path)
         #expect(outcome.exitCode == 1, "\(outcome.output)")
         #expect(outcome.error.hasPrefix("moonpool: "), "\(outcome.error)")
-        #expect(outcome.error.contains("free some space"), "\(outcome.error)")
+        #expect(outcome.error.contains("free disk space"), "\(outcome.error)")
         #expect(try count() == "2000 objects\n")
     }
 

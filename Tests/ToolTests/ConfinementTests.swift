@@ -17,7 +17,7 @@ import Testing
             print(moonpool.open { in_memory = 'x' }.version > 0)
             """)
         #expect(outcome.lines.first == "nil\tnil\tone\ttwo")
-        #expect(outcome.lines[1].hasPrefix("false\tthis script may not use the file "))
+        #expect(outcome.lines[1].hasPrefix("false\tthis script is not allowed to use the file "))
         #expect(outcome.lines.last == "true")
         #expect(outcome.exitCode == 0, "\(outcome.error)")
     }
@@ -74,30 +74,39 @@ import Testing
     }
 
     @Test(arguments: [
-        (["--memory", "much"], "'--memory' takes a size of 64K or more, such as 64M, not 'much'"),
-        (["--memory", "1"], "'--memory' takes a size of 64K or more, such as 64M, not '1'"),
+        (
+            ["--memory", "much"],
+            "'--memory': expected a size of 64K or more, such as 64M, got 'much'"
+        ),
+        (["--memory", "1"], "'--memory': expected a size of 64K or more, such as 64M, got '1'"),
         (
             ["--memory", "99999999999G"],
-            "'--memory' takes a size of 64K or more, such as 64M, not '99999999999G'"
+            "'--memory': expected a size of 64K or more, such as 64M, got '99999999999G'"
         ),
-        (["--memory", "64 M"], "'--memory' takes a size of 64K or more, such as 64M, not '64 M'"),
+        (
+            ["--memory", "64 M"],
+            "'--memory': expected a size of 64K or more, such as 64M, got '64 M'"
+        ),
         (["--memory", "-1M"], "'--memory' needs argument"),
         (["--memory="], "'--memory' needs argument"),
-        (["--time-limit", "0"], "'--time-limit' takes a time such as 5s, 500ms or 2m, not '0'"),
+        (
+            ["--time-limit", "0"],
+            "'--time-limit': expected a time such as 5s, 500ms or 2m, got '0'"
+        ),
         (
             ["--time-limit", "1e9"],
-            "'--time-limit' takes a time such as 5s, 500ms or 2m, not '1e9'"
+            "'--time-limit': expected a time such as 5s, 500ms or 2m, got '1e9'"
         ),
         (
             ["--time-limit", "..s"],
-            "'--time-limit' takes a time such as 5s, 500ms or 2m, not '..s'"
+            "'--time-limit': expected a time such as 5s, 500ms or 2m, got '..s'"
         ),
         (
             ["--time-limit", "9999999999999h"],
-            "'--time-limit' takes a time such as 5s, 500ms or 2m, not '9999999999999h'"
+            "'--time-limit': expected a time such as 5s, 500ms or 2m, got '9999999999999h'"
         ),
         (["--time-limit"], "'--time-limit' needs argument"),
-        (["--allow", "/nowhere"], "'--allow' takes a folder that exists, not '/nowhere'"),
+        (["--allow", "/nowhere"], "'--allow': expected a folder that exists, got '/nowhere'"),
         (["--sandbox=yes"], "unrecognized option '--sandbox=yes'"),
     ])
     func `nonsense is refused`(_ options: [String], message: String) throws {

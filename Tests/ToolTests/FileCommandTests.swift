@@ -127,7 +127,7 @@ import Testing
         #expect(refused.exitCode == 1)
         #expect(
             refused.error
-                == "moonpool: '\(copy)' exists already; choose another name, or say that it may be replaced\n"
+                == "moonpool: '\(copy)' already exists; choose another name, or allow it to be overwritten\n"
         )
         #expect(try contents(of: copy) == "precious")
         #expect(try Tool.run(["backup", "--force", store, copy]).exitCode == 0)

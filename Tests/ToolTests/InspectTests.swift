@@ -51,13 +51,13 @@ import Testing
     }
 
     @Test(arguments: [
-        ("{ items = -1 }", "option 'items' is a whole number of 0 or more"),
-        ("{ rows = 0 }", "option 'rows' is a whole number of 1 or more"),
-        ("{ width = 'x' }", "option 'width' is a whole number of 20 or more"),
-        ("{ depth = 0.5 }", "option 'depth' is a whole number of 0 or more"),
+        ("{ items = -1 }", "option 'items': expected an integer of at least 0"),
+        ("{ rows = 0 }", "option 'rows': expected an integer of at least 1"),
+        ("{ width = 'x' }", "option 'width': expected an integer of at least 20"),
+        ("{ depth = 0.5 }", "option 'depth': expected an integer of at least 0"),
         ("{ dept = 1 }", "unknown option 'dept'; did you mean 'depth'?"), ("7", "table"),
     ])
-    func `what makes no sense is an error`(_ options: String, message: String) throws {
+    func `what is not valid is an error`(_ options: String, message: String) throws {
         let outcome = try Tool.run([
             "-e", "print(pcall(moonpool.inspect, { 1, 2 }, \(options)))",
         ])

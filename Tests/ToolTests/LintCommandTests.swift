@@ -101,7 +101,8 @@ import Testing
         let folder = try Tool.run(["luals", "--output", "/no/such/folder"])
         #expect(folder.exitCode == 1)
         #expect(
-            folder.error.contains("cannot make the folder /no/such/folder: "), "\(folder.error)")
+            folder.error.contains("cannot create the folder '/no/such/folder': "), "\(folder.error)"
+        )
         let store = try Tool.run(["luals", "/no/such/zoo.moonpool"])
         #expect(store.exitCode == 1)
         #expect(store.error == "moonpool: there is no store '/no/such/zoo.moonpool'\n")

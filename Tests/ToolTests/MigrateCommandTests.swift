@@ -19,7 +19,7 @@ import Testing
         #expect(try shop.value("store:object('Person', 2).name") == "F2 L2")
         #expect(try shop.value("store:objects('Person'):sum 'age'") == "115")
         let again = try shop.migrate("up")
-        #expect(again.output == "nothing to do\n")
+        #expect(again.output == "no pending migrations\n")
         #expect(again.exitCode == 0)
     }
 

@@ -90,7 +90,7 @@ import Testing
         #expect(
             up.error
                 == "moonpool: migrations/0003_ages.lua:5: no age: old "
-                + "('0003_ages.lua', at Person id = 4; nothing of it was kept)\n")
+                + "('0003_ages.lua', at Person id = 4; it was rolled back)\n")
         #expect(try shop.value("store.schema_version") == "2")
         #expect(try shop.value("store:object('Person', 1).age") == "21")
         let json = try shop.migrate("up", "--json")
@@ -114,7 +114,7 @@ import Testing
         ("return { schema = {}, upp = 1 }", "unknown key 'upp'; did you mean 'up'?"),
         ("return { up = function() end }", "expected either 'schema', the whole schema"),
         ("return { schema = {}, up = 3 }", "expected 'up' to be a function, got a number"),
-        ("return { schema = { Dog = { id = 'itn' } } }", "'itn' is no type"),
+        ("return { schema = { Dog = { id = 'itn' } } }", "'itn' is not a type"),
         ("return { schema = { Dog = { owner = 'Nobody' } } }", "Nobody"),
     ])
     func `a file that is no migration`(source: String, complaint: String) throws {
@@ -180,7 +180,7 @@ import Testing
         ])
         let up = try shop.migrate("up")
         #expect(up.exitCode == 1)
-        #expect(up.error.contains("has schema version 7 already"))
+        #expect(up.error.contains("already has schema version 7"))
         #expect(up.error.contains("from 8"))
     }
 
@@ -282,7 +282,7 @@ import Testing
         #expect(outcome.exitCode == 130)
         #expect(
             outcome.error
-                == "begun\nmoonpool: '0002_names.lua' was interrupted; nothing of it was kept\n")
+                == "begun\nmoonpool: '0002_names.lua' was interrupted; it was rolled back\n")
         #expect(try shop.value("store.schema_version") == "1")
         #expect(try shop.value("#store:objects 'Person'") == "5")
     }
@@ -329,13 +329,13 @@ import Testing
         // The disk has the space again.
         #expect(try self.size(of: shop.store) == size)
         #expect(full.exitCode == 1, "\(full.output)")
-        #expect(full.error.contains("free some space"), "\(full.error)")
+        #expect(full.error.contains("free disk space"), "\(full.error)")
         #expect(full.error.contains("0002_names.lua"), "\(full.error)")
         let json = try migrate(words + ["--no-backup", "--json"], in: shop, blocks: 600)
         #expect(try MigrationShop.json(json, "error.code") == "disk_full")
         let unsaved = try migrate(words + ["--backup"], in: shop, blocks: 16)
         #expect(unsaved.exitCode == 1, "\(unsaved.output)")
-        #expect(unsaved.error.contains("free some space"), "\(unsaved.error)")
+        #expect(unsaved.error.contains("free disk space"), "\(unsaved.error)")
         let trial = try migrate(words + ["--dry-run"], in: shop, blocks: 600)
         #expect(trial.exitCode == 1, "\(trial.output)")
         let names = TemporaryFolder.names(in: shop.folder.path).sorted()

@@ -85,7 +85,7 @@ import Testing
                     "number 6"
                 shown:
                     "number 5"
-                \(path): 6 entries, 1 shown differently
+                \(path): 6 entries, 1 different
 
                 """)
     }

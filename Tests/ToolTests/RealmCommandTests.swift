@@ -54,7 +54,7 @@ import Testing
         #expect(json.output.hasPrefix("{\"realm\":"))
         let check = try Tool.run(["check", kennel.path])
         #expect(
-            check.output.contains("is sound: Realm format 24, 2 classes, 3 objects"),
+            check.output.contains("is intact: Realm format 24, 2 classes, 3 objects"),
             "\(check.error)")
         let schema = try Tool.run(["schema", kennel.path])
         #expect(schema.output.contains("\"string indexed\""), "\(schema.output)")
@@ -107,7 +107,7 @@ import Testing
         #expect(kennel.others.contains("kept.moonpool"))
         let again = try Tool.run([kennel.path, "--to", target], input: "")
         #expect(again.exitCode == 1)
-        #expect(again.error.contains("exists already"))
+        #expect(again.error.contains("already exists"))
     }
 
     @Test("Opening a Realm file as a store says what to do")

@@ -112,7 +112,7 @@ import Testing
             options: ["--sandbox"])
         #expect(outcome.exitCode == 0, "\(outcome.error)")
         #expect(outcome.output.contains("nil\t0\n"))
-        #expect(outcome.output.contains("false\tthis script may not use the file "))
+        #expect(outcome.output.contains("false\tthis script is not allowed to use the file "))
         let busy = try run(
             [
                 ("busy", "while true do pcall(function() while true do end end) end"),

@@ -78,7 +78,7 @@ import Testing
         #expect(outcome.output.hasPrefix("\(store)\n  version         "))
         for part in [
             "schema version  3\n", "objects         502\n", "Address (embedded)", "500 objects",
-            "(owner, age)", "old versions    nobody holds one\n",
+            "(owner, age)", "version pins    none\n",
         ] { #expect(outcome.output.contains(part), "\(part) in \(outcome.output)") }
         let json = try Tool.run(["stats", "--json", store])
         #expect(json.lines.count == 1)

@@ -29,7 +29,7 @@ import Testing
         (["export", "STORE", "-", "--format", "jsn"], "did you mean 'json'?"),
         (
             ["export", "STORE", "-", "--format", "json", "--where", "a > 1"],
-            "--where needs --class"
+            "--where requires --class"
         ),
         (["export", "STORE", "-", "--format", "csv", "--class", "Dgo"], "Dgo"),
         (["import", "STORE", "/nonexistent.csv", "--class", "Dog"], "No such file"),
@@ -37,7 +37,7 @@ import Testing
         (["import", "STORE", "STORE", "--format", "jsonl", "--class", "Dog"], "line 1"),
         (
             ["import", "STORE", "-", "--format", "jsonl", "--map", "x"],
-            "--map takes field=property"
+            "expected --map FIELD=PROPERTY"
         ),
         (["import", "STORE", "-", "--format", "jsonl", "--batch", "0"], "at least one row"),
     ])
@@ -115,7 +115,7 @@ import Testing
                 false\trow 2 is an array; the fields of a row are named, as in { name = "ball", price = 3 }
                 false\trow 2: 'a' is a table; a field of CSV is text, a number, a boolean or a date
                 false\trow 2: 'a' is a function; a field of CSV is text, a number, a boolean or a date
-                false\trow 2: 'a' holds bytes that are not UTF-8; CSV is text, write them in base64 or hexadecimal
+                false\trow 2: 'a' contains bytes that are not UTF-8; encode them in base64 or hexadecimal
                 false\tin.csv, line 1: two columns are called 'a'
                 false\tin.csv, line 2: the record has 2 fields, the header names 1
                 false\tin.csv, line 2, column 1: 'a' holds bytes that are not UTF-8; convert the file first, for instance with iconv --from-code=latin1

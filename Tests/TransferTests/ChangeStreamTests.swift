@@ -285,8 +285,8 @@ import Testing
         (#"["Nope",1]"#, "there is no class 'Nope'"),
         (#"["Dog"]"#, "is an array of a class and a key"),
         (#"["Dog","x"]"#, "'Dog.id' expects int"), (#"["Dog",77]"#, "links to Dog 77"),
-        (#"["Toy",77]"#, "\"$link\" leads to Toy, which has no primary key"),
-        (#"["Place",{"$key":0}]"#, "whose objects are embedded"),
+        (#"["Toy",77]"#, "\"$link\" links to Toy, which has no primary key"),
+        (#"["Place",{"$key":0}]"#, "which is embedded"),
     ]) func `a link in a mixed value that leads nowhere is an error`(link: String, message: String)
         throws
     {
@@ -329,7 +329,7 @@ import Testing
         let world = try TransferWorld()
         let path = try world.write("{\"name\":\"my only copy\"}\n", to: "a.jsonl")
         let said = message { _ = try ChangeRecording(of: store, to: path) }
-        #expect(said.contains("cannot write \(path): the file exists and holds something else"))
+        #expect(said.contains("cannot write \(path): the file exists and has other content"))
         #expect(try world.text(of: "a.jsonl") == "{\"name\":\"my only copy\"}\n")
         let fresh = try world.write("", to: "b.jsonl")
         for _ in 1...2 {
@@ -348,7 +348,7 @@ import Testing
         let recording = try ChangeRecording(of: store, to: path)
         try store.write { _ = try store.create("Toy", .dictionary(["label": .string("x")])) }
         let said = message { _ = try ChangeRecording(of: store, to: path) }
-        #expect(said.contains("cannot write \(path): it is being written already"), "\(said)")
+        #expect(said.contains("cannot write \(path): it is already being written"), "\(said)")
         try store.write { _ = try store.create("Toy", .dictionary(["label": .string("y")])) }
         recording.stop()
         #expect(try world.text(of: "a.jsonl").split(separator: "\n").count == 5)
@@ -371,7 +371,7 @@ import Testing
             "{\"version\":2,\"change\":\"inserted\",\"class\":\"A\",\"key\":1,\"values\":{\"id\":1}}\n"
         let end = "{\"version\":2,\"change\":\"commit\",\"since\":1,\"count\":1}\n"
         #expect(try error(header + one + end) == "nothing was wrong")
-        #expect(try error("{\"id\":1}\n").contains("b.jsonl, line 1: this is no recording"))
+        #expect(try error("{\"id\":1}\n").contains("b.jsonl, line 1: the file is not a recording"))
         #expect(
             try error(header + one + end.replacing("\"count\":1", with: "\"count\":2"))
                 .contains(

@@ -58,23 +58,24 @@ import Transfer
     }
 
     @Test(arguments: [
-        ("os.execute 'x'", "line 1: only data can be imported"),
-        ("\nlocal x = 1", "line 2: only data"), ("for i = 1, 2 do end", "line 1: only data"),
-        ("Dog(function() end)", "only data"),
+        ("os.execute 'x'", "line 1: expected data"),
+        ("\nlocal x = 1", "line 2: expected data"),
+        ("for i = 1, 2 do end", "line 1: expected data"),
+        ("Dog(function() end)", "expected data"),
         ("Dog {id = f()}", "expected a literal value, got 'f'"),
         ("Dog {id = 1 + 1}", "expected ',' or '}'"), ("Dog {id = 1", "no closing brace"),
         ("Dog {id = 1, 2}", "a list or named values, not both"),
         ("Dog {name = \"a", "no closing quote"),
         ("Dog {name = [[a", "no end"), ("Dog {name = '\\q'}", "an escape that is none"),
-        ("Dog {name = '\\255'}", "not UTF-8"), ("Dog {id = 1x}", "'1x' is no number"),
-        ("Dog {id = -}", "is no number"), ("Dog {id = 0x}", "is no number"),
+        ("Dog {name = '\\255'}", "not UTF-8"), ("Dog {id = 1x}", "'1x' is not a valid number"),
+        ("Dog {id = -}", "is not a valid number"), ("Dog {id = 0x}", "is not a valid number"),
         ("Dog {[1] = 2}", "expected a string"), ("return 5", "expected a table"),
         ("return { 5 }", "a row is an object, got 5"), ("return {} x", "expected the end"),
         ("Dog {id = 99999999999999999999, name = 'x'}", "expects int"), ("Dgo {id = 1}", "Dgo"),
         ("Dog {id = 1, nmae = 'x'}", "did you mean 'name'?"),
         ("Dog {any = " + String(repeating: "{", count: 500), "nested more than"),
         ("\u{1B}Lua", "expected a row"),
-        ("do local function part() os.exit() end part() end", "only data"),
+        ("do local function part() os.exit() end part() end", "expected data"),
     ])
     func `refuses what is no data and imports nothing`(text: String, expected: String) throws {
         let world = try TransferWorld(Self.dogs)

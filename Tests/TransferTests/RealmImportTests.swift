@@ -224,7 +224,7 @@ import Transfer
                 guard case .link(let link) = value else { continue }
                 let index = try #require(tables[1].rows.firstIndex { $0.key == link.key })
                 guard case .object(let reference) = try object.value(property.name) else {
-                    Issue.record("no link")
+                    Issue.record("not a link")
                     continue
                 }
                 #expect(

@@ -179,7 +179,7 @@ import Transfer
         let log = try world.write("", to: "a.sqlite-wal")
         let export = Exporter(.store(world.store), as: .sqlite)
         #expect(
-            message { _ = try export.write(to: path) }.contains("\(log) says that it is in use"))
+            message { _ = try export.write(to: path) }.contains("\(log) shows that it is in use"))
         #expect(try world.text(of: "a.sqlite") == "before")
         #expect(message { _ = try export.write(to: "-") }.contains("name a file"))
         #expect(

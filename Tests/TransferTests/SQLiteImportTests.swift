@@ -116,7 +116,7 @@ import Transfer
         #expect(world.store.view.schema.find("AllLines") == nil)
         #expect(
             report.notes == [
-                "the primary key of 'lines' over 2 columns became an index; nothing keeps it unique",
+                "the primary key of 'lines' over 2 columns became an index; uniqueness is not enforced",
                 "the primary key 'name' of 'loose' became an ordinary property: its values are "
                     + "NULL or of types that no primary key has",
                 "the view 'all_lines' is left out", "the virtual table 'words' is left out",

@@ -30,7 +30,7 @@ struct DeltaBuffer {
     /// Of bytes that were checked before.
     init(unchecked bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-    /// Nil when the bytes make no sense.
+    /// Nil when the bytes are not valid.
     init?(_ bytes: UnsafeRawBufferPointer) {
         var offset = 0
         while offset < bytes.count {

@@ -26,7 +26,7 @@ struct TableHead: Equatable {
     /// Clusters that keys below the bound lie in.
     var clusterCount: Int { (Int(keyBound) + Cluster.rows - 1) / Cluster.rows }
 
-    /// Nil when the bytes make no sense.
+    /// Nil when the bytes are not valid.
     init?(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count == Self.size else { return nil }
         keyBound = bytes.loadUnaligned(as: Int64.self)

@@ -54,11 +54,11 @@ extension Snapshot {
                     after: number - 1, through: number, in: history, source.recent, transaction)
             } catch {
                 guard error.code == .damaged else { throw error }
-                faults.add(FileFault("the change set of version \(number) makes no sense"))
+                faults.add(FileFault("the change set of version \(number) is not valid"))
             }
         }
         if let last = versions.last, last > version {
-            faults.add(FileFault("the history goes on after version \(version)"))
+            faults.add(FileFault("the history continues after version \(version)"))
         }
     }
 }

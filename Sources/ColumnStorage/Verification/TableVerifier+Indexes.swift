@@ -35,13 +35,13 @@ extension TableVerifier {
             pages: IndexPages(tables.indexes(of: definition.id)))
     }
 
-    /// Runs a look at an index; blocks that make no sense are a fault, not an error.
+    /// Runs a look at an index; blocks that are not valid are a fault, not an error.
     private func look(
         _ column: ColumnID?, _ what: String, _ body: () throws(StorageError) -> Void
     ) throws(StorageError) {
         do throws(StorageError) { try body() } catch {
             guard error.code == .damaged else { throw error }
-            fault("\(what) has a block that makes no sense", column)
+            fault("\(what) has a block that is not valid", column)
         }
     }
 

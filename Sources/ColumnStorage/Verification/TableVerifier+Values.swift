@@ -83,7 +83,7 @@ extension TableVerifier {
             guard let place = IntIndexKey.entry(found.key),
                 let chunk = ListChunk(found.value, words: element.isStoredAsWord)
             else {
-                fault("a piece of a list makes no sense", column.id)
+                fault("a piece of a list is not valid", column.id)
                 entry = try cursor.next()
                 continue
             }
@@ -118,7 +118,7 @@ extension TableVerifier {
             }
         } catch {
             guard error.code == .damaged else { throw error }
-            fault("the keys of its map make no sense", column.id, row)
+            fault("the keys of its map are not valid", column.id, row)
         }
     }
 
@@ -130,18 +130,18 @@ extension TableVerifier {
             if chunk.isNull(index) {
                 // Values of a map are links that may be cut.
                 if !column.elementIsOptional, column.collection != .map {
-                    fault("its list holds nil", column.id, owner)
+                    fault("its list contains nil", column.id, owner)
                 }
             } else if element == .link {
                 let target = chunk.word(index)
                 if let table = column.target, !isPresent(table, ObjectKey(target)) {
                     fault(
-                        "its list holds row \(target), which does not exist", column.id, owner)
+                        "its list contains row \(target), which does not exist", column.id, owner)
                 }
                 body(target, owner.rawValue)
             } else if !element.isStoredAsWord {
                 guard let bytes = chunk.bytes(index) else {
-                    fault("a piece of its list makes no sense", column.id, owner)
+                    fault("a piece of its list is not valid", column.id, owner)
                     continue
                 }
                 guard column.isMixed else { continue }

@@ -54,7 +54,7 @@ struct TableVerifier {
         guard let bytes = reader.source.tailNode(TableHead.key(definition.id)),
             TableHead(bytes) == nil
         else { return }
-        fault("the head of the table makes no sense")
+        fault("the head of the table is not valid")
     }
 
     private func verifyCount() {
@@ -85,11 +85,11 @@ struct TableVerifier {
     private func verifyLeaf(_ key: LeafKey, _ bytes: UnsafeRawBufferPointer) {
         let place = "cluster \(key.cluster)"
         guard key.cluster < reader.clusterCount else {
-            return fault("a leaf of \(place) lies behind the last cluster")
+            return fault("a leaf of \(place) is after the last cluster")
         }
         if key.slot == 0 {
             if bytes.count != 64 || bytes.loadUnaligned(fromByteOffset: 62, as: UInt16.self) != 0 {
-                fault("the presence bitmap of \(place) makes no sense")
+                fault("the presence bitmap of \(place) is not valid")
             }
             return
         }
@@ -99,7 +99,7 @@ struct TableVerifier {
         let column = definition.columns[key.slot - 1]
         if column.isDropped { return }
         guard LeafCheck.isWhole(bytes, column.kind), let address = bytes.baseAddress else {
-            return fault("the leaf of \(place) makes no sense", column.id)
+            return fault("the leaf of \(place) is not valid", column.id)
         }
         if let what = LeafVerifier(Leaf(address), column.kind).fault {
             fault("the leaf of \(place): \(what)", column.id)
@@ -128,11 +128,11 @@ struct TableVerifier {
         let key = ObjectKey(Int64(number))
         let first = Int64(reader.tailCluster * Cluster.rows)
         if !reader.hasTailRows {
-            fault("a row waits that the head knows nothing of", nil, key)
+            fault("the head does not know a row in the delta buffer", nil, key)
         } else if key.rawValue < first || key.rawValue >= reader.keyBound {
             fault("a waiting row is not of the newest cluster", nil, key)
         } else if !layout.isWhole(node) {
-            fault("a waiting row makes no sense", nil, key)
+            fault("a row in the delta buffer is not valid", nil, key)
         }
     }
 
@@ -168,7 +168,7 @@ struct LeafVerifier {
             for row in 0..<Cluster.rows {
                 let value = leaf.int(row)
                 if value < leaf.minimum || value > leaf.maximum {
-                    return "row \(row) holds a value outside the leaf's least and greatest"
+                    return "row \(row) contains a value outside the bounds of the leaf"
                 }
             }
         case .string, .data:

@@ -5,7 +5,7 @@ extension RowWriter {
         precondition(
             UInt(bitPattern: column.rawValue) < UInt(bitPattern: columns)
                 && state.pointee.kinds[column.rawValue] == kind.rawValue,
-            "no such column, or another kind")
+            "no such column, or a different kind")
     }
 
     @inline(__always)

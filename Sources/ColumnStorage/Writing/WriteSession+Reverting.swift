@@ -35,7 +35,7 @@ extension WriteSession {
     }
 
     private func misfit() -> StorageError {
-        StorageError(.damaged, call: "old values that do not fit the data", file: file.path)
+        StorageError(.damaged, call: "old values that do not match the data", file: file.path)
     }
 
     private func checkPresence(

@@ -16,7 +16,7 @@ extension WriteSession {
         precondition(
             overlay.reader.kind(of: column) == kind && key.rawValue >= 0
                 && (isNew || key.rawValue < overlay.reader.keyBound),
-            "no such row, or another kind of column")
+            "no such row, or a different kind of column")
         if !overlay.reader.rowIndexes.isEmpty { noteChange(overlay, column, key) }
         let (cluster, row) = place(key)
         let leaf = overlay.unpackedLeaf(column.rawValue + 1, cluster)

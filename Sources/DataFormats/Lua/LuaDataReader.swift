@@ -123,7 +123,7 @@ package final class LuaDataReader {
     private func program() -> FormatError {
         FormatError(
             line: line,
-            "only data can be imported, such as Dog {id = 1} or return { … }; run a program with "
+            "expected data, such as Dog {id = 1} or return { … }; run a program with "
                 + "`moonpool FILE`")
     }
 }

@@ -117,7 +117,7 @@ final class LuaValueReader {
         tape.add(.array)
         try forEachField { [self] name in
             guard isList ?? (name == nil) == (name == nil) else {
-                throw fault("a table holds a list or named values, not both")
+                throw fault("a table can contain a list or named values, not both")
             }
             isList = name == nil
             if let name { Array(name.utf8).withUnsafeBufferPointer { tape.add(.string, $0) } }
@@ -228,7 +228,9 @@ final class LuaValueReader {
         add(real: sign + (isWhole || !value.isFinite ? value.description : text))
     }
 
-    private func malformed(_ text: String) -> FormatError { fault("'\(text)' is no number") }
+    private func malformed(_ text: String) -> FormatError {
+        fault("'\(text)' is not a valid number")
+    }
 
     private func add(real text: String) {
         Array(text.utf8).withUnsafeBufferPointer { tape.add(.real, $0) }

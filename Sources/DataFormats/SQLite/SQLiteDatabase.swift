@@ -76,7 +76,7 @@ package final class SQLiteDatabase {
         for suffix in ["-wal", "-journal"] where access(path + suffix, F_OK) == 0 {
             // Whoever opened the new file would take the old one's log for its own.
             throw FormatError(
-                "cannot replace \(path): \(path)\(suffix) says that it is in use, or was left by a "
+                "cannot replace \(path): \(path)\(suffix) shows that it is in use, or was left by a "
                     + "program that died; open it with sqlite3 once, or remove both")
         }
         let draft = DraftFile(of: path)

@@ -19,7 +19,7 @@ package final class LineLog {
         self.path = path
         guard try Self.isEmpty(path, orBeginsWith: Array(mark.utf8)) else {
             throw FormatError(
-                "cannot write \(path): the file exists and holds something else; remove it first, or take another name"
+                "cannot write \(path): the file exists and has other content; remove it, or choose another name"
             )
         }
         descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
@@ -40,7 +40,7 @@ package final class LineLog {
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             guard errno == EWOULDBLOCK else { return }
             throw FormatError(
-                "cannot write \(path): it is being written already; stop that first, or take another name"
+                "cannot write \(path): it is already being written; stop that first, or choose another name"
             )
         }
         guard ftruncate(descriptor, 0) == 0 else {

@@ -9,9 +9,10 @@ struct MigrateCommand: ParsableCommand {
         commandName: "migrate",
         abstract: "Change a store's schema and data with numbered scripts.",
         discussion: """
-            Migrations are files of a folder, 0001_what_it_does.lua and so on, each of which returns { schema = { … }, \
-            up = function(m) … end, down = function(m) … end } with the whole schema after it, or changes = { … } with what \
-            it changes. Each is applied completely or not at all, in one transaction, and recorded in the store.
+            Migrations are numbered files in a folder, such as 0001_add_owners.lua. Each returns { schema = { … }, \
+            up = function(m) … end, down = function(m) … end }. schema is the complete schema after the migration; instead, \
+            changes = { … } contains only the differences. Each migration runs in one transaction and is recorded in the \
+            store.
             """,
         subcommands: [
             MigrateInitCommand.self, MigratePlanCommand.self, MigrateLintCommand.self,
@@ -30,7 +31,7 @@ struct MigrationPlace: ParsableArguments {
     @Option(name: .customLong("dir"), help: "The folder of the migrations.", completion: .directory)
     var folder: String
 
-    @Flag(help: "Report as JSON, errors too.")
+    @Flag(help: "Report as JSON, including errors.")
     var json = false
 }
 
@@ -39,7 +40,7 @@ struct LockTimeout: ParsableArguments {
     @Option(
         name: .customLong("lock-timeout"),
         help: ArgumentHelp(
-            "Wait at most this long for another process that is writing; 0 does not wait.",
+            "Time limit for waiting for the write lock; 0 does not wait.",
             valueName: "seconds"))
     var seconds: Double = 60
 
@@ -75,7 +76,7 @@ extension MigrationPlace {
 struct MigrationGate: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Exit with 3 if a pending migration drops values or rewrites them: drops, rewrites, or both with a comma.",
+            "Exit with 3 if a pending migration drops or rewrites values: drops, rewrites, or drops,rewrites.",
             valueName: "kinds"))
     var failOn: String?
 
@@ -98,7 +99,7 @@ struct MigrationGate: ParsableArguments {
 
 /// How findings are written.
 struct FindingOptions: ParsableArguments {
-    @Option(help: "How to write what was found: text, json, github or junit.")
+    @Option(help: "The format of the findings: text, json, github or junit.")
     var format: FindingFormat?
 }
 

@@ -10,8 +10,8 @@ struct MigrateInitCommand: ParsableCommand {
         commandName: "init",
         abstract: "Start a folder of migrations from the schema of a store.",
         discussion: """
-            Writes the first migration with the schema that the store has, and records it as applied. A store with a \
-            schema version above 0 gets that number.
+            Writes the first migration with the current schema of the store, and records it as applied. Its number is the \
+            schema version of the store, or 1.
             """)
 
     @OptionGroup var place: MigrationPlace
@@ -28,8 +28,8 @@ struct MigrateInitCommand: ParsableCommand {
             guard try MigrationListing(place.folder).files.isEmpty else {
                 throw StoreError(
                     .invalidArgument,
-                    "the folder '\(place.folder)' has migrations already; record those that the store has been "
-                        + "through with moonpool migrate baseline")
+                    "the folder '\(place.folder)' already contains migrations; record the applied ones with "
+                        + "moonpool migrate baseline")
             }
             let planning = MigrationPlanning(context.storeModule)
             let (text, version) = try planning.initialScript(ofStore: place.store)
@@ -54,14 +54,15 @@ struct MigrateBaselineCommand: ParsableCommand {
         commandName: "baseline",
         abstract: "Record migrations as applied without running them.",
         discussion: """
-            For a store that has their schema already, because a program has migrated it or because it is older than the \
-            folder. Its schema must be that of the last of them; its objects are not touched.
+            Use it for a store that already has the schema of the migrations, for example because a program migrated it. \
+            The schema must equal that of the last recorded migration. Objects are not changed.
             """)
 
     @OptionGroup var place: MigrationPlace
 
     @Option(
-        help: "The number of the migration that the store is at; by default its schema version.")
+        help:
+            "The number of the last migration to record. Default: the schema version of the store.")
     var to: Int?
 
     func run() throws {
@@ -79,26 +80,26 @@ struct MigrateBaselineCommand: ParsableCommand {
 struct MigrateMergeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "merge",
-        abstract: "Renumber a migration of another branch behind the others.",
+        abstract: "Renumber a migration of another branch to follow the others.",
         discussion: """
-            FILE goes behind the other migrations, and its schema is rewritten against the one that they lead to. Without \
-            FILE it is the one with a number used twice that the store of --store has not applied; otherwise the command \
-            asks, and exits with 1 without a terminal. Stores that have applied the file under its old number recognize it.
+            Moves FILE after the other migrations, and rewrites its schema on top of theirs. Without FILE, moves the file \
+            with a duplicate number that the store of --store has not applied. Without --store, the command asks; without a \
+            terminal, it exits with 1. Stores that applied the file under its old number recognize it.
             """)
 
-    @Argument(help: "The file to move.", completion: .file(extensions: ["lua"]))
+    @Argument(help: "The migration to move.", completion: .file(extensions: ["lua"]))
     var file: String?
 
     @Option(name: .customLong("dir"), help: "The folder of the migrations.", completion: .directory)
     var folder: String
 
-    @Option(help: "A store: the file that it has not applied is moved.")
+    @Option(help: "A store. Moves the file that this store has not applied.")
     var store: String?
 
-    @Flag(help: "Do not ask.")
+    @Flag(help: "Do not ask for confirmation.")
     var yes = false
 
-    @Flag(help: "Report as JSON, errors too.")
+    @Flag(help: "Report as JSON, including errors.")
     var json = false
 
     func run() throws {
@@ -142,16 +143,16 @@ struct MigrateMergeCommand: ParsableCommand {
 struct MigrateRepairCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "repair",
-        abstract: "Bring the record of a store and the files of the folder together again.",
+        abstract: "Fix differences between the record of a store and a folder.",
         discussion: """
-            Shows a plan first: edited files are accepted, renumbered ones recorded under their numbers, withdrawn ones \
-            removed from the record, and what they or changes by hand have done to the schema is adopted as a new migration \
-            file. Values are never removed. Without --yes and without a terminal nothing changes, and the exit code is 1.
+            Shows a plan first. Accepts edited files, records renumbered files under their new numbers, and removes deleted \
+            files from the record. Schema changes by deleted files or by hand become a new migration file. Values are never \
+            removed. Without --yes and without a terminal, nothing changes and the exit code is 1.
             """)
 
     @OptionGroup var place: MigrationPlace
 
-    @Flag(help: "Do not ask.")
+    @Flag(help: "Do not ask for confirmation.")
     var yes = false
 
     func run() throws {
@@ -168,10 +169,10 @@ struct MigrateRepairCommand: ParsableCommand {
 struct MigrateSquashCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "squash",
-        abstract: "Replace the migrations up to a number by one with the same outcome.",
+        abstract: "Replace the migrations up to a number with one equivalent migration.",
         discussion: """
-            The new file has the schema after migration N and the data that the migrations up to it create in an empty \
-            store; the old files move to DIR/squashed. Stores at N or later continue; older ones need the old files first.
+            The new file contains the schema after migration N, and the data that migrations 1 to N create in an empty \
+            store. The old files move to DIR/squashed. Stores at N or later continue; older stores need the old files first.
             """)
 
     @Option(help: "The number of the last migration to replace.")
@@ -180,7 +181,7 @@ struct MigrateSquashCommand: ParsableCommand {
     @Option(name: .customLong("dir"), help: "The folder of the migrations.", completion: .directory)
     var folder: String
 
-    @Flag(help: "Report as JSON, errors too.")
+    @Flag(help: "Report as JSON, including errors.")
     var json = false
 
     func run() throws {

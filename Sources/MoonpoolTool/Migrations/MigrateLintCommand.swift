@@ -9,19 +9,19 @@ struct MigrateLintCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lint",
         abstract:
-            "Report what a change of the schema, or the pending migrations, would lose or break.",
+            "Report data that a schema change or the pending migrations would lose or break.",
         discussion: """
-            With a schema script it looks at the data: values and objects that would be lost, values that a new type cannot \
-            express, required properties without values, objects that would share a key. With --dir it compiles and \
-            rehearses the pending migrations on a copy. The exit code is 0 without findings, 1 with findings, 2 for an \
-            error, and 3 if --fail-on refuses a migration.
+            With a schema script, checks the data: lost values and objects, values that do not fit a new type, required \
+            properties without values, duplicate keys. With --dir, compiles the pending migrations and applies them to a \
+            copy. The exit code is 0 without findings, 1 with findings, 2 after an error, and 3 if --fail-on rejects a \
+            migration.
             """)
 
     @Argument(help: "The store.", completion: .file(extensions: ["moonpool"]))
     var store: String
 
     @Argument(
-        help: "A script that returns the wanted schema.",
+        help: "A script that returns the new schema.",
         completion: .file(extensions: ["lua"]))
     var schema: String?
 
@@ -31,7 +31,7 @@ struct MigrateLintCommand: ParsableCommand {
     @OptionGroup var gate: MigrationGate
     @OptionGroup var output: FindingOptions
 
-    @Flag(help: "Report as JSON, errors too.")
+    @Flag(help: "Report as JSON, including errors.")
     var json = false
 
     func validate() throws {
@@ -88,11 +88,11 @@ struct MigrateLintCommand: ParsableCommand {
 struct MigrateTestCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "test",
-        abstract: "Test the migrations of a folder with the fixtures beside them.",
+        abstract: "Run the tests of the migrations in a folder.",
         discussion: """
-            0002_name_test.lua returns { before = function(store) … end, after = function(store) … end }, or an array of \
-            such tables: before fills a store in memory that has been through the earlier migrations, after asserts on the \
-            outcome of up, and down on the outcome of down. A down function is tested wherever there is one. The exit code \
+            A test file such as 0002_name_test.lua returns { before = function(store) … end, after = function(store) … \
+            end }, or an array of such tables. before fills an in-memory store with the schema of the earlier migrations, \
+            after checks the result of up, and down checks the result of down. Every down function is tested. The exit code \
             is 1 if a test fails.
             """)
 
@@ -101,7 +101,7 @@ struct MigrateTestCommand: ParsableCommand {
 
     @OptionGroup var output: FindingOptions
 
-    @Flag(help: "Report as JSON, errors too.")
+    @Flag(help: "Report as JSON, including errors.")
     var json = false
 
     func run() throws {

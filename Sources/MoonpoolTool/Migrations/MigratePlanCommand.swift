@@ -8,18 +8,18 @@ import StoreBindings
 struct MigratePlanCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "plan",
-        abstract: "Write the difference to a schema as a migration script that is ready to edit.",
+        abstract: "Write the difference to a schema as an editable migration script.",
         discussion: """
-            plan STORE schema.lua compares a store and writes the script to standard output or to --output. plan --dir DIR \
-            schema.lua compares the last migration of a folder, without a store, and writes the next numbered file, with \
-            only the changed classes. Probable renames are asked about at a terminal; elsewhere they count as renames, so \
-            that nothing is lost, and the script marks them. plan --dir DIR FILE.realm writes the schema of a Realm file as \
-            the first migration.
+            plan STORE schema.lua compares a store with the schema and writes the script to standard output or --output. \
+            plan --dir DIR schema.lua compares the last migration of a folder with the schema, without a store, and writes \
+            the next numbered file with only the changed classes. At a terminal, the command asks about probable renames. \
+            Without a terminal, it treats them as renames, so that no data is lost, and marks them in the script. plan \
+            --dir DIR FILE.realm writes the schema of a Realm file as the first migration.
             """)
 
     @Argument(
         help: """
-            The store (not with --dir) and a script that returns the wanted schema; with --dir also a \
+            The store (not with --dir), and a script that returns the new schema. With --dir, also a \
             Realm file.
             """,
         completion: .file(extensions: ["moonpool", "realm", "lua"]))
@@ -28,15 +28,15 @@ struct MigratePlanCommand: ParsableCommand {
     @Option(name: .customLong("dir"), help: "The folder of the migrations.", completion: .directory)
     var folder: String?
 
-    @Option(help: "With --dir: what the migration does, as a part of the file's name.")
+    @Option(help: "With --dir: a description for the file name.")
     var name: String?
 
-    @Option(help: "The script's file, which must not exist; otherwise standard output.")
+    @Option(help: "The file of the script, which must not exist. Default: standard output.")
     var output: String?
 
     @OptionGroup var realm: RealmOptionGroup
 
-    @Flag(help: "Report as JSON, errors too.")
+    @Flag(help: "Report as JSON, including errors.")
     var json = false
 
     func validate() throws {
@@ -93,7 +93,7 @@ struct MigratePlanCommand: ParsableCommand {
     private func write(_ script: String, to output: String?) throws -> MigrationSession.Result {
         if let output {
             guard ProcessServices.size(of: output) == nil else {
-                throw StoreError(.invalidArgument, "'\(output)' exists already")
+                throw StoreError(.invalidArgument, "'\(output)' already exists")
             }
             if let reason = ProcessServices.write(script, to: output) {
                 throw StoreError(.invalidArgument, "'\(output)' cannot be written: \(reason)")

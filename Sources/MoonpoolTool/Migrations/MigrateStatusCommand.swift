@@ -8,7 +8,7 @@ import StoreBindings
 struct MigrateStatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show which migrations were applied and which are pending.")
+        abstract: "Show applied and pending migrations.")
 
     @OptionGroup var place: MigrationPlace
 
@@ -30,13 +30,13 @@ struct MigrateCheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
         abstract:
-            "Check by the exit code whether a store is up to date and its pending migrations work.",
+            "Check whether a store is up to date and its pending migrations work.",
         discussion: """
-            Compiles every pending file and rehearses it on a copy of the store. The exit code is 0 if the store is up to \
-            date, 1 if migrations are pending, 2 if something is wrong: a pending file does not compile or fails, the schema \
-            was changed by hand, a migration was edited (in more than comments and white space) after it was applied, the \
-            store is newer than the folder, or there is no store. With --fail-on it is 3 if a pending migration drops or \
-            rewrites values.
+            Compiles every pending file and applies it to a copy of the store. The exit code is 0 if the store is up to \
+            date, 1 if migrations are pending, and 2 after an error: a pending file does not compile or fails, the schema \
+            was changed by hand, an applied migration was edited (except comments and white space), the store is newer than \
+            the folder, or there is no store. With --fail-on, the exit code is 3 if a pending migration drops or rewrites \
+            values.
             """)
 
     @OptionGroup var place: MigrationPlace

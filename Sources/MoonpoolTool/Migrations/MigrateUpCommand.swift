@@ -10,12 +10,12 @@ struct MigrateUpCommand: ParsableCommand {
         commandName: "up",
         abstract: "Apply the pending migrations.",
         discussion: """
-            Creates a store that does not exist. Copies the store first if a migration may lose values or objects; --backup \
-            copies in any case, --no-backup never. --dry-run applies everything to a copy, or to a sample of the objects with \
-            --sample, and reports what would happen: schema differences, objects touched, values dropped and rewritten, \
-            objects that fail, samples, time and memory; --report writes that to a file. Ctrl-C and SIGTERM roll the current \
-            migration back. With a pattern of stores, such as 'tenants/*.moonpool', each store is migrated in a process of \
-            its own; running the command again continues where it stopped.
+            Creates the store if it does not exist. Makes a backup first if a migration may lose values or objects; \
+            --backup always makes one, --no-backup never. --dry-run applies the migrations to a copy, or with --sample to a \
+            sample of the objects, and reports schema differences, changed objects, dropped and rewritten values, failing \
+            objects, samples, time and memory. --report writes the report to a file. Ctrl-C and SIGTERM roll back the \
+            current migration. With a pattern of stores, such as 'tenants/*.moonpool', each store is migrated in its own \
+            process; a second run continues where the first one stopped.
             """)
 
     @OptionGroup var place: MigrationPlace
@@ -25,10 +25,10 @@ struct MigrateUpCommand: ParsableCommand {
     @Option(help: "The number of the last migration to apply.")
     var to: Int?
 
-    @Flag(help: "Rehearse on a copy and report what would happen.")
+    @Flag(help: "Apply the migrations to a copy and report the effects.")
     var dryRun = false
 
-    @Option(help: "With --dry-run: copy this many objects of each class, and what they link to.")
+    @Option(help: "With --dry-run: copy N objects of each class and the objects that they link to.")
     var sample: Int?
 
     @Option(help: "With --dry-run: write the report to a file ending in .txt, .json, .md or .html.")
@@ -37,7 +37,7 @@ struct MigrateUpCommand: ParsableCommand {
     @Option(help: "With --dry-run: write the report to standard output as txt, json, md or html.")
     var format: RehearsalFormat?
 
-    @Flag(inversion: .prefixedNo, help: "Copy the store before anything changes.")
+    @Flag(inversion: .prefixedNo, help: "Make a backup of the store first.")
     var backup: Bool?
 
     @Option(help: "Keep the newest N backups of the store and remove the others.")
@@ -172,19 +172,19 @@ extension RehearsalFormat: ExpressibleByArgument {
 struct MigrateDownCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "down",
-        abstract: "Take the last migration back with its down function, or all behind a number.",
+        abstract: "Revert the last migration, or all after a number, with their down functions.",
         discussion: """
-            Writes since the migration are kept as far as down allows. Refuses before anything changes if a migration has no \
-            down function.
+            Later writes are kept as far as the down functions allow. If one of the migrations has no down function, \
+            nothing changes and the exit code is 1.
             """)
 
     @OptionGroup var place: MigrationPlace
     @OptionGroup var timeout: LockTimeout
 
-    @Option(help: "The number of the migration to go back to; 0 takes all of them back.")
+    @Option(help: "The number of the migration to return to; 0 reverts all migrations.")
     var to: Int?
 
-    @Flag(inversion: .prefixedNo, help: "Copy the store before anything changes.")
+    @Flag(inversion: .prefixedNo, help: "Make a backup of the store first.")
     var backup: Bool?
 
     func run() throws {
@@ -207,8 +207,8 @@ struct MigrateUndoCommand: ParsableCommand {
         commandName: "undo",
         abstract: "Restore the backup that was made before the last migrations.",
         discussion: """
-            No process may have the store open. Writes since the backup are not in it, and the report says how many commits \
-            that are; the store as it is now is kept as another file. Running it again goes back another step.
+            No process may have the store open. The backup does not contain later writes; the report shows the number of \
+            lost commits. The current store is kept as another file. A second run restores the backup before that.
             """)
 
     @OptionGroup var place: MigrationPlace

@@ -8,18 +8,20 @@ import Reference
 struct AnnotationsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "luals",
-        abstract: "Write annotations for LuaLS, so that editors complete and check scripts.",
+        abstract: "Write LuaLS annotations for completion and checks in editors.",
         discussion: """
-            The API as moonpool.lua, and with a store its classes as NAME-classes.lua. Put the folder into the language \
-            server's workspace.library. Without --output, everything goes to standard output.
+            Writes the API to moonpool.lua and, if a store is given, its classes to NAME-classes.lua. Add the folder to the \
+            workspace.library setting of the language server. Without --output, the annotations go to standard output.
             """)
 
     @Argument(
-        help: "A store whose classes are described too.",
+        help: "A store whose classes to include.",
         completion: .file(extensions: ["moonpool"]))
     var store: String?
 
-    @Option(help: "The folder of the files; made if it is missing.", completion: .directory)
+    @Option(
+        help: "The folder for the files. It is created if it does not exist.",
+        completion: .directory)
     var output: String?
 
     func run() throws {
@@ -36,7 +38,8 @@ struct AnnotationsCommand: ParsableCommand {
                 return
             }
             if let message = ProcessServices.makeFolder(output) {
-                throw StoreError(.invalidArgument, "cannot make the folder \(output): \(message)")
+                throw StoreError(
+                    .invalidArgument, "cannot create the folder '\(output)': \(message)")
             }
             try write(LuaLSAnnotations.api, to: "\(output)/moonpool.lua")
             if let store, let classes {
@@ -52,7 +55,7 @@ struct AnnotationsCommand: ParsableCommand {
         ProcessServices.writeOutput("\(path)\n")
     }
 
-    /// The store's name without folders and ending.
+    /// Returns the file name of a store without folder and extension.
     private static func name(of store: String) -> String {
         let file = store.split(separator: "/").last.map(String.init) ?? store
         return file.hasSuffix(".moonpool") ? String(file.dropLast(".moonpool".count)) : file

@@ -2,26 +2,27 @@ import ArgumentParser
 import EventLoops
 import REPL
 
-/// `moonpool attach PID|SOCKET`: a prompt inside of a running moonpool.
+/// `moonpool attach PID|SOCKET`: a prompt inside a running process.
 struct AttachCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "attach",
-        abstract: "Look into a running moonpool, and stop a handler that does not end.",
+        abstract: "Open a prompt inside a running moonpool process.",
         discussion: """
-            The running one has to be started with --attachable, which makes a socket for its owner alone: \
-            $XDG_RUNTIME_DIR/moonpool/PID.sock, or the path in --attachable=SOCKET. Entries run on its own thread, between \
-            its callbacks; .observers shows its observers. While it is busy, Ctrl-C stops what it runs: a handler is \
-            reported and the script goes on, its main part ends the script. .quit or Ctrl-D leaves, and changes nothing.
+            Start the process with --attachable. It then listens on a socket that only its user can open: \
+            $XDG_RUNTIME_DIR/moonpool/PID.sock, or the path in --attachable=SOCKET. Entries run on the thread of the \
+            script, between its callbacks; .observers shows its observers. While the script is busy, Ctrl-C interrupts it: \
+            an interrupted handler is reported and the script continues; an interrupted main chunk ends the script. \
+            .quit or Ctrl-D detaches and leaves the script running.
             """)
 
-    @Argument(help: "The number of its process, or the path of its socket.")
+    @Argument(help: "The process id, or the path of the socket.")
     var target: String
 
     @Option(
-        name: .customShort("e"), help: "Run this entry and leave; the exit code is 1 if it fails.")
+        name: .customShort("e"), help: "Run one entry and exit, with code 1 if it fails.")
     var entry: String?
 
-    @Option(help: "Which one, where moonpool run runs several: a name or a number.")
+    @Option(help: "The script to attach to if the process runs several: a name or a number.")
     var script: String?
 
     func run() throws {

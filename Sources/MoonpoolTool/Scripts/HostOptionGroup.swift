@@ -1,46 +1,48 @@
 import ArgumentParser
 import ScriptHost
 
-/// What confines scripts, for commands: the same words as before a script's name, read by the same code.
+/// The options that restrict scripts, as command options.
+///
+/// The host parses them, as it does before a script's name.
 struct HostOptionGroup: ParsableArguments {
-    @Flag(help: "No file, program or C module, and 256M of memory at most.")
+    @Flag(help: "Deny access to files, programs and C modules; limit memory to 256M.")
     var sandbox = false
 
     @Option(
         help: ArgumentHelp(
-            "What sandboxed scripts may use all the same. Repeatable.", valueName: "folder"),
+            "Allow sandboxed scripts to use this folder. Repeatable.", valueName: "folder"),
         completion: .directory)
     var allow: [String] = []
 
-    @Flag(help: "Open the files of stores for reading only.")
+    @Flag(help: "Open store files read-only.")
     var readOnly = false
 
-    @Option(help: ArgumentHelp("The most memory that Lua values may take: 64M.", valueName: "size"))
+    @Option(help: ArgumentHelp("Memory limit for Lua values, such as 64M.", valueName: "size"))
     var memory: String?
 
     @Option(
         help: ArgumentHelp(
-            "The longest that a script, an observer or a timer may run: 5s.", valueName: "time"))
+            "Time limit for a script and for each later callback, such as 5s.", valueName: "time"))
     var timeLimit: String?
 
     @Option(
         help: ArgumentHelp(
-            "What the host does, on standard error: debug, info, warning, error.",
+            "Log host events to standard error: debug, info, warning or error.",
             valueName: "level"))
     var logLevel: String?
 
-    @Flag(help: "Let moonpool attach look into the scripts.")
+    @Flag(help: "Allow moonpool attach to open a prompt in the scripts.")
     var attachable = false
 
     @Option(
         help: ArgumentHelp(
-            "The path of the socket for that, if not the usual one.", valueName: "path"),
+            "The path of the socket for --attachable.", valueName: "path"),
         completion: .file())
     var socket: String?
 
-    /// The words as options of the host.
+    /// The options, parsed by the host.
     ///
-    /// Throws what the parser shows: which one makes no sense, and what would.
+    /// Throws a validation error that names the wrong option.
     var options: HostOptions {
         get throws {
             var words: [String] = []
@@ -53,7 +55,7 @@ struct HostOptionGroup: ParsableArguments {
             if attachable { words.append("--attachable") }
             if let socket {
                 guard attachable else {
-                    throw ValidationError("'--socket' is for '--attachable'")
+                    throw ValidationError("--socket requires --attachable")
                 }
                 words.append("--attachable=" + socket)
             }

@@ -1,10 +1,10 @@
 import EventLoops
 import ScriptHost
 
-/// What Ctrl-C does while scripts run: the first one stops them, a second one within a second ends the process.
+/// Handles Ctrl-C while scripts run: the first interrupts them, a second within one second ends the process.
 ///
-/// Code inside a C function that computes cannot be stopped. After a second that is said, and then the next Ctrl-C ends
-/// the process however late it comes.
+/// A long-running C function cannot be interrupted. After one second, a message says so, and from then on the next
+/// Ctrl-C ends the process.
 final class InterruptPolicy {
     private let loop: EventLoop
     private var watch: SignalWatch?
@@ -16,7 +16,9 @@ final class InterruptPolicy {
     private static let signal: Int32 = 2  // SIGINT
     private static let status: Int32 = 130
 
-    /// Begins to listen, before the first script starts: from here on Ctrl-C cannot end the process without cleaning up.
+    /// Installs the handler.
+    ///
+    /// Create it before the first script starts, so that Ctrl-C never ends the process without cleanup.
     init(on loop: EventLoop) throws(LoopError) {
         self.loop = loop
         watch = try SignalWatch(Self.signal, on: loop) { [weak self] in self?.interrupt() }
@@ -30,10 +32,10 @@ final class InterruptPolicy {
         }
     }
 
-    /// Adds a script that Ctrl-C is for.
+    /// Adds a script to interrupt.
     func add(_ script: Script) { scripts.append(script) }
 
-    /// Gives Ctrl-C its usual effect back.
+    /// Restores the default effect of Ctrl-C.
     func end() {
         watch?.cancel()
         termination?.cancel()
@@ -51,7 +53,7 @@ final class InterruptPolicy {
         notice = loop.timer(after: .seconds(1), keepsAlive: false) { [weak self] in
             self?.isStuck = true
             ProcessServices.writeError(
-                "moonpool: still inside native code; press Ctrl-C again to end the process\n")
+                "moonpool: native code is still running; press Ctrl-C again to end the process\n")
         }
     }
 }

@@ -10,10 +10,9 @@ struct LintCommand: ParsableCommand {
         commandName: "lint",
         abstract: "Find mistakes in scripts without running them.",
         discussion: """
-            Syntax errors, unknown globals, misspelt functions and methods where the receiver is certain, and with a \
-            schema (one that the script writes out, or that of --store) unknown classes and properties and predicates \
-            that make no sense. The exit code is 0 if nothing was found, 1 if something was, and 2 if a file cannot be \
-            read.
+            Reports syntax errors, unknown globals, and misspelled functions and methods if the type of the receiver is \
+            known. With a schema (declared in the script, or from --store) it also reports unknown classes and properties \
+            and invalid predicates. The exit code is 0 without findings, 1 with findings, and 2 if a file cannot be read.
             """)
 
     @Argument(help: "The scripts.", completion: .file(extensions: ["lua"]))
@@ -25,7 +24,7 @@ struct LintCommand: ParsableCommand {
     var store: String?
 
     @Option(
-        name: .customLong("global"), help: "A global that something else sets. Repeatable.")
+        name: .customLong("global"), help: "A global that is defined elsewhere. Repeatable.")
     var globals: [String] = []
 
     @Flag(help: "Print one JSON object.")

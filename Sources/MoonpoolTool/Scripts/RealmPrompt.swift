@@ -32,7 +32,7 @@ struct RealmPrompt: Sendable {
     func open(in context: ScriptContext) throws {
         do {
             if let target, ProcessServices.size(of: target) ?? 0 > 0 {
-                throw StoreError(.invalidArgument, "'\(target)' exists already; name a new file")
+                throw StoreError(.invalidArgument, "'\(target)' already exists; name a new file")
             }
             let format = try RealmReport(path, options).format
             let file = path.split(separator: "/").last.map(String.init) ?? path

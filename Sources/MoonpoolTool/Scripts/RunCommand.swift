@@ -3,27 +3,36 @@ import LuaHost
 import REPL
 import ScriptHost
 
-/// What `moonpool` does with `lua`'s words: a script, standard input, or a prompt.
+/// Runs a command line in the syntax of `lua`: a script, standard input, or a prompt.
 enum RunCommand {
     static func run(_ line: LuaCommandLine) -> Int32 {
         var line = line
         var store: String?
         var realm: RealmPrompt?
+        var data: DataFile?
         if case .file(let path) = line.source, RealmCopy.isRealm(path) {
             realm = RealmPrompt(path, line.arguments)
             line.arguments = []
             line.source = .none
             store = path
         } else if case .file(let path) = line.source, StoreFile.isStore(path) {
-            // A store takes the place of a script: what follows is a prompt on it, or standard input.
+            // A store in place of a script: run the script after it, the prompt, or standard input.
             store = path
-            line.source = .none
+            line.takeScriptAfterStore()
+        } else if case .file(let path) = line.source, let found = DataFile(path) {
+            data = found
+            store = path
+            line.takeScriptAfterStore()
+        } else if case .file(let path) = line.source, let error = unknownCommand(path) {
+            ProcessServices.writeError("moonpool: \(error)\n")
+            return 64
         }
         let hasNothingElse =
             line.source == .none && (store != nil || !line.hasChunks && !line.showsVersion)
         let isAtTerminal = ProcessServices.isTerminal(0) && ProcessServices.isTerminal(1)
         if isAtTerminal, line.isInteractive || hasNothingElse {
-            return Prompt.run(line, store: store, realm: realm)
+            if let store, data == nil, realm == nil, !NewStore.isWanted(at: store) { return 1 }
+            return Prompt.run(line, store: store, realm: realm, data: data)
         }
         if line.showsVersion { ProcessServices.writeOutput(Texts.versionLine + "\n") }
         let name = ScriptRunner.name(of: line)
@@ -35,6 +44,7 @@ enum RunCommand {
         let final = line
         let path = store
         let copy = realm
+        let file = data
         return ScriptRunner.run(
             host: line.host,
             [
@@ -43,6 +53,8 @@ enum RunCommand {
                     { @Sendable context in
                         if let copy {
                             try copy.open(in: context)
+                        } else if let file {
+                            try file.open(in: context)
                         } else if let path {
                             try openStore(path, in: context)
                         }
@@ -56,7 +68,15 @@ enum RunCommand {
             ])
     }
 
-    /// The part that is `lua`'s: `LUA_INIT`, `-e`, `-l`, the script.
+    /// Returns the error for a word that is neither a file nor a command but similar to a command.
+    private static func unknownCommand(_ word: String) -> String? {
+        guard !word.contains("/"), !word.contains("."), ProcessServices.size(of: word) == nil,
+            let near = MoonpoolCommand.nearest(to: word)
+        else { return nil }
+        return "there is no file or command '\(word)'; did you mean 'moonpool \(near)'?"
+    }
+
+    /// Runs `LUA_INIT`, the `-e` and `-l` options, and the script.
     static func runProgram(_ line: LuaCommandLine, in context: ScriptContext) throws -> Int32 {
         try LuaProgram(line, in: context).run() ? 0 : 1
     }
@@ -71,5 +91,15 @@ enum RunCommand {
             ProcessServices.writeError("moonpool: \(error.message)\n")
             throw error
         }
+    }
+}
+
+extension LuaCommandLine {
+    /// Makes the argument after a store the script, if there is one.
+    fileprivate mutating func takeScriptAfterStore() {
+        guard let script = arguments.first else { return source = .none }
+        source = script == "-" ? .standardInput : .file(script)
+        arguments.removeFirst()
+        self.script += 1
     }
 }

@@ -3,21 +3,21 @@ import EventLoops
 import REPL
 import ScriptHost
 
-/// `moonpool run a.lua b.lua`: several scripts at once, each on a thread of its own.
+/// `moonpool run a.lua b.lua`: several scripts at once, each on its own thread.
 struct RunScripts: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
-        abstract: "Run several scripts at once, each on a thread of its own.",
+        abstract: "Run several scripts at once, each on its own thread.",
         discussion: """
-            They share the stores that they open by the same path, or in memory by the same name. The exit code is that of \
-            the first script, in the order given, whose code is not 0. Each call of print is written in one piece. \
-            Ctrl-C stops them all. What confines a script holds for each of them: each has so much memory and time.
+            Scripts that open the same path, or the same name in memory, share the store. The exit code is the first one \
+            that is not 0, in the given order. The output of each print call stays together. Ctrl-C stops all scripts. \
+            Limits of memory and time apply to each script separately.
             """)
 
-    @Flag(help: "Begin each line that print writes with the name of its script, such as [zoo].")
+    @Flag(help: "Prefix each printed line with the name of its script, such as [zoo].")
     var labels = false
 
-    @OptionGroup(title: "Confining options") var host: HostOptionGroup
+    @OptionGroup(title: "Restricting options") var host: HostOptionGroup
 
     @Argument(help: "The scripts.", completion: .file(extensions: ["lua"]))
     var scripts: [String]

@@ -3,15 +3,15 @@ import REPL
 import ScriptHost
 import Synchronization
 
-/// Runs scripts on their threads while the main thread waits for their ends and for Ctrl-C.
+/// Runs scripts on their threads while the main thread waits for them and for Ctrl-C.
 enum ScriptRunner {
     typealias Job = (
         configuration: ScriptConfiguration, main: @Sendable (ScriptContext) throws -> Int32
     )
 
-    /// Runs them all to their ends; the first exit code that is not 0, in the order given.
+    /// Runs all scripts until they end.
     ///
-    /// What `watch` returns lives as long as the main thread's loop, such as a timer that must not keep it alive.
+    /// Returns the first exit code that is not 0, in the given order.
     ///
     /// `rollingBackOnTermination` lets SIGTERM interrupt the scripts as Ctrl-C does. With `host` saying so, others of the same user may look into the scripts.
     static func run(
@@ -52,7 +52,7 @@ enum ScriptRunner {
     /// Whether the process was asked to end by SIGTERM.
     static var isTerminated: Bool { terminated.withLock { $0 } }
 
-    /// What a script is called: its file's name without folders and ending.
+    /// Returns the name of a script: its file name without folder and extension.
     static func name(of line: LuaCommandLine) -> String {
         guard case .file(let path) = line.source else { return "script" }
         let file = path.split(separator: "/").last.map(String.init) ?? path

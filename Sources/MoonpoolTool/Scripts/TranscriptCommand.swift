@@ -6,22 +6,23 @@ import REPL
 struct TranscriptCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "transcript",
-        abstract: "Run recorded sessions again and compare what they show.",
+        abstract: "Replay recorded sessions and compare their output.",
         discussion: """
-            A session is recorded by .transcript FILE at the prompt. Each one runs on a new store in memory. In the \
-            recorded output, … stands for any text in a line and a line ... for any lines. The exit code is 1 if \
-            anything is shown differently.
+            Record a session with .transcript FILE at the prompt. Each file runs on a new in-memory store. In the recorded \
+            output, … matches any text within a line, and a line ... matches any lines. The exit code is 1 if the output \
+            differs.
             """)
 
     @Argument(help: "The recorded sessions.", completion: .file())
     var files: [String]
 
-    @Option(help: "How many seconds to wait for what observers and timers have shown.")
+    @Option(help: "Seconds to wait for the output of observers and timers.")
     var patience: Double = 10
 
     func validate() throws {
         guard patience >= 0, patience <= 1e6 else {
-            throw ValidationError("--patience is a number of seconds from 0 to 1,000,000")
+            throw ValidationError(
+                "expected --patience from 0 to 1,000,000 seconds, got \(patience)")
         }
     }
 
@@ -47,7 +48,7 @@ struct TranscriptCommand: ParsableCommand {
             hasFailed = hasFailed || different > 0 || outcome.steps == 0
             let result =
                 outcome.steps == 0
-                ? "no entries found" : "\(outcome.steps) entries, \(different) shown differently"
+                ? "no entries found" : "\(outcome.steps) entries, \(different) different"
             ProcessServices.writeOutput("\(file): \(result)\n")
         }
         if hasFailed { throw ExitCode(1) }

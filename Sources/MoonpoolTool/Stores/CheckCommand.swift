@@ -3,14 +3,15 @@ import EventLoops
 import ObjectStore
 import Transfer
 
-/// `moonpool check STORE`: looks at every part of a store.
+/// `moonpool check STORE`: verifies a store.
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Look at every part of a store and tell what is damaged.",
+        abstract: "Verify a store and report damage.",
         discussion: """
-            Reads every page of the newest version, then every object, value, link, list, index entry and full-text \
-            posting. Other processes may use the store meanwhile. The exit code is 0 for a sound or empty store and 1 for a damaged one, or one that cannot be opened.
+            Reads every page of the latest version, then every object, value, link, list, index entry and full-text \
+            posting. Other processes can use the store meanwhile. The exit code is 0 for an intact or empty store, \
+            and 1 for a damaged store or one that cannot be opened.
             """)
 
     @Argument(help: "The store.", completion: .file(extensions: ["moonpool"]))
@@ -26,7 +27,7 @@ struct CheckCommand: ParsableCommand {
             }
             try CommandStore.requireFile(store)
             if RealmCopy.isRealm(store) { return try checkRealm() }
-            // Before it is opened: LMDB trusts the pages that it maps, and would end the process with them.
+            // Before opening: LMDB trusts the pages that it maps, and a damaged page would crash the process.
             try report(StoreFiles.verifyPages(store))
             let opened = try CommandStore.open(store, isReadOnly: true)
             defer { opened.close() }
@@ -34,7 +35,7 @@ struct CheckCommand: ParsableCommand {
             let classes = opened.schema.classes
             let objects = try classes.reduce(0) { try $0 + opened.objects($1.name).count() }
             ProcessServices.writeOutput(
-                "\(store) is sound: \(classes.count) class\(classes.count == 1 ? "" : "es"), "
+                "\(store) is intact: \(classes.count) class\(classes.count == 1 ? "" : "es"), "
                     + "\(objects) object\(objects == 1 ? "" : "s")\n")
         }
     }
@@ -53,16 +54,16 @@ struct CheckCommand: ParsableCommand {
             )
         }
         ProcessServices.writeOutput(
-            "\(store) is sound: Realm format \(report.format), \(report.classCount) "
+            "\(store) is intact: Realm format \(report.format), \(report.classCount) "
                 + "class\(report.classCount == 1 ? "" : "es"), \(report.objectCount) "
                 + "object\(report.objectCount == 1 ? "" : "s")\n")
     }
 
-    /// Throws `file_corrupt` if there are any.
+    /// Throws `file_corrupt` if there are faults.
     private func report(_ faults: [StoreFault]) throws {
         guard !faults.isEmpty else { return }
         for fault in faults { ProcessServices.writeOutput("\(fault)\n") }
         throw StoreError(
-            .fileCorrupt, "'\(store)' is damaged; export what can be read, or go back to a backup")
+            .fileCorrupt, "'\(store)' is damaged; restore a backup, or export the readable data")
     }
 }

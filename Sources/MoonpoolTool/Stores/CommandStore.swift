@@ -3,11 +3,11 @@ import DataFormats
 import EventLoops
 import ObjectStore
 
-/// Stores as the commands open them.
+/// Opens stores for commands.
 enum CommandStore {
-    /// Opens a store on this thread, which observes nothing.
+    /// Opens a store on this thread, without notifications.
     ///
-    /// Throws `invalid_argument` for a file to be read that does not exist.
+    /// Throws `invalid_argument` if a read-only file does not exist.
     static func open(_ path: String, isReadOnly: Bool) throws -> Store {
         if isReadOnly { try requireFile(path) }
         return try Store(
@@ -19,27 +19,30 @@ enum CommandStore {
         guard ProcessServices.exists(path) else {
             throw StoreError(.invalidArgument, "there is no store '\(path)'")
         }
-        // Opening it would make it a store, which is not for commands that only read.
+        // Opening it would create a store, which a reading command must not do.
         guard try !StoreFiles.isEmpty(path) else {
-            throw StoreError(.invalidArgument, "'\(path)' is empty: nothing was stored there yet")
+            throw StoreError(
+                .invalidArgument, "'\(path)' is empty: it does not contain a store yet")
         }
     }
 
-    /// A store that is gone with the command, for trying what would happen.
+    /// Opens an in-memory store for a dry run.
     static func openInMemory(named name: String = "copy") throws -> Store {
         try Store(StoreConfiguration(.memory(name)), scheduler: UnwokenThread())
     }
 }
 
-/// What Ctrl-C does to a command on files: ends it at once.
+/// Ends a command on files immediately on Ctrl-C.
 ///
-/// Nothing has to be undone: an open write transaction of a process that ends is as if it had never been, and files
-/// appear under their names when they are whole. Only what was written of them goes.
+/// Nothing has to be undone: an uncommitted write transaction has no effect, and output files appear under their names
+/// only when they are complete. Only unfinished temporary files are removed.
 enum CommandInterruption {
-    /// From here on; before the first thread is started.
+    /// Installs the handler.
+    ///
+    /// Call it before the first thread starts.
     static func begin() {
         ProcessServices.onTermination { signal in
-            // The message first: once files are removed, the process must not find the time to make more.
+            // The message comes first: after the files are removed, no thread may have time to create more.
             ProcessServices.writeError("moonpool: interrupted\n")
             UnfinishedFiles.remove()
             StoreFiles.removeUnfinishedCopies()
@@ -48,7 +51,7 @@ enum CommandInterruption {
     }
 }
 
-/// A thread without a loop.
+/// A thread without an event loop.
 private struct UnwokenThread: Scheduler {
     private struct Never: Wakeup {
         func wake() {}
@@ -62,9 +65,11 @@ private struct UnwokenThread: Scheduler {
     func makeWakeup(_ handler: @escaping () -> Void) -> any Wakeup { Never() }
 }
 
-/// Errors of commands.
+/// Reports the errors of commands.
 enum CommandFailure {
-    /// Runs the work; an error is a line on standard error and exit code 1.
+    /// Runs the work.
+    ///
+    /// An error prints a line on standard error and exits with code 1.
     static func shown<Result>(_ work: () throws -> Result) throws -> Result {
         let message: String
         do {

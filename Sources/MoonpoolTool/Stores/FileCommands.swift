@@ -6,10 +6,10 @@ import ObjectStore
 struct CompactCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compact",
-        abstract: "Give the room in a store that nothing uses back to the disk.",
+        abstract: "Reclaim unused space in a store file.",
         discussion: """
-            No process may have the store open. The new file takes the old one's place when it is whole and on the disk; \
-            if anything fails, the old one stays.
+            No process may have the store open. A new file replaces the old one after it has been written completely; if \
+            anything fails, the old file remains.
             """)
 
     @Argument(help: "The store.", completion: .file(extensions: ["moonpool"]))
@@ -27,10 +27,10 @@ struct CompactCommand: ParsableCommand {
 struct BackupCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup",
-        abstract: "Write a compact copy of a store, also while others write to it.",
+        abstract: "Write a compact copy of a store without blocking its writers.",
         discussion: """
-            The copy is the newest version, whole. It appears under its name when it is on the disk; a file that has that \
-            name is only replaced with --force.
+            The copy contains the latest version. The file is created only if the backup succeeds; an existing file is \
+            replaced only with --force.
             """)
 
     @Argument(help: "The store.", completion: .file(extensions: ["moonpool"]))
@@ -39,7 +39,7 @@ struct BackupCommand: ParsableCommand {
     @Argument(help: "The copy.", completion: .file())
     var file: String
 
-    @Flag(help: "Replace the file if it exists; no process may have it open.")
+    @Flag(help: "Replace an existing file. No process may have it open.")
     var force = false
 
     func run() throws {
@@ -50,7 +50,7 @@ struct BackupCommand: ParsableCommand {
     }
 }
 
-/// What the commands say of files.
+/// Formats file sizes.
 enum FileReport {
     /// `12.3 MiB`.
     static func size(_ bytes: Int) -> String {

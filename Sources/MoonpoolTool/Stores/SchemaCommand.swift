@@ -9,17 +9,18 @@ struct SchemaCommand: ParsableCommand {
         commandName: "schema",
         abstract: "Print the schema of a store.",
         discussion: """
-            As Lua it is a script that returns the schema, as moonpool.open and `moonpool migrate plan` take it. mermaid is \
-            an entity-relationship diagram, dot is for Graphviz, json for other programs, luals annotations for editors.
+            Formats: lua prints a script that returns the schema, for moonpool.open and `moonpool migrate plan`; mermaid \
+            prints an entity-relationship diagram; dot is for Graphviz, json for other programs, and luals prints \
+            annotations for editors.
             """)
 
     @Argument(help: "The store.", completion: .file(extensions: ["moonpool"]))
     var store: String
 
-    @Option(name: .customLong("class"), help: "Only this class.")
+    @Option(name: .customLong("class"), help: "Print only this class.")
     var className: String?
 
-    @Option(help: "The form.")
+    @Option(help: "The format.")
     var format: SchemaFormat = .lua
 
     @OptionGroup var realm: RealmOptionGroup

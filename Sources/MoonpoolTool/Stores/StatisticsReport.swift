@@ -3,7 +3,7 @@ import ObjectStore
 
 /// What `moonpool stats` prints.
 enum StatisticsReport {
-    /// For people.
+    /// Returns the report as text.
     static func text(_ statistics: StoreStatistics, _ path: String) -> String {
         var lines = [
             path,
@@ -20,9 +20,9 @@ enum StatisticsReport {
             "version \($0.version), \(FileReport.size($0.bytes)), by \($0.summary)"
         }
         if pins.isEmpty {
-            lines.append("  old versions    nobody holds one")
+            lines.append("  version pins    none")
         } else {
-            lines.append("  old versions    " + pins.joined(separator: "\n                  "))
+            lines.append("  version pins    " + pins.joined(separator: "\n                  "))
         }
         guard !statistics.classes.isEmpty else { return lines.joined(separator: "\n") + "\n" }
         let rows = statistics.classes.flatMap(rows)
@@ -67,7 +67,7 @@ enum StatisticsReport {
         return rows
     }
 
-    /// Two columns of names, then numbers.
+    /// Lays out two columns of names, followed by columns of numbers.
     private static func table(_ rows: [[String]]) -> String {
         let widths = (rows.first ?? []).indices.map { column in
             rows.map { $0[column].count }.max() ?? 0
@@ -83,7 +83,7 @@ enum StatisticsReport {
         }.joined()
     }
 
-    /// For programs.
+    /// Returns the report as JSON.
     static func json(_ statistics: StoreStatistics, _ path: String) -> String {
         var json = JSONWriter()
         json.beginObject()

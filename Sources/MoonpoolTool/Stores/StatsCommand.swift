@@ -8,11 +8,11 @@ import Transfer
 struct StatsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats",
-        abstract: "Tell what is in a store and what takes how much room.",
+        abstract: "Print the contents and space usage of a store.",
         discussion: """
-            Objects; bytes of each class and property, of collections and indexes; history, free pages, and who holds old \
-            versions. Bytes are those of stored keys and values; the file is larger, because pages are not always full. \
-            Others may use the store meanwhile.
+            Prints the number of objects; the bytes of each class, property, collection and index; the history, free pages \
+            and version pins. Bytes count stored keys and values; the file is larger because pages are partly full. Other \
+            processes can use the store meanwhile.
             """)
 
     @Argument(help: "The store.", completion: .file(extensions: ["moonpool"]))

@@ -1,11 +1,13 @@
 import EventLoops
 
-/// Tells a store from a script by what is in the file.
+/// Distinguishes stores from scripts by the content of the file.
 enum StoreFile {
-    /// LMDB's magic number stands behind the 16 bytes of its first page's header, in the machine's byte order.
+    /// LMDB's magic number, which follows the 16-byte header of the first page in the machine's byte order.
     private static let magic: [UInt8] = [0xDE, 0xC0, 0xEF, 0xBE]
 
-    /// Whether the file is a store; also when it is empty or yet to be made, and called one.
+    /// Returns whether the file is a store.
+    ///
+    /// An empty or missing file counts as one if its name ends in `.moonpool`.
     static func isStore(_ path: String) -> Bool {
         guard let bytes = ProcessServices.read(path, limit: 20), !bytes.isEmpty else {
             return path.hasSuffix(".moonpool")

@@ -4,27 +4,26 @@ import ObjectStore
 import ScriptHost
 import Transfer
 
-/// `moonpool watch STORE [QUERY]`: prints what changes.
+/// `moonpool watch STORE [QUERY]`: prints changes.
 struct WatchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
-        abstract: "Print what changes in a store, until interrupted.",
+        abstract: "Print the changes to a store until interrupted.",
         discussion: """
-            Shows the commits of all processes, each object with its primary key, and what was set with the values before \
-            and after. Several commits may be shown as one. With a query only objects that come into it, leave it or \
-            change in it:
+            Prints the commits of all processes: each object with its primary key, and each changed property with its old \
+            and new value. Several commits can appear as one. With a query, prints only objects that enter, leave or \
+            change within its results:
 
               moonpool watch zoo.moonpool 'Dog where age > 3'
 
-            --json prints JSON Lines in the format of store:record, which moonpool.replay understands when there is no \
-            query. Ctrl-C, SIGTERM and the end of whoever reads the output end it with exit code 0; what goes wrong with \
-            exit code 1.
+            --json prints JSON Lines in the format of store:record. Without a query, moonpool.replay can read them. The \
+            exit code is 0 after Ctrl-C, SIGTERM or a closed output pipe, and 1 after an error.
             """)
 
     @Argument(help: "The store.", completion: .file(extensions: ["moonpool"]))
     var store: String
 
-    @Argument(help: "A class, perhaps with 'where' and a predicate.")
+    @Argument(help: "A class, optionally with 'where' and a predicate.")
     var query: String?
 
     @Flag(help: "Print JSON Lines.")
@@ -39,7 +38,7 @@ struct WatchCommand: ParsableCommand {
     }
 }
 
-/// A running `moonpool watch`: one loop on the main thread.
+/// A running `moonpool watch`, with one event loop on the main thread.
 private final class WatchSession {
     private let loop: EventLoop
     private let followed: FollowedStore
@@ -56,20 +55,22 @@ private final class WatchSession {
         self.isJSON = isJSON
         loop = try EventLoop()
         loop.attach()
-        // Whoever watches everything never writes; queries are observed like those of a script.
+        // Watching all changes needs no write access; a query is observed like those of a script.
         followed = try FollowedStore(
             StoreConfiguration(.file(path), isReadOnly: query == nil), on: loop)
         results = try query.map { [followed] text in
             guard let query = ClassQuery(text) else {
                 throw StoreError(
                     .invalidArgument,
-                    "the query is empty; name a class, or leave the query out for all changes")
+                    "the query is empty; pass a class name, or omit the query to watch all changes")
             }
             return try query.results(in: followed.store)
         }
     }
 
-    /// Runs until it is interrupted; the exit code.
+    /// Runs until interrupted.
+    ///
+    /// Returns the exit code.
     func run() throws -> Int32 {
         ProcessServices.ignorePipeSignal()
         let watches = try [Int32(2), 15].map { signal in
@@ -119,7 +120,7 @@ private final class WatchSession {
                 }
             }
         ]
-        // The first call says nothing that would be printed.
+        // The initial notification prints nothing.
         try store.refresh()
     }
 
@@ -133,7 +134,7 @@ private final class WatchSession {
     }
 
     private func fail(_ error: any Error) {
-        // What ends the first handler may end the others as well.
+        // One error can end several handlers.
         guard status == 0 else { return }
         ProcessServices.writeError(
             "moonpool: \((error as? StoreError)?.message ?? "\(error)")\n")

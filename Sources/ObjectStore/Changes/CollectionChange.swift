@@ -155,7 +155,7 @@ public struct CollectionChange {
         guard positions.modifications.indices.contains(index) else {
             throw StoreError(
                 .outOfRange,
-                "the modified row \(index) is asked for, and their number is \(modifications.count)"
+                "index \(index) is out of range; the change has \(modifications.count) modifications"
             )
         }
         guard let oldView, let newView, let changes,

@@ -35,7 +35,8 @@ extension Store {
         try check()
         guard version <= self.version else {
             throw StoreError(
-                .outOfRange, "there is no version \(version) yet; the store shows \(self.version)")
+                .outOfRange,
+                "version \(version) does not exist; the latest version is \(self.version)")
         }
         if version == self.version { return try frozenView(for: holder) }
         if let known = pastViews[version] { return known }
@@ -48,7 +49,7 @@ extension Store {
         guard let snapshot else {
             throw StoreError(
                 .outOfRange,
-                "version \(version) is no longer kept; refresh, and ask for a newer one")
+                "version \(version) is no longer in the history; refresh, and use a later version")
         }
         let past = StoreView(
             schema: schema, snapshot: snapshot, isFrozen: true, originalVersion: version)
@@ -62,7 +63,7 @@ extension Store {
         guard version < oldest else { return }
         throw StoreError(
             .outOfRange,
-            "version \(version) is no longer kept; the oldest kept one is \(oldest), because "
+            "version \(version) is no longer in the history; the oldest version is \(oldest), because "
                 + (try history.reason(before: oldest)))
     }
 

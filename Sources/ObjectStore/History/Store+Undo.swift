@@ -16,7 +16,7 @@ extension Store {
     package func undo() throws -> UInt64 {
         try reverse { history in
             let now = try history.state(of: view.version)
-            try checkReversible(now.state, "undone", history)
+            try checkReversible(now.state, "undo", history)
             let before = try history.state(of: now.state - 1)
             return (
                 now.state,
@@ -36,9 +36,9 @@ extension Store {
             guard let undone = now.redoable.last else {
                 throw StoreError(
                     .invalidArgument,
-                    "there is nothing to redo: the last transaction has not undone anything")
+                    "there is nothing to redo: the last transaction is not an undo")
             }
-            try checkReversible(undone, "redone", history)
+            try checkReversible(undone, "redo", history)
             let after = try history.state(of: undone - 1)
             return (undone, Restoration(state: after.state, redoable: now.redoable.dropLast()))
         }
@@ -48,15 +48,17 @@ extension Store {
         _ version: UInt64, _ verb: String, _ history: VersionHistory
     ) throws {
         guard let entry = try history.entry(version) else {
-            throw StoreError(
-                .outOfRange,
-                "there is nothing more to be \(verb): the history goes back to version "
-                    + "\(try history.oldestEntry()) only")
+            let oldest = try history.oldestEntry()
+            let reason =
+                try history.entry(oldest) == nil
+                ? "the history contains no transactions"
+                : "the oldest version in the history is \(oldest)"
+            throw StoreError(.outOfRange, "there is nothing to \(verb): \(reason)")
         }
         guard !entry.isReversible else { return }
         throw StoreError(
             .invalidArgument,
-            "nothing can be \(verb): \(try history.reason(before: version)), which cannot be reversed"
+            "cannot \(verb): \(try history.reason(before: version)), which is not reversible"
         )
     }
 

@@ -223,13 +223,13 @@ extension Migration {
         else {
             throw StoreError(
                 .invalidSchema,
-                "\(place): the file has no such property"
+                "\(place): the file has no property with this name"
                     + NearestName.hint(for: name, among: known))
         }
         guard !known.contains(newName) else {
             throw StoreError(
                 .invalidSchema,
-                "\(place): the file has a property '\(newName)' already, whose values would be lost"
+                "\(place): the file has a property '\(newName)' whose values would be lost"
             )
         }
         let wanted = schemaMigration.wantedClass(renames.newClass(of: oldClass.name))
@@ -265,7 +265,8 @@ extension Migration {
         else {
             throw StoreError(
                 .invalidSchema,
-                "\(place): the file has no such class" + NearestName.hint(for: name, among: known))
+                "\(place): the file has no class with this name"
+                    + NearestName.hint(for: name, among: known))
         }
         guard !known.contains(newName) else {
             throw StoreError(

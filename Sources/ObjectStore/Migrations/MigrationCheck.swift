@@ -113,7 +113,7 @@ struct MigrationCheck {
             .duplicateKey,
             "'\(classSchema.name).\(key.name)' cannot be the primary key: \(count) objects have the "
                 + "value \(value.summary) (\(names.joined(separator: ", "))"
-                + (count > names.count ? ", …" : "") + "); give each its own in the migration")
+                + (count > names.count ? ", …" : "") + "); assign unique values in the migration")
     }
 
     /// What identified an object before: its old key, if it still has one.
@@ -136,7 +136,7 @@ struct MigrationCheck {
             "'\(classSchema.name).\(property.name)' is required now, and \(count) "
                 + (count == 1 ? "object has" : "objects have")
                 + " no value (\(names)\(count > found.count ? ", …" : "")); "
-                + "give them one in the migration, or declare it \"\(property.typeName)?\"")
+                + "assign a value in the migration, or declare it \"\(property.typeName)?\"")
     }
 
     /// How many objects have no value, and the first of them.

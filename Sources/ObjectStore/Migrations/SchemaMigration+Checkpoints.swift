@@ -48,7 +48,7 @@ extension SchemaMigration {
         guard store.view.generation == cleanGeneration else {
             throw StoreError(
                 .invalidArgument,
-                "m:each over '\(className)' is resumable and must come before what changes objects: "
+                "m:each over '\(className)' is resumable and must precede other changes to objects: "
                     + "that would be done again after an interruption")
         }
         let number = loopCount
@@ -112,7 +112,8 @@ extension SchemaMigration {
         guard let changes else {
             throw StoreError(
                 .migrationNeeded,
-                "others have written so much to '\(store.name)' that the migration must begin anew")
+                "the migration must start again: other processes have changed '\(store.name)' too much"
+            )
         }
         for (table, change) in changes.tables {
             foreignChanges[table, default: KeySet()]

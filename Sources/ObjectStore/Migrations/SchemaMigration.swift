@@ -118,7 +118,8 @@ final class SchemaMigration {
             hasFailedObjects = migration.hasFailed
         }
         guard !store.isClosed, store.view.snapshot.write === session else {
-            throw StoreError(.closed, "the store was closed in its migration; nothing was changed")
+            throw StoreError(
+                .closed, "the store was closed during its migration; nothing was changed")
         }
         try finish()
     }

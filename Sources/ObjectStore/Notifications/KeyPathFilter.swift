@@ -96,7 +96,7 @@ private enum WildcardPath {
                 tried += 1
                 guard tried <= 1000 else {
                     throw StoreError(
-                        .invalidQuery, "the key path '\(text)' stands for more than 1,000 paths")
+                        .invalidQuery, "the key path '\(text)' matches more than 1,000 paths")
                 }
                 do {
                     let path = (prefix + rest.map(String.init)).joined(separator: ".")
@@ -127,8 +127,8 @@ private enum WildcardPath {
             throw fault
                 ?? StoreError(
                     .invalidQuery,
-                    "the key path '\(text)' matches nothing: '\(classSchema.name)' has no link that "
-                        + "it could follow")
+                    "the key path '\(text)' matches no property: '\(classSchema.name)' has no matching "
+                        + "link")
         }
         return found
     }

@@ -151,8 +151,8 @@ struct EmbeddedWriter {
         StoreError(
             .invalidArgument,
             "property '\(property.name)' of '\(classSchema.name)' cannot take a '\(target.name)' that "
-                + "belongs to another property: an embedded object has one parent; assign a table "
-                + "of its values to make a copy")
+                + "belongs to another property: an embedded object has one parent; to copy it, assign a table "
+                + "of its values")
     }
 
     func reference(to key: ObjectKey) -> ObjectReference {

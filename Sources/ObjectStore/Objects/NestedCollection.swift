@@ -187,8 +187,8 @@ extension NestedCollection {
     func gone() -> StoreError {
         StoreError(
             .invalidObject,
-            "this \(kind == .list ? "list" : "map") inside a mixed value is gone: something else stands in its place "
-                + "now; read it from its object again")
+            "this \(kind == .list ? "list" : "map") inside a mixed value no longer exists: another value replaced it; "
+                + "read it from its object again")
     }
 }
 

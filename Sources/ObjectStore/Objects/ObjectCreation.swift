@@ -186,7 +186,7 @@ struct ObjectCreation {
             throw StoreError(
                 .missingValue,
                 "'\(classSchema.name).\(property.name)' is required and has no default; "
-                    + "give it a value of type \(property.typeName)")
+                    + "pass a value of type \(property.typeName)")
         }
         return .null
     }

@@ -211,7 +211,7 @@ package final class ObjectInserter {
             throw StoreError(
                 .notInWrite,
                 "this inserter of '\(classSchema.name)' belongs to a write transaction that has "
-                    + "ended; take another one")
+                    + "ended; create a new inserter")
         }
         return try ObjectCreation(ObjectWriter(store, session), mode: mode)
             .createSlowly(classSchema, given)

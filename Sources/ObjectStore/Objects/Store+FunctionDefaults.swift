@@ -28,7 +28,7 @@ extension Store {
         guard !property.isBacklinks else {
             throw StoreError(
                 .invalidArgument,
-                "'\(className).\(name)' follows links backwards and takes no default")
+                "'\(className).\(name)' is a backlinks property and cannot have a default")
         }
         let title = "the default function of '\(className).\(name)'"
         functionDefaults[classSchema.table, property.column] = function.map { function in

@@ -192,10 +192,10 @@ package struct PropertyPath: Hashable, Sendable {
             guard let owner = current else {
                 throw StoreError(
                     .invalidQuery,
-                    "the key path '\(text)' goes on after '\(components.last?.property.name ?? "")',"
+                    "the key path '\(text)' continues after '\(components.last?.property.name ?? "")',"
                         + (components.last?.property.type == .mixed
-                            ? " which is mixed; predicates, orders, sections, aggregates and observers go into it"
-                            : " which is no link"))
+                            ? " which is mixed; only predicates, sort orders, sections, aggregates and observers support paths into mixed values"
+                            : " which is not a link"))
             }
             guard let property = owner.property(named: String(name)) else {
                 let hint = NearestName.hint(for: String(name), among: owner.properties.map(\.name))

@@ -34,7 +34,7 @@ extension Query {
                     .unknownProperty,
                     "this collection of '\(elements.name)' depends on "
                         + "'\(component.className).\(component.property.name)', which was removed or "
-                        + "got another type; make the query again")
+                        + "a new type; create the query again")
             }
         }
     }

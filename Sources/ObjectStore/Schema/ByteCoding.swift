@@ -75,7 +75,7 @@ struct ByteReader {
     }
 }
 
-/// The bytes that are read make no sense.
+/// The bytes that are read are not valid.
 struct DamagedBytes: Error {}
 
 extension StoreError {

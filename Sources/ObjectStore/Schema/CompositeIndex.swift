@@ -43,15 +43,15 @@ public struct CompositeIndex: Hashable, Sendable {
     func fault(in classSchema: ClassSchema) -> String? {
         let place = "an index of '\(classSchema.name)' over (\(properties.joined(separator: ", ")))"
         guard (2...Self.mostProperties).contains(properties.count) else {
-            return "\(place) has \(properties.count) properties; it takes 2 to "
-                + "\(Self.mostProperties), and one alone is declared with \"indexed\""
+            return "\(place) has \(properties.count) properties; expected 2 to "
+                + "\(Self.mostProperties); for one property, use \"indexed\""
         }
         if Set(properties).count < properties.count {
             return "\(place) names a property twice"
         }
         for name in properties {
             guard let property = classSchema.property(named: name) else {
-                return "\(place) names '\(name)', which is no property"
+                return "\(place) names '\(name)', which is not a property"
                     + NearestName.hint(for: name, among: classSchema.properties.map(\.name))
             }
             guard property.isSingle, property.type.canBeInCompositeIndex else {

@@ -25,11 +25,11 @@ package enum PropertySyntax {
             case _ where word.contains("."):
                 throw StoreError(
                     .invalidSchema,
-                    "\(place): '\(type) \(word)' is no type; did you mean 'backlinks \(word)'?")
+                    "\(place): '\(type) \(word)' is not a type; did you mean 'backlinks \(word)'?")
             default:
                 throw StoreError(
                     .invalidSchema,
-                    "\(place): '\(word)' is no modifier; the modifiers are primary, indexed and "
+                    "\(place): '\(word)' is not a modifier; use primary, indexed or "
                         + "fulltext")
             }
         }
@@ -69,15 +69,15 @@ package enum PropertySyntax {
         guard !base.isEmpty, !base.contains(where: { "[]<>{}?".contains($0) }) else {
             throw StoreError(
                 .invalidSchema,
-                "\(place): '\(text)' is no type; one [], <> or {} ends a type, and ? stands before it, as in "
-                    + "\"int?[]\"; a mixed value holds lists in lists")
+                "\(place): '\(text)' is not a type; put ? before one of [], <> or {}, as in "
+                    + "\"int?[]\"; for nested lists, use mixed")
         }
         guard type == nil else {
             let right =
                 type == .backlinks
                 ? "write \"backlinks Class.property\", as in Person.dogs"
-                : "a link is written as the name of the class that it leads to"
-            throw StoreError(.invalidSchema, "\(place): '\(text)' is no type; \(right)")
+                : "for a link, write the name of the linked class"
+            throw StoreError(.invalidSchema, "\(place): '\(text)' is not a type; \(right)")
         }
         return Property(
             name, .object, isOptional: isOptional && collection != nil, collection: collection,

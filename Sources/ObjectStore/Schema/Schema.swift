@@ -127,7 +127,7 @@ public final class Schema: Sendable {
         throw StoreError(
             .unknownClass,
             known.isEmpty
-                ? "there is no class '\(name)': the store has no classes yet"
+                ? "there is no class '\(name)': the store has no classes"
                 : "there is no class '\(name)'" + NearestName.hint(for: name, among: known))
     }
 

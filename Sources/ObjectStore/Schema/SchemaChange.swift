@@ -68,8 +68,8 @@ struct SchemaChange {
         let advice =
             allowance == .additive
             ? "define only adds classes, properties and indexes; pass { force = true } or a "
-                + "migration function to let it lose something"
-            : "open the store with a higher schema_version to let it change"
+                + "migration function to allow data loss"
+            : "open the store with a higher schema_version to allow changes"
         let list = refused.map { "- \($0)" }.joined(separator: "\n")
         return StoreError(.migrationNeeded, "the schema needs a migration; \(advice):\n\(list)")
     }

@@ -79,7 +79,7 @@ struct SchemaOpening {
             guard version > current.version else {
                 throw StoreError(
                     .versionTooLow,
-                    "'\(store.name)' has schema version \(current.version), \(version) was asked for; "
+                    "'\(store.name)' has schema version \(current.version); version \(version) was requested; "
                         + "a file's version cannot go down")
             }
             try checkUnrecorded(current.version)
@@ -184,6 +184,9 @@ extension Store {
                 try migration.run(function)
             } else if migration.isNeeded {
                 try migration.run()
+            } else {
+                // An unchanged schema makes no new version.
+                try cancelWrite()
             }
         }
     }

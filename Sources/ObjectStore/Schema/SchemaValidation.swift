@@ -134,7 +134,8 @@ struct SchemaValidation {
         }
         if property.isFullText, property.type != .string || !property.isSingle {
             faults.append(
-                "\(place) of type \(property.typeName) cannot have a full-text index; string can")
+                "\(place) of type \(property.typeName) cannot have a full-text index; only strings can"
+            )
         }
         if property.type == .object, property.isList || property.isSet, property.isOptional {
             let right = (property.target ?? "Class") + (property.collection?.mark ?? "")
@@ -150,7 +151,8 @@ struct SchemaValidation {
             do {
                 _ = try ValueConversion.stored(value, property, classSchema)
             } catch {
-                faults.append("\(place): the default \(value.summary) is no \(property.typeName)")
+                faults.append(
+                    "\(place): the default \(value.summary) is not a valid \(property.typeName)")
             }
         }
     }
@@ -159,13 +161,13 @@ struct SchemaValidation {
     /// do not.
     private func undeclared(_ target: String) -> String {
         guard target.first?.isLowercase == true else {
-            return " leads to class '\(target)', which is not declared"
+            return " links to class '\(target)', which is not declared"
                 + NearestName.hint(for: target, among: Array(known.keys))
         }
         let types = PropertyType.allCases.filter { $0 != .object }.map(\.rawValue)
         let nearest = NearestName.find(target, among: types + known.keys)
-        return ": '\(target)' is no type"
-            + (nearest.map { "; did you mean '\($0)'?" } ?? " and no class that is declared")
+        return ": '\(target)' is not a type"
+            + (nearest.map { "; did you mean '\($0)'?" } ?? " or a declared class")
     }
 
     private mutating func check(

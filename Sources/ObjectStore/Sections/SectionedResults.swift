@@ -32,7 +32,7 @@ package final class SectionedResults {
         guard sortKey.computed?.isTypeName != true else {
             throw StoreError(
                 .invalidQuery,
-                "'\(keyPath)' makes no sections: a type is compared with its name; ask where(\"\(keyPath) == 'int'\")"
+                "'\(keyPath)' cannot be used for sections; filter by type with where(\"\(keyPath) == 'int'\")"
             )
         }
         rules = SectionRules(results.query, sortKey)

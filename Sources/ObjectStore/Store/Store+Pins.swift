@@ -60,10 +60,10 @@ extension Store {
         let count = newest - min(oldest, newest) + 1
         guard count > UInt64(max(limit, 0)) else { return }
         let holders = try pins().filter { $0.version == oldest }.map(\.summary)
-        let who = holders.isEmpty ? "somebody" : holders.joined(separator: ", ")
+        let holder = holders.isEmpty ? "another process" : holders.joined(separator: ", ")
         throw StoreError(
             .tooManyVersions,
-            "\(count) versions are kept alive and \(limit) are allowed: version \(oldest), the oldest, "
-                + "is held by \(who); let it go, or allow more with max_live_versions")
+            "\(count) versions are in use, and \(limit) are allowed: the oldest version, \(oldest), "
+                + "is held by \(holder); release it, or raise max_live_versions")
     }
 }

@@ -27,7 +27,7 @@ extension Store {
     /// Waits while another thread or process writes.
     ///
     /// Throws `already_in_write`, `read_only`, `closed`, `wrong_thread`, `disk_full`, `limit_exceeded`
-    /// (observers keep setting each other off), `too_many_versions` (more are kept alive than the
+    /// (observers keep triggering each other), `too_many_versions` (more are kept alive than the
     /// store allows).
     public func beginWrite() throws {
         try check()
@@ -139,7 +139,7 @@ extension Store {
         }
         guard try openSession() == nil else { return }
         throw StoreError(
-            .notInWrite, "there is no write transaction to \(end); begin one first")
+            .notInWrite, "there is no write transaction to \(end); begin a write first")
     }
 
     private func openSession() throws -> WriteSession? {

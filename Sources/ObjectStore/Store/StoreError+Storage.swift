@@ -22,7 +22,7 @@ extension StoreError {
             advice = "; open it with a larger maximum size"
         case .diskFull:
             code = .diskFull
-            advice = "; free some space and try again, nothing was changed"
+            advice = "; free disk space and retry; nothing was changed"
         case .readersFull:
             code = .tooManyVersions
             advice = "; close stores that are not needed"
@@ -52,14 +52,14 @@ extension StoreError {
         case .closed: code = .closed
         case .exists:
             code = .invalidArgument
-            advice = "; choose another name, or say that it may be replaced"
+            advice = "; choose another name, or allow it to be overwritten"
         case .inUse:
             code = .invalidArgument
             advice = "; close it there first"
         case .replaced:
             code = .closed
             advice =
-                "; close it everywhere, then open it again: what is written to it now would be lost"
+                "; further writes would be lost: close it everywhere, then open it again"
         default: code = .invalidArgument
         }
         self.init(code, error.message + advice)

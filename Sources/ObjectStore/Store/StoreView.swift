@@ -188,7 +188,7 @@ package final class StoreView {
     static func deleted(_ classSchema: ClassSchema, _ key: ObjectKey) -> StoreError {
         StoreError(
             .invalidObject,
-            "this '\(classSchema.name)' was deleted; test is_valid() before using an object that "
-                + "may be gone")
+            "this '\(classSchema.name)' was deleted; check is_valid() before you use an object that "
+                + "may be deleted")
     }
 }

@@ -28,7 +28,7 @@ extension Store {
             guard view.isPresent(owner) else {
                 throw StoreError(
                     .invalidObject,
-                    "this '\(name)' was deleted; test is_valid() before using an object that may be gone"
+                    "this '\(name)' was deleted; check is_valid() before you use an object that may be deleted"
                 )
             }
             if isInWrite, !view.isFrozen, try !frozenView().isPresent(owner) {
@@ -37,7 +37,7 @@ extension Store {
                     throw StoreError(
                         .alreadyInWrite,
                         "the '\(name)' of these results was created in the open write; other threads "
-                            + "can be told of them when that is committed")
+                            + "can receive them after the commit")
                 default: break
                 }
                 outcome = outcomeOfWrite()
@@ -88,8 +88,8 @@ extension Store {
             case .open:
                 throw StoreError(
                     .alreadyInWrite,
-                    "what this reference stands for was made in a write that is still open; resolve "
-                        + "it when that is committed")
+                    "the object of this reference was created in an open write transaction; resolve "
+                        + "it after the commit")
             case .committed(let version): needed = version
             case .rolledBack: needed = 0
             }
@@ -99,13 +99,13 @@ extension Store {
         {
             throw StoreError(
                 .invalidArgument,
-                "what this reference stands for is newer than what an observer sees; resolve it when "
-                    + "the observer has returned")
+                "this reference is newer than the version that the observer sees; resolve it after "
+                    + "the observer returns")
         }
         guard reference.use() else {
             throw StoreError(
                 .invalidArgument,
-                "this reference was resolved already; make one for each thread and each use")
+                "this reference was already resolved; create one for each thread and each use")
         }
         // Another object may have come to be in that row.
         if reference.outcome?.state == .rolledBack { return nil }

@@ -27,7 +27,7 @@ extension Value {
         return self == .null ? .null : .bytes(MixedCoding.encode(self))
     }
 
-    /// An element of a stored list as a value of a property; null where the bytes make no sense.
+    /// An element of a stored list as a value of a property; null where the bytes are not valid.
     ///
     /// `target` is the table that links lead to.
     init(_ element: ListElement, of type: PropertyType, target: TableID?) {

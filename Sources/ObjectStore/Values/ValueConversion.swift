@@ -36,7 +36,7 @@ enum ValueConversion {
                 throw StoreError(
                     .typeMismatch,
                     "an element of '\(property.name)' of '\(classSchema.name)' cannot be a "
-                        + "\(value.typeName); a set of mixed values holds no collections")
+                        + "\(value.typeName); a set of mixed values cannot contain collections")
             }
             try checkDepth(value, property, classSchema)
             try checkSize(value, property, classSchema)
@@ -85,8 +85,8 @@ enum ValueConversion {
         guard depth < MixedCoding.deepest else {
             throw StoreError(
                 .invalidArgument,
-                "property '\(property.name)' of '\(classSchema.name)' holds at most "
-                    + "\(MixedCoding.deepest) lists and maps inside each other")
+                "property '\(property.name)' of '\(classSchema.name)' can nest at most "
+                    + "\(MixedCoding.deepest) lists and maps")
         }
         for element in elements { try checkDepth(element, property, classSchema, depth: depth + 1) }
     }
@@ -127,7 +127,7 @@ enum ValueConversion {
         case (.decimal(let number), .int):
             text += " \(number), which is not a whole number of 64 bits"
         case (.string, .date), (.string, .uuid), (.string, .objectID), (.string, .decimal):
-            text += "; make one with moonpool.\(property.type.rawValue)(\"…\")"
+            text += "; create it with moonpool.\(property.type.rawValue)(\"…\")"
         default: break
         }
         return StoreError(.typeMismatch, text)
@@ -140,7 +140,7 @@ enum ValueConversion {
             return StoreError(
                 .missingValue,
                 "an element of '\(property.name)' of '\(classSchema.name)' cannot be nil; "
-                    + "give it a '\(type)'")
+                    + "pass a '\(type)'")
         }
         let place = property.collection == nil ? "property" : "an element of"
         return StoreError(

@@ -5,29 +5,33 @@ import LuaHost
 extension MetaCommand {
     static let files: [MetaCommand] = [
         MetaCommand(
-            "load", "FILE", "Runs a file as if it were typed: its locals stay.", argument: .file
+            "load", "FILE", "Run a file as if it were typed; its locals remain visible.",
+            argument: .file, isUnsaved: true
         ) { session, path in
-            guard !path.isEmpty else { throw CommandError(".load takes the name of a file") }
+            guard !path.isEmpty else { throw CommandError("expected a file name: .load FILE") }
             let full = FileNames.expanded(path)
             let text = try SourceText.read(full, named: path)
             session.modules.noteLoaded(file: full)
-            session.evaluate(text, named: full)
+            session.load(text, named: full, shownAs: path)
         },
         MetaCommand(
-            "save", "FILE", "Writes the entries that went well into a file.", argument: .file
+            "save", "FILE", "Write the session to a script that `moonpool FILE` runs.",
+            argument: .file, isUnsaved: true
         ) { session, path in
-            guard !path.isEmpty else { throw CommandError(".save takes the name of a file") }
-            let text = session.script.map { $0 + "\n" }.joined()
+            guard !path.isEmpty else { throw CommandError("expected a file name: .save FILE") }
+            let text = session.script.text(
+                hasObservers: !session.context.storeModule.activeTokens.isEmpty)
             if let message = ProcessServices.write(text, to: FileNames.expanded(path)) {
-                throw CommandError("cannot write \(path): \(message)")
+                throw CommandError("cannot write '\(path)': \(message)")
             }
             session.write(
-                "\(ValueText.count(session.script.count, "entry", "entries")) in \(path)\n")
+                "\(ValueText.count(session.script.count, "entry", "entries")) in \(path); "
+                    + "run it with: moonpool \(path)\n")
         },
         MetaCommand(
             "transcript", "[FILE]",
-            "Records what is typed and shown, for `moonpool transcript FILE`; without one, ends it.",
-            argument: .file
+            "Record input and output for `moonpool transcript FILE`. Without FILE, stop recording.",
+            argument: .file, isUnsaved: true
         ) { session, path in
             if let recorder = session.transcript {
                 session.record(to: nil)
@@ -35,26 +39,26 @@ extension MetaCommand {
                 session.write(
                     "\(ValueText.count(count, "entry", "entries")) in \(recorder.path)\n")
             } else if path.isEmpty {
-                throw CommandError(".transcript takes the name of a file")
+                throw CommandError("expected a file name: .transcript FILE")
             }
             guard !path.isEmpty else { return }
             let recorder = try TranscriptRecorder(
                 path, columns: session.window.columns,
                 firstEntry: session.evaluator.nextNumber)
-            session.write("recording into \(recorder.path); .transcript ends it\n")
+            session.write("recording to \(recorder.path); stop with .transcript\n")
             session.record(to: recorder)
         },
         MetaCommand(
-            "edit", "", "Opens the last entry in your editor and runs what you make of it."
+            "edit", "", "Edit the last entry in $EDITOR and run the result."
         ) { session, _ in
             guard session.output.hasPrograms else {
-                throw CommandError("this terminal cannot show an editor")
+                throw CommandError("this terminal cannot run an editor")
             }
             session.textToEdit = session.newestEntry + "\n"
         },
         MetaCommand(
             "reload", "[module | on | off]",
-            "Runs a changed module again, its observers in place of the old; without one, all; on: by itself.",
+            "Reload a changed module and replace its observers. Without a name, reload all. on: reload automatically.",
             argument: .module
         ) { session, name in try session.reload(name) },
     ]

@@ -4,45 +4,48 @@ import StoreBindings
 extension MetaCommand {
     static let general: [MetaCommand] = [
         MetaCommand(
-            "help", "[name]", "What there is, or what a name is: a command, a class, a method.",
-            argument: .help, isPaged: true
+            "help", "[name]", "Show all commands, or help on a command, class, method or topic.",
+            argument: .help, isPaged: true, isUnsaved: true
         ) { session, name in
             if name.isEmpty { session.writeHelp() } else { try session.writeHelp(on: name) }
         },
-        MetaCommand("timing", "on | off", "Tells how long each entry took.", argument: .onOff) {
+        MetaCommand("timing", "on | off", "Show how long each entry takes.", argument: .onOff) {
             session, argument in
             switch argument {
             case "on": session.isTiming = true
             case "off": session.isTiming = false
             case "": session.isTiming.toggle()
-            default: throw CommandError(".timing takes on or off")
+            default: throw CommandError("expected on or off, got '\(argument)'")
             }
             session.write("timing is \(session.isTiming ? "on" : "off")\n")
         },
-        MetaCommand("quit", "", "Ends the session, as Ctrl-D on an empty line does.") {
-            session, _ in session.end()
-        },
+        MetaCommand(
+            "quit", "", "End the session, like .exit, exit, quit, and Ctrl-D on an empty line.",
+            isUnsaved: true, aliases: ["exit"]
+        ) { session, _ in session.end() },
     ]
 }
 
 extension Session {
+    /// Writes an overview of the prompt and of all commands.
     func writeHelp() {
-        write(
+        var lines = wrap.lines(
             """
-            Type Lua. An expression shows its value; locals stay for the next entries;
-            _ is the last result, _1, _2 … are the earlier ones.
-            An entry goes on (>>) until it is whole. Ctrl-C leaves it, and stops code that runs.
-            Tab completes, Ctrl-R searches the history, Ctrl-D on an empty line ends.
-
-
+            Type Lua. An expression prints its value. Locals stay visible to later entries. _ is the last result; _1, _2 … \
+            are the results by number.
+            The prompt >> continues an unfinished entry. Ctrl-C clears the entry or interrupts running code. Tab completes, \
+            Ctrl-R searches the history, and Ctrl-D on an empty line ends the session.
             """)
-        writeTable(
-            MetaCommand.all.map { [".\($0.name) \($0.usage)", $0.summary] }, header: false)
-        write(
+        lines.append("")
+        lines += wrap.definitions(
+            MetaCommand.all.map { (".\($0.name) \($0.usage)", $0.summary) }
+        ) { style.paint($0, .key) }
+        lines.append("")
+        lines += wrap.lines(
             """
-
-            The module is moonpool; .help store, .help Results, .help observe and the like tell more.
-
+            The module is moonpool. For help on the Lua API, type .help NAME, for example .help store, .help Results or \
+            .help observe.
             """)
+        write(lines.map { $0 + "\n" }.joined())
     }
 }

@@ -1,22 +1,24 @@
+import LineEditing
 import LuaHost
 import ObjectStore
 import Reference
 import StoreBindings
 
 extension Session {
-    /// Help on a name of the API, a dot command or a class of the store.
+    /// Writes help on a name of the API, a dot command or a class of the store.
     func writeHelp(on text: String) throws {
         let name = String(text.drop { $0 == "." || $0 == ":" })
         if let command = MetaCommand.find(name),
             text.hasPrefix(".") || helpText.page(on: name) == nil
         {
-            return write(".\(command.name) \(command.usage)\n    \(command.summary)\n")
+            return writeHelp(on: command)
         }
         let schema = store?.store.schema
         if let page = helpText.page(on: name) {
             write(page)
             if let command = MetaCommand.find(name) {
-                write("\n.\(command.name) \(command.usage)\n    \(command.summary)\n")
+                write("\n")
+                writeHelp(on: command)
             }
             return
         }
@@ -25,12 +27,22 @@ extension Session {
             to: name,
             besides: MetaCommand.all.map(\.name) + (schema?.classes.map(\.name) ?? []))
         throw CommandError(
-            "nothing is known of '\(name)'" + (near.map { "; did you mean '\($0)'?" } ?? ""))
+            "no help on '\(name)'" + (near.map { "; did you mean '\($0)'?" } ?? ""))
     }
 
-    /// Help in the colours of the session.
+    private func writeHelp(on command: MetaCommand) {
+        let lines =
+            wrap.lines(".\(command.name) \(command.usage)", hanging: "    ")
+            + wrap.lines(command.summary, indent: "    ")
+        write(lines.map { $0 + "\n" }.joined())
+    }
+
+    /// Wraps text at the width of the window.
+    var wrap: TextWrap { TextWrap(columns: window.columns - 1, width: TerminalText.width) }
+
+    /// The help printer, with the colors and the width of the session.
     var helpText: HelpText {
-        HelpText { [style] text, role in
+        HelpText(columns: window.columns - 1) { [style] text, role in
             switch role {
             case .title: style.paint(text, .strong)
             case .signature: style.paint(text, .type)
@@ -39,18 +51,19 @@ extension Session {
         }
     }
 
-    /// Gives entries the function `help`: of a name, of a function of the API, or of a value of it.
+    /// Installs the global function `help`, which takes a name, a function or a value.
     ///
-    /// A script that is looked into keeps what it calls `help` itself.
+    /// A script that `moonpool attach` has opened keeps its own global `help`.
     func installHelp() {
         guard context.configuration.isInteractive || context.state.globals["help"].isNil else {
             return
         }
-        context.state.globals["help"] = .function(
+        installedHelp = .function(
             context.state.makeFunction("help") { [weak self] call in
                 try self?.help(call)
                 return .none
             })
+        context.state.globals["help"] = installedHelp
     }
 
     private func help(_ call: borrowing LuaCall) throws {
@@ -59,8 +72,8 @@ extension Session {
         case .string: try writeHelp(on: call.text(1))
         case .function(let function):
             guard let name = context.storeModule.name(of: function) else {
-                let origin = declaration(of: function) ?? "a function of Lua or of a script"
-                return write("\(origin); \(Self.helpHint)\n")
+                let origin = declaration(of: function) ?? "a built-in function"
+                return writeHelp(about: origin)
             }
             try writeHelp(on: name)
         case let value:
@@ -71,13 +84,13 @@ extension Session {
             }
             let type = call.typeName(1)
             guard let page = Catalogue.type(named: type).map(helpText.page) else {
-                return write("a \(type); \(Self.helpHint)\n")
+                return writeHelp(about: "a \(type)")
             }
             write(page)
         }
     }
 
-    /// `function (a, b), from entry 1:1`; nil for functions that are not written in Lua.
+    /// Returns `function (a, b), from entry 1:1`, or nil for functions that are not written in Lua.
     private func declaration(of function: LuaFunction) -> String? {
         guard let info = try? functionInfo?.call([.function(function), "Su"]).first?.table,
             info["what"].text != "C", let source = info["short_src"].text,
@@ -90,6 +103,10 @@ extension Session {
         return "function (\(parameters.joined(separator: ", "))), from \(source):\(line)"
     }
 
-    private static let helpHint =
-        "help takes a name such as \"where\", a function such as store.write, or a value such as store"
+    /// Writes a description of a value without help of its own, and how to get help.
+    private func writeHelp(about value: String) {
+        let hint =
+            "pass a name such as \"where\", a function such as store.write, or a value such as store"
+        write(wrap.lines("\(value); \(hint)").map { $0 + "\n" }.joined())
+    }
 }

@@ -4,12 +4,13 @@ import StoreBindings
 extension MetaCommand {
     static let live: [MetaCommand] = [
         MetaCommand(
-            "watch", "QUERY", "Shows a query, drawn again after each change, until Ctrl-C.",
+            "watch", "QUERY",
+            "Show the results of a query and update them after each change, until Ctrl-C.",
             argument: .query
         ) { session, text in
             guard !text.isEmpty else {
                 throw CommandError(
-                    ".watch takes a query, such as Dog where age > 3, or an expression, such as "
+                    "expected a query, such as Dog where age > 3, or an expression, such as "
                         + "store:objects \"Dog\":sorted \"age\"")
             }
             try session.watch(text)
@@ -17,8 +18,8 @@ extension MetaCommand {
         MetaCommand(
             "observers", "[live]",
             """
-            The observers, what they cost and where they are from; live until Ctrl-C. Last, mean and longest are what the \
-            function took (running: it has not returned), finding what the store took on average to find out what to tell.
+            List the observers, their cost and their source location; live: update until Ctrl-C. Last, mean and longest are \
+            the times of the function (running: it has not returned); finding is the average time to compute a change.
             """,
             argument: .words(["live"])
         ) { session, argument in
@@ -28,22 +29,24 @@ extension MetaCommand {
                 for line in session.observerLines() { session.write(line + "\n") }
             case "live":
                 try session.showLive(every: .milliseconds(250)) { session.observerLines() }
-            default: throw CommandError(".observers takes nothing, or live")
+            default: throw CommandError("expected nothing or live, got '\(argument)'")
             }
         },
         MetaCommand(
             "why", "N",
-            "What the last call of an observer was for, by its number, its name or its place.",
+            "Explain the last call of an observer, given by number, name or source location.",
             argument: .number, isPaged: true
         ) { session, text in try session.writeReason(text) },
     ]
 }
 
 extension Session {
-    /// How many objects of a reason are shown.
+    /// The number of objects to show.
     private static let shownObjects = 5
 
-    /// The objects that an observer was called for, as they are; an observer elsewhere tells their number only.
+    /// Returns lines for the objects of a call.
+    ///
+    /// For an observer on another thread, only their number is known.
     private func objects(_ token: TokenHandle, _ reason: DeliveryReason) -> [String] {
         let shown = token.reasonObjects(atMost: Self.shownObjects)
         var lines = ["objects: \(ValueText.count(reason.objects.count))"]
@@ -60,7 +63,9 @@ extension Session {
 
     fileprivate func writeReason(_ text: String) throws {
         let tokens = context.storeModule.activeTokens
-        guard !tokens.isEmpty else { throw CommandError("there are no observers") }
+        guard !tokens.isEmpty else {
+            throw CommandError("there are no observers; register one with results:observe(fn)")
+        }
         guard
             let token = tokens.first(where: {
                 "\($0.number)" == text || $0.name == text || $0.place == text
@@ -68,7 +73,7 @@ extension Session {
         else {
             let known = tokens.map { "\($0.number) \($0.name.isEmpty ? $0.place : $0.name)" }
             throw CommandError(
-                ".why takes the number, the name or the place of an observer: "
+                "expected the number, name or location of an observer: "
                     + known.prefix(12).joined(separator: ", "))
         }
         guard let reason = token.reason else {
@@ -83,6 +88,8 @@ extension Session {
         if let path = reason.keyPath { lines.append("key path: \(path)") }
         lines += objects(token, reason)
         if !token.cost.isEmpty { lines.append("cost: it \(token.cost)") }
-        write(lines.joined(separator: "\n") + "\n")
+        write(
+            lines.flatMap { wrap.lines($0, indent: String($0.prefix { $0 == " " })) }
+                .map { $0 + "\n" }.joined())
     }
 }

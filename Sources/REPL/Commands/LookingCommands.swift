@@ -5,21 +5,21 @@ import StoreBindings
 
 extension MetaCommand {
     fileprivate static let noClasses =
-        "no classes yet; store:define { Dog = { name = \"string\" } } makes one\n"
+        "no classes yet; create one with store:define { Dog = { name = \"string\" } }\n"
 
     static let looking: [MetaCommand] = [
         MetaCommand(
             "schema", "[class] [--lua | --mermaid | --dot]",
-            "The classes as a tree, as Lua, or as a diagram in text.", argument: .schema,
+            "Show the classes as a tree, as Lua, or as a diagram.", argument: .schema,
             isPaged: true
         ) { session, text in try session.writeSchema(text.split(separator: " ").map(String.init)) },
         MetaCommand(
-            "classes", "", "The classes, with how many objects and bytes each has.", isPaged: true
+            "classes", "", "List the classes with their objects and bytes.", isPaged: true
         ) { session, _ in
             let store = try session.requireStore().store
             let view = store.view
             guard !view.schema.classes.isEmpty else { return session.write(noClasses) }
-            // Inside a write the pages are those of before it, and say nothing about it.
+            // In a write transaction, statistics describe the last commit.
             let found = store.isInWrite ? [] : try store.statistics().classes
             let bytes = Dictionary(
                 found.map { ($0.name, $0.bytes) }, uniquingKeysWith: { first, _ in first })
@@ -34,12 +34,12 @@ extension MetaCommand {
                 [["class", "objects", "bytes", "properties"]] + rows, numeric: [1, 2])
         },
         MetaCommand(
-            "explain", "QUERY", "How a query is run, and what observing it costs.",
+            "explain", "QUERY", "Describe how a query runs and what observing it costs.",
             argument: .query
         ) { session, text in
             guard !text.isEmpty else {
                 throw CommandError(
-                    ".explain takes a query, such as Dog where age > 3, or an expression, such as "
+                    "expected a query, such as Dog where age > 3, or an expression, such as "
                         + "store:objects \"Dog\":sorted \"age\"")
             }
             let values = try session.prepareQuery(text)()
@@ -49,16 +49,16 @@ extension MetaCommand {
             case .set(let set): session.write(try Results(set).explain() + "\n")
             case .map(let map): session.write(try Results(map).explain() + "\n")
             default:
-                throw CommandError("that is no query but a \(values.first?.typeName ?? "nil")")
+                throw CommandError("expected a query, got \(Session.described(values.first))")
             }
         },
-        MetaCommand("stats", "", "The store and the session in numbers.") { session, _ in
+        MetaCommand("stats", "", "Show statistics of the store and the session.") { session, _ in
             try session.writeStatistics()
         },
-        MetaCommand("pins", "", "Who holds old versions, and the room that they keep.") {
+        MetaCommand("pins", "", "List the version pins and the space that each keeps in use.") {
             session, _ in
             let pins = try session.requireStore().store.pins()
-            guard !pins.isEmpty else { return session.write("nobody holds an old version\n") }
+            guard !pins.isEmpty else { return session.write("no version pins\n") }
             let rows = pins.map { pin in
                 [
                     "\(pin.version)", pin.summary, pin.since?.description ?? "-",
@@ -67,7 +67,8 @@ extension MetaCommand {
             }
             session.writeTable([["version", "held by", "since", "keeps"]] + rows, numeric: [0, 3])
         },
-        MetaCommand("versions", "", "The store's version and how far back its history goes.") {
+        MetaCommand("versions", "", "Show the version of the store and the extent of its history.")
+        {
             session, _ in
             let store = try session.requireStore().store
             let kept = store.configuration.history
@@ -99,7 +100,7 @@ extension Session {
             }
             let formats: [SchemaFormat] = [.lua, .mermaid, .dot]
             guard let found = formats.first(where: { "--\($0.rawValue)" == word }) else {
-                throw CommandError(".schema takes --lua, --mermaid or --dot, not \(word)")
+                throw CommandError("expected --lua, --mermaid or --dot, got '\(word)'")
             }
             format = found
         }
@@ -114,14 +115,14 @@ extension Session {
             let view = store.view
             let tree = SchemaTree(
                 schema: schema, style: style, count: { view.table($0).count })
-            // What is embedded is seen where it is held.
+            // Embedded classes appear inside the classes that use them.
             for found in classes where !found.isEmbedded || name != nil {
                 write(tree.lines(of: found).map { $0 + "\n" }.joined())
             }
         }
     }
 
-    /// A class as `define` takes it.
+    /// Writes a class in the form that `define` takes.
     func writeSchema(_ found: ClassSchema) {
         let names = found.properties.map { property in
             ValueText.isName(property.name) ? property.name : "[\"\(property.name)\"]"
@@ -140,6 +141,12 @@ extension Session {
             write("  \(style.paint(name, .key))\(padding) = \(text),\n")
         }
         write("}\n")
+    }
+
+    /// Returns the type of a value for an error message: `a number`, `nil`.
+    fileprivate static func described(_ value: LuaValue?) -> String {
+        guard let value, !value.isNil else { return "nil" }
+        return "a \(value.typeName)"
     }
 
     private static func size(_ bytes: Int) -> String {
@@ -169,10 +176,10 @@ extension Session {
                         + "\(ValueText.count(found.freePages, "free page"))",
                 ],
                 ["history", history ?? "none"],
-                ["old versions", ValueText.count(found.pins.count, "holder") + "; see .pins"],
+                ["version pins", ValueText.count(found.pins.count) + "; see .pins"],
                 ["observers", ValueText.count(context.storeModule.activeTokens.count)],
                 [
-                    "memory of Lua",
+                    "Lua memory",
                     "\(ValueText.count(memory.used >> 10)) KiB, at most \(ValueText.count(memory.peak >> 10))",
                 ],
             ], header: false)

@@ -1,6 +1,6 @@
-/// A dot command: one declaration for running it, for `.help` and for completion.
+/// A dot command: its behavior, help and completion.
 struct MetaCommand: Sendable {
-    /// What may be completed after it.
+    /// The kind of completion for the argument.
     enum Argument: Sendable {
         case none, className, help, file, onOff, expression, query, number
         case words([String])
@@ -8,20 +8,27 @@ struct MetaCommand: Sendable {
     }
 
     var name: String
-    /// What follows the name, as help shows it.
+    /// The arguments, as help shows them.
     var usage: String
     /// One sentence.
     var summary: String
     var argument: Argument
-    /// Whether its answer goes to the pager when it is longer than the window.
+    /// Whether long output goes to the pager.
     ///
-    /// Not for commands that run code of the user, whose output is seen as it comes.
+    /// False for commands that run user code, whose output appears immediately.
     var isPaged: Bool
+    /// The Lua call that `.save` writes for the command; nil for a comment.
+    var code: String?
+    /// Whether `.save` omits the command.
+    var isUnsaved: Bool
+    /// Other names of the command.
+    var aliases: [String]
     var run: @Sendable (Session, String) throws -> Void
 
     init(
         _ name: String, _ usage: String, _ summary: String, argument: Argument = .none,
-        isPaged: Bool = false,
+        isPaged: Bool = false, code: String? = nil, isUnsaved: Bool = false,
+        aliases: [String] = [],
         run: @escaping @Sendable (Session, String) throws -> Void
     ) {
         self.name = name
@@ -29,16 +36,21 @@ struct MetaCommand: Sendable {
         self.summary = summary
         self.argument = argument
         self.isPaged = isPaged
+        self.code = code
+        self.isUnsaved = isUnsaved
+        self.aliases = aliases
         self.run = run
     }
 
     /// All commands, in the order of `.help`.
     static let all: [MetaCommand] = general + tutorial + looking + live + writing + results + files
 
-    static func find(_ name: String) -> MetaCommand? { all.first { $0.name == name } }
+    static func find(_ name: String) -> MetaCommand? {
+        all.first { $0.name == name || $0.aliases.contains(name) }
+    }
 }
 
-/// A mistake in using a command.
+/// An error in the use of a command.
 struct CommandError: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }

@@ -11,14 +11,18 @@ extension Session {
         var rest = words.count > 1 ? String(words[1]) : ""
         while rest.last?.isWhitespace == true { rest.removeLast() }
         guard let command = MetaCommand.find(name) else {
-            let near = nearestName(to: name, in: MetaCommand.all.map(\.name))
+            let near = nearestName(
+                to: name, in: MetaCommand.all.flatMap { [$0.name] + $0.aliases })
             return fail(
-                "there is no command .\(name)"
-                    + (near.map { "; did you mean .\($0)?" } ?? "; .help lists them"))
+                "unknown command .\(name)"
+                    + (near.map { "; did you mean .\($0)?" } ?? "; .help lists all commands"))
         }
         do {
             if command.isPaged { screen.beginPage() }
             try command.run(self, rest)
+            if !command.isUnsaved {
+                script.add(command: entry.trimmed, code: rest.isEmpty ? command.code : nil)
+            }
         } catch let error as StoreError {
             fail(error.message)
         } catch {
@@ -26,7 +30,28 @@ extension Session {
         }
     }
 
-    /// The store that a command works on.
+    /// Runs the text of a file: as one chunk, or entry by entry if it contains what only the prompt accepts.
+    func load(_ text: String, named file: String, shownAs path: String) {
+        let isChunk = (try? context.state.load(text, name: "@" + file)) != nil
+        guard !isChunk, let entries = EntryText.entries(of: text) else {
+            if evaluate(text, named: file) { script.add(file: path, text: text) }
+            return
+        }
+        for (entry, linesBefore) in entries {
+            if EntryText.isCommand(entry) {
+                runCommand(entry)
+            } else {
+                // Blank lines keep the line numbers of the file in messages.
+                let padding = String(repeating: "\n", count: linesBefore)
+                let first = nextResult
+                evaluate(padding + EntryText.lua(entry), named: file)
+                if !hasFailed { script.add(entry, results: results(from: first)) }
+            }
+            if hasFailed { return }
+        }
+    }
+
+    /// Returns the store for a command, or throws if no store is open.
     func requireStore() throws -> StoreHandle {
         guard let store else {
             throw CommandError(
@@ -35,12 +60,12 @@ extension Session {
         return store
     }
 
-    /// Prints lines in columns.
+    /// Writes rows in columns.
     func writeTable(_ rows: [[String]], numeric: Set<Int> = [], header: Bool = true) {
         for line in lines(of: rows, numeric: numeric, header: header) { write(line + "\n") }
     }
 
-    /// Lines in columns, each as wide as its widest cell.
+    /// Lays out rows in columns, each as wide as its widest cell.
     func lines(of rows: [[String]], numeric: Set<Int> = [], header: Bool = true) -> [String] {
         guard let first = rows.first else { return [] }
         let widths = first.indices.map { column in

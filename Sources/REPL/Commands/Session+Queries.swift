@@ -3,9 +3,9 @@ import ObjectStore
 import StoreBindings
 
 extension Session {
-    /// What `.explain` and `.watch` take: `Dog` or `Dog where age > 3` for the objects of the prompt's store, else an expression.
+    /// Compiles the argument of `.explain` and `.watch`: `Dog`, `Dog where age > 3`, or an expression.
     ///
-    /// A variable that is called like a class is the variable, unless a predicate follows.
+    /// If a variable has the name of a class, the name means the variable, unless a predicate follows.
     func prepareQuery(_ text: String) throws -> () throws -> [LuaValue] {
         guard let store, let query = ClassQuery(text),
             query.hasWhere || store.store.schema.find(query.className) != nil,

@@ -1,23 +1,32 @@
 extension MetaCommand {
     static let writing: [MetaCommand] = [
         MetaCommand(
-            "begin", "", "Opens a write transaction; it stays open until .commit or .rollback."
+            "begin", "", "Begin a write transaction. End it with .commit or .rollback.",
+            code: "store:begin_write()"
         ) { session, _ in try session.requireStore().store.beginWrite() },
-        MetaCommand("commit", "", "Commits what was written since .begin.") { session, _ in
+        MetaCommand(
+            "commit", "", "Commit the open write transaction.", code: "store:commit_write()"
+        ) { session, _ in
             let store = try session.requireStore().store
             try store.commitWrite()
             session.write("committed as version \(store.version)\n")
         },
-        MetaCommand("rollback", "", "Takes back everything since .begin.") { session, _ in
+        MetaCommand(
+            "rollback", "", "Roll back the open write transaction.", code: "store:cancel_write()"
+        ) { session, _ in
             try session.requireStore().store.cancelWrite()
             session.write("rolled back\n")
         },
-        MetaCommand("undo", "", "Reverses the last transaction as a new one.") { session, _ in
+        MetaCommand(
+            "undo", "", "Reverse the last transaction in a new transaction.", code: "store:undo()"
+        ) { session, _ in
             let store = try session.requireStore().store
             let version = try store.undo()
             session.write("undid version \(version); the store is at version \(store.version)\n")
         },
-        MetaCommand("redo", "", "Does again what the last .undo has undone.") { session, _ in
+        MetaCommand(
+            "redo", "", "Reapply the last transaction that .undo reversed.", code: "store:redo()"
+        ) { session, _ in
             let store = try session.requireStore().store
             try store.redo()
             session.write("redone; the store is at version \(store.version)\n")

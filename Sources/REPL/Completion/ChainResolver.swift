@@ -142,6 +142,9 @@ struct ChainResolver {
         case .object(let object): known(Catalogue.object, object.classSchema)
         case .results(let results):
             (try? results.classSchema()).map { known(Catalogue.results, $0) } ?? .value(value)
+        case .sections(let sections):
+            (try? sections.results.classSchema()).map { known(Catalogue.sectionsType, $0) }
+                ?? .value(value)
         case .list(let list): elements(of: list, Catalogue.list) ?? .value(value)
         case .set(let set): elements(of: set, Catalogue.set) ?? .value(value)
         case .map(let map): elements(of: map, Catalogue.map) ?? .value(value)

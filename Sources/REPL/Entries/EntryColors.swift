@@ -1,11 +1,11 @@
 import LineEditing
 import Reference
 
-/// The colours of an entry while it is typed.
+/// Syntax colors of an entry while it is typed.
 struct EntryColors {
     let style: Style
 
-    /// The runs of a line, which goes on what was typed of the entry before.
+    /// Returns the colored runs of a line that follows the finished lines of the entry.
     func runs(of line: String, after unfinished: String) -> [ColoredRun] {
         let start = unfinished.isEmpty ? 0 : unfinished.utf8.count + 1
         let entry = unfinished.isEmpty ? line : unfinished + "\n" + line

@@ -1,26 +1,26 @@
 import Reference
 
-/// Turns an entry into a chunk whose top-level locals outlive it.
+/// Rewrites an entry into a chunk whose top-level locals outlive it.
 ///
-/// The entry becomes the body of a function: locals of earlier entries that it names are that function's upvalues,
-/// which the session then joins to the real variables. So an entry shares a variable with every closure that was made
-/// in its scope, and a new `local x` is a new variable, which older closures do not see. The entry's own top-level
-/// locals are handed over by calls put between its statements, so that they are there even if a later statement fails.
-/// Everything is added without line ends: messages keep their line numbers.
+/// The entry becomes the body of a function. Earlier locals that it names are upvalues of the function, which the session
+/// joins to the real variables. An entry therefore shares a variable with every closure created in its scope, and a new
+/// `local x` is a new variable that older closures do not see. Calls between the statements save the entry's own
+/// top-level locals, so that they exist even if a later statement fails. The added code contains no newlines, so messages
+/// keep their line numbers.
 struct EntryRewriter {
-    /// A local that an earlier entry has left.
+    /// A local of an earlier entry.
     struct Local: Equatable, Sendable {
         var name: String
-        /// Whether it may not be assigned to.
+        /// Whether it is `<const>`.
         var isConstant: Bool
     }
 
-    /// The name of the function that takes new locals.
+    /// The name of the function that saves new locals.
     ///
-    /// No completion shows it; a script that uses it is asking for it.
+    /// Completion does not offer it.
     static let checkpointer = "__keep_locals"
 
-    /// A name that Lua does not let a function have more than some two hundred of.
+    /// A limit below the maximum number of locals and upvalues of a Lua function.
     static let upvalueLimit = 180
 
     private let source: [UInt8]
@@ -31,20 +31,19 @@ struct EntryRewriter {
         tokens = LuaLexer.tokens(of: entry)
     }
 
-    /// The names that the entry might mean a local by.
+    /// All names in the entry, which can refer to locals.
     var names: Set<String> { Set(tokens.lazy.filter { $0.kind == .name }.map(\.text)) }
 
-    /// The chunk: returns a function that takes the checkpointer and does what the entry says.
+    /// Returns a chunk that returns a function, which takes the function that saves locals and runs the entry.
     ///
-    /// Nil when it needs too many of the earlier locals at once. Without `keeping`, its own locals
-    /// end with it.
+    /// Returns nil if the entry needs too many earlier locals at once. Without `keeping`, its own locals end with it.
     func chunk(earlier: [Local], keeping: Bool = true) -> String? {
         let names = names
         let needed = earlier.filter { names.contains($0.name) || $0.name == "_ENV" }
         guard needed.count <= Self.upvalueLimit else { return nil }
         var text = ""
         if !needed.isEmpty {
-            // A value from `...` keeps the compiler from taking a constant for its value.
+            // A value from `...` prevents the compiler from folding the constant.
             let list = needed.map { $0.isConstant ? "\($0.name) <const>" : $0.name }
             text = "local \(list.joined(separator: ", ")) = ... "
         }
@@ -52,7 +51,7 @@ struct EntryRewriter {
             + (keeping ? body() : String(decoding: source, as: UTF8.self)) + "\nend"
     }
 
-    /// The entry with its locals handed over.
+    /// Returns the entry with calls that save its locals.
     private func body() -> String {
         var result: [UInt8] = []
         var copied = 0
@@ -80,12 +79,12 @@ struct EntryRewriter {
                 let declaration = declaration(at: index)
                 pending += declaration.locals
                 for attribute in declaration.closing {
-                    // What has to be closed stays open until the session ends: the next entries are to use it.
+                    // A `<close>` variable stays open until the session ends, because later entries can use it.
                     copy(to: tokens[attribute].range.lowerBound)
                     result += Array("const".utf8)
                     copied = tokens[attribute].range.upperBound
                 }
-                // The `function` of a local function opens its block as any other does.
+                // The `function` of a local function opens a block like any other.
                 index = declaration.end
                 continue
             }
@@ -98,7 +97,7 @@ struct EntryRewriter {
         }
         copy(to: source.count)
         if !pending.isEmpty {
-            // On a line of its own: the entry may end in a comment.
+            // On a separate line, because the entry can end in a comment.
             result += Array("\n".utf8)
             handOver()
         }
@@ -114,7 +113,7 @@ struct EntryRewriter {
         return "\(checkpointer)(function() return \(names) end, \(quoted))"
     }
 
-    /// Whether a token can only be the first of a statement: some keywords, and a name after what ends an expression.
+    /// Returns whether a token must start a statement: some keywords, and a name after the end of an expression.
     private static func beginsStatement(_ token: LuaToken, after previous: LuaToken?) -> Bool {
         if token.kind == .keyword {
             return ["local", "if", "for", "while", "repeat", "return"].contains(token.text)
@@ -137,7 +136,7 @@ struct EntryRewriter {
         }
     }
 
-    /// The names of a `local` statement, the tokens that say `close`, and the token that follows the names.
+    /// Returns the names of a `local` statement, its `close` tokens, and the index of the token after the names.
     private func declaration(at index: Int) -> (locals: [Local], closing: [Int], end: Int) {
         var locals: [Local] = []
         var closing: [Int] = []

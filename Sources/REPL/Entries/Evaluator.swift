@@ -1,15 +1,16 @@
 import LuaHost
 
-/// Runs entries: expressions give their values, statements leave their locals.
+/// Runs entries and keeps their top-level locals.
 ///
-/// On the script's thread. Numbers the entries, so that messages name the one they mean: `entry 12:1: …`.
+/// Numbers the entries, so that messages can name them: `entry 12:1: …`. Thread: the script's thread.
 final class Evaluator {
     private let state: LuaState
     private let scope: LocalScope?
+    private lazy var compiler = EntryCompiler()
     private var number = 0
     private var sources: [Int: String] = [:]
 
-    /// How many entries' texts are kept for excerpts.
+    /// The number of entries whose text is kept for excerpts.
     private static let kept = 500
 
     init(_ state: LuaState) {
@@ -20,10 +21,10 @@ final class Evaluator {
     /// The names of the session's locals.
     var localNames: [String] { scope?.locals.map(\.name).sorted() ?? [] }
 
-    /// The value of one of the session's locals.
+    /// Returns the value of a local of the session.
     func local(_ name: String) -> LuaValue? { scope?.value(of: name) }
 
-    /// The text of an entry by the name it has in messages.
+    /// Returns the text of an entry by its name in messages.
     func source(named name: some StringProtocol) -> String? {
         guard name.hasPrefix(Self.prefix), let number = Int(name.dropFirst(Self.prefix.count))
         else {
@@ -43,9 +44,9 @@ final class Evaluator {
         set { number = newValue - 1 }
     }
 
-    /// Runs an entry; all its results.
+    /// Runs an entry and returns all its results.
     ///
-    /// `enter` surrounds the run. A file gives its own name for messages.
+    /// `enter` wraps the run. The entries of a file are named after the file in messages.
     func evaluate(
         _ entry: String, named file: String? = nil,
         enter: (() throws -> [LuaValue]) throws -> [LuaValue]
@@ -53,7 +54,7 @@ final class Evaluator {
         try enter(prepare(entry, named: file))
     }
 
-    /// Compiles an entry into what runs it, which may be called again and again.
+    /// Compiles an entry into a function that can be called repeatedly.
     func prepare(_ entry: String, named file: String? = nil) throws -> () throws -> [LuaValue] {
         let text = EntryText.lua(entry)
         let name: String
@@ -65,17 +66,22 @@ final class Evaluator {
             sources[number - Self.kept] = nil
             name = "=\(Self.prefix)\(number)"
         }
-        let isExpression: Bool
+        let whole: String
         let plain: LuaFunction
         do {
             plain = try state.load("return " + text, name: name)
-            isExpression = true
+            whole = "return " + text
         } catch {
             if EntryText.isExpressionOnly(entry) { throw error }
-            plain = try state.load(text, name: name)
-            isExpression = false
+            do {
+                plain = try state.load(text, name: name)
+                whole = text
+            } catch {
+                guard let parts = compiler.splittingLastExpression(of: text) else { throw error }
+                whole = parts.statements + " return " + parts.expression
+                plain = try state.load(whole, name: name)
+            }
         }
-        let whole = isExpression ? "return " + text : text
         if let scope, let made = try scope.function(for: whole, name: name) {
             return { () throws in try made.function.call(made.arguments) }
         }

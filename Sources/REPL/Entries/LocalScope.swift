@@ -1,15 +1,17 @@
 import LuaHost
 
-/// The locals that entries have left, as real variables: each is an upvalue of a closure that keeps it alive.
+/// The locals of earlier entries.
 ///
-/// On the thread of its state. Uses Lua's `debug` functions as they were when the session began.
+/// Each is a real variable: an upvalue of a closure that keeps it alive.
+///
+/// Uses the `debug` functions as they were at the start of the session. Thread: the thread of its Lua state.
 final class LocalScope {
     private let state: LuaState
     private let kept: LuaTable
     private let keep: LuaFunction
     private let bind: LuaFunction
 
-    // Functions of the libraries are locals here because a script may replace them.
+    // Library functions are locals here because a script can replace the globals.
     private static let source = """
         local join, name_of = debug.upvaluejoin, debug.getupvalue
         local select, sub = select, string.sub
@@ -30,7 +32,7 @@ final class LocalScope {
             if index then
               kept[name] = { f, index, constant }
             else
-              -- The compiler knows the constant's value, so no closure has the variable.
+              -- The compiler folds the constant, so no closure has the variable.
               local value = select(number, f())
               kept[name] = { function() return value end, 1, constant }
             end
@@ -48,9 +50,9 @@ final class LocalScope {
         return kept, keep, bind
         """
 
-    /// A scope without locals.
+    /// Creates an empty scope.
     ///
-    /// Nil where the state has no `debug` library.
+    /// Returns nil if the state has no `debug` library.
     init?(_ state: LuaState) {
         self.state = state
         guard let parts = try? state.run(Self.source, name: "=moonpool"), parts.count == 3,
@@ -61,7 +63,7 @@ final class LocalScope {
         self.bind = bind
     }
 
-    /// The locals there are, in no particular order.
+    /// All locals, in no particular order.
     var locals: [EntryRewriter.Local] {
         kept.pairs.compactMap { name, variable in
             guard let name = name.text, let variable = variable.table else { return nil }
@@ -69,7 +71,9 @@ final class LocalScope {
         }
     }
 
-    /// The value that a local has now; runs no code of a script.
+    /// Returns the current value of a local.
+    ///
+    /// Runs no script code.
     func value(of name: String) -> LuaValue? {
         guard let variable = kept[name].table, let holder = variable[1].function,
             let index = variable[2].integer
@@ -78,9 +82,10 @@ final class LocalScope {
         return upvalues.indices.contains(Int(index) - 1) ? upvalues[Int(index) - 1].value : nil
     }
 
-    /// An entry as a function that shares the variables of earlier ones, and what it is called with.
+    /// Compiles an entry into a function that shares the variables of earlier entries, and returns it with its arguments.
     ///
-    /// Nil when it names too many of them at once. Throws what the compiler says, such as of an assignment to a constant.
+    /// Returns nil if the entry names too many variables at once. Throws compiler errors, such as an assignment to a
+    /// constant.
     func function(for entry: String, name: String) throws(LuaError) -> (
         function: LuaFunction, arguments: [LuaValue]
     )? {
@@ -91,7 +96,7 @@ final class LocalScope {
         do {
             outer = try state.load(keeping, name: name)
         } catch {
-            // A label that the end of the chunk has to follow, for one, gets along without the hand-over only.
+            // Some entries compile only without the added calls, for example a label at the end of the chunk.
             guard let sharing = rewriter.chunk(earlier: locals, keeping: false) else { return nil }
             outer = try state.load(sharing, name: name)
         }

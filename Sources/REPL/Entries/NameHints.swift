@@ -1,15 +1,15 @@
 import LuaHost
 import Reference
 
-/// Guesses what a name that leads to nothing was meant to be.
+/// Suggests corrections for misspelled names.
 ///
-/// Looks into tables raw, as completion does; runs no code of a script.
+/// Reads tables without metamethods, like completion, and runs no script code.
 struct NameHints {
     private let session: Session
 
     init(_ session: Session) { self.session = session }
 
-    /// For an error such as `attempt to index a nil value (global 'stroe')`.
+    /// Returns a suggestion for an error such as `attempt to index a nil value (global 'stroe')`.
     func hint(for message: String) -> String? {
         for kind in ["global", "field", "method"] {
             guard let start = message.firstRange(of: "(\(kind) '"),
@@ -24,7 +24,7 @@ struct NameHints {
         return nil
     }
 
-    /// For an entry that is nothing but a name, or a field such as `moonpool.opn`, when that is nil.
+    /// Returns a suggestion for an entry that is a name or a field such as `moonpool.opn` and whose value is nil.
     func hint(forNil entry: String) -> String? {
         let tokens = LuaLexer.tokens(of: EntryText.lua(entry))
         guard let name = tokens.last, name.kind == .name else { return nil }
@@ -39,7 +39,7 @@ struct NameHints {
             let subject = ChainResolver(session).subject(of: Array(chain), requiresAccess: false)
         else { return nil }
         let names = subject.names(startingWith: "", isMethod: false, session)
-        // A property that is nil is no mistake.
+        // An existing property can be nil.
         if names.contains(name.text) { return nil }
         return nearestName(to: name.text, in: names).map(Self.question)
     }
@@ -51,7 +51,7 @@ struct NameHints {
             + session.evaluator.localNames
     }
 
-    /// What stands in the entry before `.name` or `:name` has members; theirs are meant.
+    /// Returns the members of the value before `.name` or `:name` in the entry.
     private func members(before name: String, isMethod: Bool) -> [String] {
         let tokens = LuaLexer.tokens(of: session.newestEntry)
         let access = isMethod ? ":" : "."

@@ -2,15 +2,15 @@ import LuaHost
 import ScriptHost
 import StoreBindings
 
-/// Knows which observer or timer of the script is running: labels what it prints, and remembers how long it took.
+/// Labels the output of the running observer or timer and records the durations of calls.
 ///
-/// On the script's thread.
+/// Thread: the script's thread.
 final class ObserverWatch {
     private let output: SessionOutput
     private let style: Style
     private var label = ""
     private var traces: [Int: ObserverTrace] = [:]
-    /// The numbers of those whose call has not returned: it sleeps, or waits for what others do.
+    /// The numbers of observers whose call has not returned because it sleeps or waits.
     private var running: [Int] = []
 
     private static let mostTraces = 4_096
@@ -28,12 +28,12 @@ final class ObserverWatch {
         }
     }
 
-    /// What the output of an observer bears: its name, or the number that `.why` takes.
+    /// Returns the label of an observer: its name, or the number that `.why` takes.
     static func label(of token: TokenHandle) -> String {
         token.name.isEmpty ? "observer \(token.number)" : token.name
     }
 
-    /// `timer (zoo.lua:3)` without the parentheses.
+    /// Returns `timer (zoo.lua:3)` without the parentheses.
     private static func label(of source: String) -> String {
         source.filter { $0 != "(" && $0 != ")" }
     }
@@ -45,7 +45,7 @@ final class ObserverWatch {
         try call()
     }
 
-    /// Lets what is printed meanwhile bear no label.
+    /// Runs a function whose output has no label.
     func unlabelled(_ body: () -> Void) {
         guard !label.isEmpty else { return body() }
         let outer = label
@@ -73,14 +73,14 @@ final class ObserverWatch {
         try call()
     }
 
-    /// Whether a call of the observer has not returned yet.
+    /// Returns whether a call of the observer has not returned yet.
     func isRunning(_ token: TokenHandle) -> Bool { running.contains(token.number) }
 
-    /// The last calls of an observer, the newest at the right.
+    /// Returns the durations of the last calls of an observer as bars, the newest at the right.
     func sparkline(of token: TokenHandle) -> String { traces[token.number]?.sparkline ?? "" }
 }
 
-/// How long the last calls of an observer took.
+/// The durations of the last calls of an observer.
 struct ObserverTrace {
     private var microseconds: [Double] = []
 
@@ -91,15 +91,15 @@ struct ObserverTrace {
         microseconds.append(duration)
     }
 
-    /// A bar per call; the longest of them is the full height.
+    /// One bar for each call, scaled to the longest.
     var sparkline: String { Sparkline.text(of: microseconds) }
 }
 
-/// A row of small bars.
+/// Draws numbers as a row of small bars.
 enum Sparkline {
     private static let bars = Array("▁▂▃▄▅▆▇█")
 
-    /// A bar per value, by its share of the greatest.
+    /// Returns one bar for each value, scaled to the greatest.
     static func text(of values: [Double]) -> String {
         let greatest = values.max() ?? 0
         return String(

@@ -4,9 +4,11 @@ import ObjectStore
 import StoreBindings
 
 extension Session {
-    /// Shows lines that are drawn again in place when they have changed, until Ctrl-C; observers and timers run meanwhile.
+    /// Shows lines and redraws them in place when they change, until Ctrl-C.
     ///
-    /// Where nothing can be drawn in place they are shown once.
+    /// Observers and timers run meanwhile.
+    ///
+    /// On a terminal that cannot redraw, shows the lines once.
     func showLive(every interval: Duration, _ lines: @escaping () throws -> [String]) throws {
         guard let footer = output.footer else {
             for line in try lines() { write(line + "\n") }
@@ -28,27 +30,27 @@ extension Session {
                 }
             }
         } catch let error as LuaError where error.kind == .interrupted {
-            // That is how it ends.
+            // Ctrl-C ends the view.
         }
     }
 
-    /// As many lines as the window has rows, with a word on those that it has none for.
+    /// Returns at most as many lines as the window has rows, with a remark about the others.
     private func fitting(_ lines: [String]) -> [String] {
         let rows = max(1, window.rows - 1)
         guard lines.count > rows else { return lines.map(fitting) }
         let more =
-            "… \(ValueText.count(lines.count - rows + 1)) more lines than the window has rows"
+            "… \(ValueText.count(lines.count - rows + 1)) more lines; enlarge the window"
         return lines.prefix(rows - 1).map(fitting) + [style.paint(fitting(more), .dim)]
     }
 
-    /// A line that takes one row of the window.
+    /// Truncates a line to one row of the window.
     private func fitting(_ line: String) -> String {
         let plain = TerminalText.plain(line)
         return TerminalText.width(plain) < window.columns
             ? line : TerminalText.truncate(plain, to: window.columns - 1)
     }
 
-    /// Evaluates a query again whenever a store has a new version, and shows what it gives.
+    /// Evaluates a query again after each new version of a store, and shows the result.
     func watch(_ text: String) throws {
         let evaluate = try prepareQuery(text)
         var versions: [UInt64] = []
@@ -75,10 +77,9 @@ extension Session {
 
     // MARK: - Observers
 
-    /// The observers as a table: what they cost, how long their last calls took, and how long the store took on average to
-    /// find out what there is to tell.
+    /// Returns the observers as a table: calls, durations of the function, and the average time to compute a change.
     ///
-    /// Where the window is too narrow for it, what each observes is told in a line of its own below the numbers.
+    /// In a narrow window, the observed collection and the source location appear on a line below the numbers.
     func observerLines() -> [String] {
         let tokens = context.storeModule.activeTokens
         guard !tokens.isEmpty else { return ["no observers"] }
@@ -95,7 +96,7 @@ extension Session {
         return fits ? table : folded(header, rows, at: [2, 4, header.count - 2, header.count - 1])
     }
 
-    /// A table whose texts at some places stand below their row.
+    /// Lays out a table with the columns at `places` on lines below their row.
     private func folded(
         _ header: [String], _ rows: [[String]], at places: Set<Int>
     ) -> [String] {

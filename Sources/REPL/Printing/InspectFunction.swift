@@ -33,7 +33,7 @@ package enum InspectFunction {
             if value.isNil { return nil }
             guard let number = value.integer, number >= Int64(range.lowerBound) else {
                 throw call.argumentError(
-                    2, "option '\(name)' is a whole number of \(range.lowerBound) or more")
+                    2, "option '\(name)': expected an integer of at least \(range.lowerBound)")
             }
             return min(Int(clamping: number), range.upperBound)
         }

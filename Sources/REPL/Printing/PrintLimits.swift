@@ -15,7 +15,7 @@ package struct PrintLimits: Sendable, Equatable {
 
     /// What fits into a window; the first look at a value.
     package init(
-        depth: Int = 4, items: Int = 60, string: Int = 400, rows: Int = 20, columns: Int = 80,
+        depth: Int = 6, items: Int = 60, string: Int = 400, rows: Int = 20, columns: Int = 80,
         room: Int = 256 << 10
     ) {
         self.depth = depth

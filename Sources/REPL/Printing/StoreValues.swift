@@ -15,6 +15,7 @@ struct StoreValues {
             switch module.inspect(value) {
             case .object(let object): return try record(object, limits)
             case .results(let results): return try grid(results, limits)
+            case .sections(let sections): return try grid(sections, limits)
             case .list(let list):
                 return try describe(list, limits) { try list.element(at: $0) }
             case .set(let set):
@@ -48,9 +49,10 @@ struct StoreValues {
                 ? ValueText.quoted(LuaString(cell.text), limit: limits.string).text : cell.text
             return Field(property.name, text, cell.role)
         }
+        let name = object.classSchema.name
         return .record(
-            name: object.classSchema.name, fields: fields,
-            remark: object.source.view.isFrozen ? "frozen" : nil)
+            name: object.source.view.isFrozen ? "frozen \(name)" : name, fields: fields, remark: nil
+        )
     }
 
     private struct Cell {
@@ -154,7 +156,7 @@ struct StoreValues {
         }
         let rest = elements.count - fields.count
         return .record(
-            name: "map", fields: fields, remark: rest > 0 ? "and \(rest) more" : nil)
+            name: "map", fields: fields, remark: rest > 0 ? "\(ValueText.count(rest)) more" : nil)
     }
 
     /// An object in a few words: its class, its key, and the first text that is no key.
@@ -184,6 +186,47 @@ struct StoreValues {
             try grid(
                 schema, objects, count: count, limits,
                 title: "Results of \(schema.name) (\(ValueText.count(count)))"))
+    }
+
+    /// Describes sections as a table of keys and counts, with bars.
+    private func grid(_ sections: SectionedResults, _ limits: PrintLimits) throws -> Described {
+        guard sections.isValid else { return .text("Sections (invalid)") }
+        let count = try sections.count()
+        let shown = try (0..<min(count, limits.rows)).map { index in
+            let (key, objects) = try sections.section(at: index)
+            return (
+                key: Self.oneLine(cell(of: key, sections.results.source).text),
+                count: try objects.count()
+            )
+        }
+        let greatest = shown.map(\.count).max() ?? 0
+        let className = try sections.results.classSchema().name
+        let isNumeric = try sections.keys().prefix(limits.rows).allSatisfy(Self.isNumber)
+        return .grid(
+            Grid(
+                title:
+                    "Sections of \(className) by \(sections.keyPath) (\(ValueText.count(count)))",
+                columns: [
+                    Grid.Column(name: sections.keyPath, type: "", isNumeric: isNumeric),
+                    Grid.Column(name: "count", type: "", isNumeric: true),
+                    Grid.Column(name: "", type: "", isNumeric: false),
+                ],
+                rows: shown.map { section in
+                    [
+                        section.key, ValueText.count(section.count),
+                        Bar.text(section.count, of: greatest, width: Self.barWidth),
+                    ]
+                },
+                count: count, thing: ("section", "sections")))
+    }
+
+    private static let barWidth = 20
+
+    private static func isNumber(_ value: Value) -> Bool {
+        switch value {
+        case .int, .float, .double, .decimal: true
+        default: false
+        }
     }
 
     /// A map: its keys and values.

@@ -1,20 +1,22 @@
 import LineEditing
+import Reference
 
 extension MetaCommand {
     static let tutorial: [MetaCommand] = [
         MetaCommand(
-            "tutorial", "[N | off]", "Ten steps to try things in; N goes to a step, off ends it.",
+            "tutorial", "[N | off]",
+            "Learn the basics in ten steps. N starts at a step; off ends the tutorial.",
             argument: .words(["off"])
         ) { session, text in
             switch text {
             case "off":
                 session.tutorial = nil
-                session.write("the tutorial is over\n")
+                session.write("the tutorial has ended\n")
             case "": try session.showTutorial(at: session.tutorial?.number ?? 1)
             default:
                 guard let number = Int(text) else {
                     throw CommandError(
-                        ".tutorial takes a number from 1 to \(Tutorial.steps.count), or off")
+                        "expected a step from 1 to \(Tutorial.steps.count), or off, got '\(text)'")
                 }
                 try session.showTutorial(at: number)
             }
@@ -25,20 +27,20 @@ extension MetaCommand {
 extension Session {
     fileprivate func showTutorial(at number: Int) throws {
         guard let found = Tutorial(at: number) else {
-            throw CommandError(".tutorial has steps 1 to \(Tutorial.steps.count)")
+            throw CommandError("expected a step from 1 to \(Tutorial.steps.count), got \(number)")
         }
         tutorial = found
         writeStep(found)
     }
 
-    /// Goes on when an entry has done what the step asks for.
+    /// Advances to the next step if the entry has completed the current one.
     func advanceTutorial(after entry: String) {
         guard var tutorial, !entry.hasPrefix(".tutorial"), tutorial.step.isDone(self, entry) else {
             return
         }
         if tutorial.isLast {
             self.tutorial = nil
-            screen.writeToScreen(style.paint("That was the tutorial.", .strong) + "\n")
+            screen.writeToScreen(style.paint("You have finished the tutorial.", .strong) + "\n")
             return
         }
         tutorial.advance()
@@ -49,25 +51,12 @@ extension Session {
     private func writeStep(_ tutorial: Tutorial) {
         let step = tutorial.step
         let title = "\(tutorial.number)/\(Tutorial.steps.count)  \(step.title)"
+        let wrap = TextWrap(columns: min(window.columns - 1, 90), width: TerminalText.width)
         var text = "\n" + style.paint(title, .strong) + "\n"
-        for line in Self.wrapped(step.text, to: min(window.columns - 1, 90)) { text += line + "\n" }
-        text += "    " + style.paint(step.entry, .string) + "\n"
-        screen.writeToScreen(text)
-    }
-
-    /// A text in lines of at most so many columns, broken between words.
-    static func wrapped(_ text: String, to columns: Int) -> [String] {
-        var lines: [String] = [""]
-        for word in text.split(separator: " ") {
-            let last = lines[lines.count - 1]
-            if last.isEmpty {
-                lines[lines.count - 1] = String(word)
-            } else if TerminalText.width(last) + TerminalText.width(String(word)) + 1 <= columns {
-                lines[lines.count - 1] = "\(last) \(word)"
-            } else {
-                lines.append(String(word))
-            }
+        for line in wrap.lines(step.text) { text += line + "\n" }
+        for line in wrap.lines(step.entry, indent: "    ", hanging: "      ") {
+            text += style.paint(line, .string) + "\n"
         }
-        return lines
+        screen.writeToScreen(text)
     }
 }

@@ -1,27 +1,29 @@
 import LuaHost
 import StoreBindings
 
-/// The ten steps of `.tutorial`: what to type, and how it is seen that it was done.
+/// The ten steps of `.tutorial`.
 struct Tutorial {
     /// A step.
     struct Step: Sendable {
-        /// What it is about.
+        /// The title.
         var title: String
-        /// What to know.
+        /// The explanation.
         var text: String
-        /// An entry that does it.
+        /// The entry to type.
         var entry: String
-        /// Whether the user has done it; looks at the session after an entry.
+        /// Returns whether an entry has completed the step.
         var isDone: @Sendable (Session, _ entry: String) -> Bool
     }
 
-    /// The number of the step that is shown, from 1 on.
+    /// The number of the current step, starting at 1.
     private(set) var number = 1
 
     var step: Step { Self.steps[number - 1] }
     var isLast: Bool { number == Self.steps.count }
 
-    /// A tutorial that begins at a step; nil if there is none of that number.
+    /// Creates a tutorial that starts at a step.
+    ///
+    /// Returns nil if there is no step with this number.
     init?(at number: Int = 1) {
         guard Self.steps.indices.contains(number - 1) else { return nil }
         self.number = number
@@ -32,13 +34,13 @@ struct Tutorial {
     static let steps: [Step] = [
         Step(
             title: "Expressions",
-            text: "Type Lua. An expression shows its value, and _ is the last one. Try:",
+            text: "Type Lua. An expression prints its value, and _ is the last result. Try:",
             entry: "6 * 7", isDone: { session, _ in !session.lastValues.isEmpty }),
         Step(
             title: "Classes",
             text: """
-                A store holds objects of classes. `store` is one in memory, open already. A class is defined by its \
-                properties and their types; `int primary` is a key, `?` makes a property optional:
+                A store holds objects of classes. `store` is an open in-memory store. Define a class by the types of its \
+                properties. `int primary` is a primary key, and `?` makes a property optional:
                 """,
             entry:
                 "store:define { Dog = { id = \"int primary\", name = \"string\", age = \"int?\" } }",
@@ -46,8 +48,8 @@ struct Tutorial {
         Step(
             title: "Writing",
             text: """
-                Changes are made in transactions: the function's changes become visible together, or not at all if it \
-                raises an error. The prompt shows the new version:
+                Change data in a write transaction: all changes of the function are committed together, or rolled back \
+                if it raises an error. The prompt shows the new version:
                 """,
             entry: "store:write(function() for i, name in ipairs { \"Rex\", \"Max\", \"Cleo\" } do "
                 + "store:create(\"Dog\", { id = i, name = name, age = 2 * i }) end end)",
@@ -55,27 +57,27 @@ struct Tutorial {
         Step(
             title: "Queries",
             text: """
-                Results are lazy and live: they always show what matches now. Tab completes classes, properties and \
-                methods, inside the string too:
+                Results are lazy and live: they always contain the objects that match now. Tab completes classes, \
+                properties and methods, also inside strings:
                 """,
             entry: "dogs = store:objects(\"Dog\"):where(\"age > 2\"):sorted(\"name\")",
             isDone: { session, _ in session.isResults("dogs") }),
         Step(
-            title: "Looking",
+            title: "Printing",
             text:
-                "An object shows its properties, Results show a table; .last shows what did not fit. See yours:",
+                "Objects print their properties and Results print a table. .last prints a shortened result completely. Try:",
             entry: "dogs", isDone: { _, entry in entry.contains("dogs") }),
         Step(
             title: "Live objects",
             text:
-                "An object reads from the store each time. Change one, and look at dogs again afterwards:",
+                "Reading a property always returns the current value. Change an object, then print dogs again:",
             entry: "store:write(function() dogs[1].age = 9 end)",
             isDone: { _, entry in entry.contains("age") }),
         Step(
             title: "Observers",
             text: """
-                An observer is called after each change of what it watches, and says what came, left and changed. Keep \
-                the token: the observer ends with it. What it prints bears its name:
+                An observer is called after each change to a collection and receives the insertions, deletions and \
+                modifications. Keep the token: the observer ends with it. Its output is labeled with its name:
                 """,
             entry:
                 "token = dogs:observe(function(c) print(c.type, #c.insertions, #c.modifications) end, "
@@ -83,24 +85,25 @@ struct Tutorial {
             isDone: { session, _ in !session.context.storeModule.activeTokens.isEmpty }),
         Step(
             title: "Changes arrive",
-            text: "Now change something that the observer watches. It prints above what you type:",
+            text:
+                "Change an object in the observed collection. The observer prints above the line that you type:",
             entry: "store:write(function() dogs[1].name = \"Caesar\" end)",
             isDone: { _, entry in entry.contains("write") }),
         Step(
             title: "Why",
             text: """
-                .observers lists the observers and what they cost, .why NAME tells what the last call was for, and \
-                .watch dogs draws a query again after each change:
+                .observers lists the observers and their cost. .why NAME explains the last call of an observer. .watch \
+                QUERY updates a query on the screen after each change:
                 """,
             entry: ".why kennel",
             isDone: { _, entry in
                 [".why", ".observers", ".watch"].contains { entry.hasPrefix($0) }
             }),
         Step(
-            title: "Keeping it",
+            title: "Saving your work",
             text: """
-                .save FILE writes your entries as a script, .transcript FILE records a session that can be run as a \
-                test, and `moonpool zoo.moonpool` opens a store in a file. The last step:
+                .save FILE writes your entries as a script. .transcript FILE records a session that can run as a test. \
+                `moonpool zoo.moonpool` opens a store file. The last step:
                 """,
             entry: ".help", isDone: { _, entry in entry.hasPrefix(".") }),
     ]

@@ -1,64 +1,68 @@
 extension Catalogue {
     /// The module.
     package static let moonpool = CatalogueType(
-        "moonpool", "moonpool", "The module: opens stores, makes values, runs timers.")
-    /// What entries of the prompt have besides the globals of scripts.
+        "moonpool", "moonpool", "The module: opens stores, creates values, runs timers.")
+    /// Globals that exist at the prompt only.
     package static let prompt = CatalogueType(
-        "prompt", "Prompt", "What entries of the prompt have besides the globals of scripts.")
+        "prompt", "Prompt", "Globals that exist at the prompt only.")
     static let json = CatalogueType(
         "moonpool.json", "json", "Reads and writes JSON, strictly by RFC 8259.")
     static let csv = CatalogueType(
         "moonpool.csv", "csv", "Reads and writes CSV (RFC 4180) and its dialects.")
     static let migrate = CatalogueType(
         "moonpool.migrate", "migrate",
-        "Migrates files by numbered scripts, as the command `moonpool migrate` does.")
+        "Migrates store files with numbered scripts, like the command `moonpool migrate`.")
     /// Stores.
     package static let store = CatalogueType(
-        "store", "Store", "A live object store, as the script that opened it sees it.")
+        "store", "Store", "A live object store, opened by this script.")
     static let frozenStore = CatalogueType(
         "frozen store", "FrozenStore",
-        "A store as it was in one version, for ever; what would change it is an error. Files, versions and "
-            + "references (`export`, `import`, `backup`, `record`, `at`, `diff`, `resolve` and the like) "
-            + "are matters of the live store.",
+        "A read-only view of one version of a store. Changes raise an error. Methods for files, versions and "
+            + "references (`export`, `import`, `backup`, `record`, `at`, `diff`, `resolve` and similar) "
+            + "exist on the live store only.",
         parent: "store")
     /// Objects.
     package static let object = CatalogueType(
-        "object", "Object", "A live object: its properties are read from the store each time.")
+        "object", "Object",
+        "A live object: each read of a property returns the current value from the store.")
     static let unmanaged = CatalogueType(
-        "unmanaged object", "UnmanagedObject", "An object that is in no store yet.",
+        "unmanaged object", "UnmanagedObject", "An object that has not been added to a store.",
         parent: "object")
     /// Results of queries.
     package static let results = CatalogueType(
-        "Results", "Results", "The objects of a query: lazy and live.", element: "object")
+        "Results", "Results", "The objects that match a query. Lazy and live.", element: "object")
     /// Lists.
     package static let list = CatalogueType(
-        "list", "List", "A list of an object, changed in place.", element: "value")
+        "list", "List", "A list property of an object, modified in place.", element: "value")
     /// Sets.
     package static let set = CatalogueType(
-        "set", "Set", "A set of an object, ordered by value and changed in place.",
+        "set", "Set", "A set property of an object, ordered by value and modified in place.",
         element: "value")
     /// Maps.
     package static let map = CatalogueType(
-        "map", "Map", "A map of an object, in byte order of its keys, changed in place.",
+        "map", "Map", "A map property of an object, in byte order of its keys, modified in place.",
         element: "value")
-    /// Values of collections, in another order.
+    /// Sorted or filtered values of a collection.
     package static let valuesType = CatalogueType(
-        "Values", "Values", "Values of a list, a set or a map in another order: lazy and live.",
+        "Values", "Values",
+        "Sorted, distinct or filtered values of a list, set or map. Lazy and live.",
         element: "value")
-    static let sectionsType = CatalogueType(
+    /// Sections of results.
+    package static let sectionsType = CatalogueType(
         "Sections", "Sections",
-        "The objects of a query grouped by a value: an ordered array of { key =, objects = }.",
+        "The objects of a query, grouped by a value: an ordered array of { key =, objects = }.",
         element: "object")
     static let mixedList = CatalogueType(
-        "mixed list", "MixedList", "A list inside a mixed value, changed in place.")
+        "mixed list", "MixedList", "A list inside a mixed value, modified in place.")
     static let mixedMap = CatalogueType(
-        "mixed map", "MixedMap", "A map inside a mixed value, changed in place.")
+        "mixed map", "MixedMap", "A map inside a mixed value, modified in place.")
     /// Observations.
     package static let token = CatalogueType(
-        "token", "Token", "An observation: it lasts as long as its token.")
+        "token", "Token",
+        "A registered observer. It stays active while the token is alive and valid.")
     static let computed = CatalogueType(
         "computed", "Computed",
-        "A value that is computed when it is read, and again only after its inputs have changed: `total()`.",
+        "A cached value, read as `total()`. It is recomputed only after its inputs have changed.",
         example: """
             local total = moonpool.computed(function() return dogs:sum "age" end)
             print(total())  --> 10
@@ -66,16 +70,17 @@ extension Catalogue {
             print(total())  --> 11
             """)
     static let timer = CatalogueType(
-        "timer", "Timer", "A call in the future, made by moonpool.after or moonpool.every.")
+        "timer", "Timer", "A scheduled call, created by moonpool.after or moonpool.every.")
     static let worker = CatalogueType(
-        "worker", "Worker", "A thread with an event loop and a Lua state of its own.")
+        "worker", "Worker", "A thread with its own event loop and Lua state.")
     static let reference = CatalogueType(
         "reference", "Reference",
-        "Something of a store for another thread, where store:resolve gives it, once.")
+        "A thread-safe reference to an object or a collection. store:resolve returns it on another thread, once."
+    )
     static let recording = CatalogueType(
-        "recording", "Recording", "What store:record writes to a file, until it is stopped.")
+        "recording", "Recording", "A recording of commits to a file, created by store:record.")
     static let change = CatalogueType(
-        "change", "Change", "What has changed in an observed collection.", element: "object",
+        "change", "Change", "The changes to an observed collection.", element: "object",
         example: """
             local token <close> = dogs:observe(function(change)
               print(change.type, #change.insertions, #change.deletions, #change.modifications)
@@ -85,7 +90,7 @@ extension Catalogue {
             store:refresh()  --> update 0 0 1
             """)
     static let objectChange = CatalogueType(
-        "object change", "ObjectChange", "What has changed in an observed object.",
+        "object change", "ObjectChange", "The changes to an observed object.",
         example: """
             local token <close> = rex:observe(function(change)
               local property = change.properties[1]
@@ -95,7 +100,7 @@ extension Catalogue {
             store:refresh()  --> change age 7 8
             """)
     static let propertyChange = CatalogueType(
-        "property change", "PropertyChange", "The change of one property of an object.",
+        "property change", "PropertyChange", "The change to one property of an object.",
         example: """
             local token <close> = rex:observe(function(change)
               for _, property in ipairs(change.properties) do print(property.name, property.new) end
@@ -106,7 +111,7 @@ extension Catalogue {
             --> name Rexy
             """)
     static let sectionChange = CatalogueType(
-        "section change", "SectionChange", "What has changed in observed sections.",
+        "section change", "SectionChange", "The changes to observed sections.",
         example: """
             local token <close> = dogs:group_by("breed"):observe(function(change)
               print(change.type, #change.section_insertions)
@@ -116,36 +121,39 @@ extension Catalogue {
             store:refresh()  --> update 1
             """)
     static let date = CatalogueType(
-        "date", "Date", "A moment in microseconds; its fields are those of UTC.",
+        "date", "Date", "A point in time with microsecond precision. Its fields are in UTC.",
         example: """
             local day = moonpool.date("2026-11-20T10:30:00Z")
             print(day.year, day.month, day.hour)  --> 2026 11 10
             print(day + 60)  --> 2026-11-20T10:31:00Z
             print(moonpool.date("2026-11-21") - day)  --> 48600.0
             """)
-    static let uuid = CatalogueType("uuid", "UUID", "A UUID; equal ones compare equal.")
+    static let uuid = CatalogueType(
+        "uuid", "UUID", "A UUID. Two UUIDs with the same bytes compare equal.")
     static let objectID = CatalogueType(
-        "object_id", "ObjectID", "A 12-byte object id that sorts by the time of its making.")
+        "object_id", "ObjectID", "A 12-byte object id that sorts by creation time.")
     static let decimal = CatalogueType(
         "decimal", "Decimal",
-        "A decimal number of 34 digits, so that 0.1 is 0.1; calculates with numbers too.",
+        "A decimal number with 34 significant digits. Represents 0.1 exactly; arithmetic also accepts Lua numbers.",
         example: """
             local price = moonpool.decimal("19.90")
             print(price * 3, price + 0.1)  --> 59.70 20.00
             """)
     static let data = CatalogueType(
-        "data", "Data", "Bytes for a data property; tostring gives them as a string.")
-    static let null = CatalogueType("null", "Null", "Sets nil where a key must be present.")
+        "data", "Data", "Bytes for a data property; tostring returns them as a string.")
+    static let null = CatalogueType(
+        "null", "Null", "Stands for nil in tables, where a nil value would remove the key.")
     static let migration = CatalogueType(
-        "migration", "Migration", "A change of the schema while it runs.")
+        "migration", "Migration",
+        "The argument of a migration function: reads old objects and writes new ones.")
     static let error = CatalogueType(
-        "error", "Error", "What this API raises: it prints as a message and has a code.",
+        "error", "Error", "An error that this API raises. It prints as a message and has a code.",
         example: """
             local ok, err = pcall(function() rex.age = 8 end)
             print(ok, err.code)  --> false not_in_write
             """)
     static let openOptions = CatalogueType(
-        "open options", "OpenOptions", "What moonpool.open takes besides a path.",
+        "open options", "OpenOptions", "The options of moonpool.open.",
         example: """
             local other = moonpool.open {
               path = "zoo.moonpool",
@@ -157,7 +165,7 @@ extension Catalogue {
             """)
     static let propertyOptions = CatalogueType(
         "property declaration", "PropertyDeclaration",
-        "The long form of a property in a schema; the short form is a text such as \"int? indexed\".",
+        "The long form of a property in a schema; the short form is a string such as \"int? indexed\".",
         example: """
             store:define { Cat = {
               id = { type = "int", primary = true },
@@ -168,7 +176,7 @@ extension Catalogue {
             print(tom.lives)  --> 9
             """)
     static let observeOptions = CatalogueType(
-        "observe options", "ObserveOptions", "What observe takes besides a function.",
+        "observe options", "ObserveOptions", "The options of observe.",
         example: """
             local token <close> = dogs:observe(function(change) print(change.type) end,
               { keypaths = { "age", "owner.name" }, name = "ages", throttle = 0.1 })
@@ -176,15 +184,15 @@ extension Catalogue {
             print(token.name)  --> ages
             """)
     static let writeOptions = CatalogueType(
-        "write options", "WriteOptions", "What write and commit_write take besides a function.",
+        "write options", "WriteOptions", "The options of write and commit_write.",
         example: """
-            local token <close> = rex:observe(function() print "heard" end)
+            local token <close> = rex:observe(function() print "changed" end)
             store:write(function() rex.age = 8 end, { without_notifying = { token } })
             store:refresh()
             print(rex.age)  --> 8
             """)
     static let importOptions = CatalogueType(
-        "import options", "ImportOptions", "What store:import takes besides a path.",
+        "import options", "ImportOptions", "The options of store:import.",
         example: """
             moonpool.csv.write("dogs.csv", { { nr = 3, name = "Cleo" }, { nr = 1, name = "Rexy" } })
             local report = store:import("dogs.csv", { class = "Dog", upsert = true, map = { nr = "id" } })
@@ -208,19 +216,19 @@ extension Catalogue {
             end
             """)
     static let exportOptions = CatalogueType(
-        "export options", "ExportOptions", "What export takes besides a path.",
+        "export options", "ExportOptions", "The options of export.",
         example: """
             print(dogs:export("dogs.txt", { format = "csv" }))  --> 2
             """)
     static let importReport = CatalogueType(
-        "import report", "ImportReport", "What store:import has done.",
+        "import report", "ImportReport", "The result of store:import.",
         example: """
             moonpool.csv.write("toys.csv", { { name = "rope", price = 2 } })
             local report = store:import("toys.csv", { class = "Toy" })
             print(report.created, report.rejected, #report.new_classes)  --> 1 0 0
             """)
 
-    /// Everything that names belong to, in the order of the reference.
+    /// All types, in the order of the reference page.
     package static let types: [CatalogueType] = [
         moonpool, json, csv, migrate, openOptions, propertyOptions, store, frozenStore,
         writeOptions, object, unmanaged, results, list, set, map, valuesType, sectionsType,

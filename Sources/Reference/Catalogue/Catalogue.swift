@@ -1,18 +1,18 @@
-// The one description of the Lua API: what help, annotations for editors, and the reference page are made from.
+// The single description of the Lua API. Help, editor annotations and the reference page are generated from it.
 //
-// Each name stands once, with its signatures, one sentence, the errors that it can raise, and an example that a test
-// runs. Other tests walk the real tables and values of a running script and compare the names, both ways. To add
-// a function to the API, add it to one of the files in `Entries`.
+// Each name has one entry with its signatures, a summary, the errors that it can raise, and an example that a test
+// runs. Other tests compare the names with the tables and values of a running script, in both directions. To add
+// a function to the API, add an entry to one of the files in `Entries`.
 
-/// Everything that a script can name.
+/// All names that a script can use.
 package enum Catalogue {
-    /// All names, grouped as a reader wants to meet them.
+    /// All entries, in the order of the reference page.
     package static let entries: [CatalogueEntry] =
         opening + module + storeLife + transactions + writing + versions + objects + queries
         + collections + sections + observing + effects + changes + eventLoop + workers + values
         + migrations + migrationFiles + transfer + promptGlobals + errors
 
-    /// What the examples begin with: a store with three classes, two dogs, their owner, and all dogs as results.
+    /// The first lines of every example: a store with three classes, two dogs, their owner, and all dogs as results.
     package static let examplePrelude = """
         local store = moonpool.open {
           in_memory = "zoo",
@@ -39,21 +39,21 @@ package enum Catalogue {
 
         """
 
-    /// The names of a type, its parent's left out.
+    /// Returns the entries of a type, without those of its parent.
     package static func entries(of type: CatalogueType) -> [CatalogueEntry] {
         entries.filter { $0.owners.contains(type) }
     }
 
-    /// The type of this name, whatever its letters' case.
+    /// Returns the type with a name, ignoring case.
     package static func type(named name: String) -> CatalogueType? {
         let wanted = name.lowercased()
         return types.first { $0.name.lowercased() == wanted }
             ?? types.first { $0.annotation.lowercased() == wanted }
     }
 
-    /// What is meant by `where`, `Results.where`, `dogs:where` or `moonpool.open`.
+    /// Returns the entries that `where`, `Results.where`, `dogs:where` or `moonpool.open` refers to.
     ///
-    /// A name before the point counts where it is a type's; otherwise only the last name does.
+    /// The part before the last separator selects a type if it names one. Otherwise it is ignored.
     package static func find(_ text: String) -> [CatalogueEntry] {
         let parts = text.split(whereSeparator: { $0 == "." || $0 == ":" })
         guard let name = parts.last.map(String.init) else { return [] }

@@ -6,23 +6,23 @@ package struct CatalogueEntry: Sendable {
         case function
         /// `store:create(…)`.
         case method
-        /// `store.version`, or a key in a table that a script gets or gives.
+        /// `store.version`, or a key in a table that a script passes or receives.
         case field(type: String, isWritable: Bool)
     }
 
     /// The name.
     package let name: String
-    /// Where it is found; some methods are shared by several kinds of values.
+    /// The types that have it; several types can share a method.
     package let owners: [CatalogueType]
-    /// How it is used.
+    /// The kind of member.
     package let kind: Kind
-    /// Parameters and results, one for each way to call it; empty for fields.
+    /// Parameters and results, one for each overload; empty for fields.
     package let signatures: [Signature]
     /// One sentence.
     package let summary: String
-    /// The codes of the errors that it can raise by itself.
+    /// The codes of the errors that it can raise.
     package let errors: [ErrorCode]
-    /// A script that shows it, on top of ``Catalogue/examplePrelude``; what it prints stands behind `-->`.
+    /// An example script that runs after ``Catalogue/examplePrelude``; expected output follows `-->`.
     package let example: String
 
     /// `.` or `:`.
@@ -57,31 +57,31 @@ package struct CatalogueEntry: Sendable {
     }
 }
 
-/// A way to call a function: `(class: string, values?: table): T`.
+/// The parameters and results of a function: `(class: string, values?: table): T`.
 ///
 /// Types are those of LuaLS; a type of the API is named without `moonpool.` before it. `T` is the class of a
 /// collection's objects, or of the object whose class is named by a parameter of type `T` in backticks.
 package struct Signature: Sendable, Hashable {
     /// One parameter.
     package struct Parameter: Sendable, Hashable {
-        /// Its name; `...` for any number of them.
+        /// The name; `...` for a variable number of arguments.
         package let name: String
-        /// Its type.
+        /// The type.
         package let type: String
-        /// Whether it may be left out.
+        /// Whether the parameter is optional.
         package let isOptional: Bool
     }
 
-    /// The text as it was written.
+    /// The signature as written.
     package let text: String
     /// The parameters in order.
     package let parameters: [Parameter]
     /// The types of the results.
     package let results: [String]
 
-    /// Reads a signature.
+    /// Parses a signature.
     ///
-    /// What does not look like one has no parameters; a test holds every entry of the catalogue to the form.
+    /// Malformed text has no parameters; a test checks that every entry of the catalogue is well formed.
     package init(_ text: String) {
         self.text = text
         let pieces = Self.close(of: text).map { close in
@@ -101,10 +101,10 @@ package struct Signature: Sendable, Hashable {
         results = Self.split(rest)
     }
 
-    /// The parameters in brackets.
+    /// The parameters with their parentheses.
     var parameterText: String { Self.close(of: text).map { String(text[...$0]) } ?? text }
 
-    /// Where the bracket closes with which the text opens.
+    /// Returns the index of the parenthesis that closes the first one.
     private static func close(of text: String) -> String.Index? {
         var depth = 0
         for index in text.indices {
@@ -117,7 +117,7 @@ package struct Signature: Sendable, Hashable {
         return nil
     }
 
-    /// Splits at commas outside of brackets.
+    /// Splits at commas outside of brackets of any kind.
     private static func split(_ text: Substring) -> [String] {
         var parts: [Substring] = []
         var depth = 0

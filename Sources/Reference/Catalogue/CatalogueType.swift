@@ -1,16 +1,16 @@
-/// What a name of the Lua API belongs to: a table of functions, a kind of value, or a table of options.
+/// A type of the Lua API: a table of functions, a kind of value, or a table of options.
 package struct CatalogueType: Sendable, Hashable {
-    /// What help calls it: `store`, `Results`, `open options`.
+    /// The name in help: `store`, `Results`, `open options`.
     package let name: String
-    /// What annotations and signatures call it: `Store`, without `moonpool.` before it.
+    /// The name in annotations and signatures, without the prefix `moonpool.`: `Store`.
     package let annotation: String
     /// One sentence.
     package let summary: String
-    /// What `T` is in the signatures of its methods, for people: `object` or `value`; empty where there is no `T`.
+    /// The word for `T` in printed signatures: `object` or `value`; empty for types without `T`.
     package let element: String
-    /// The type whose members it has too.
+    /// The type whose members it inherits.
     package let parent: String?
-    /// A script that shows it; empty where the examples of its members do.
+    /// An example script; empty if the examples of its members suffice.
     package let example: String
 
     init(
@@ -25,16 +25,16 @@ package struct CatalogueType: Sendable, Hashable {
         self.example = example
     }
 
-    /// What stands before the names of its members: `store:`, `moonpool.`, nothing before globals.
+    /// Returns the prefix of its members: `store:`, `moonpool.`, or nothing for globals.
     func prefix(_ separator: String) -> String { self == Catalogue.prompt ? "" : name + separator }
 
-    /// What may follow its values after a colon, or after a dot; its parent's names too.
+    /// Returns the names of its methods or of its fields, including those of its parent.
     package func names(isMethod: Bool) -> [String] {
         Catalogue.entries(of: self).filter { ($0.kind == .method) == isMethod }.map(\.name)
             + (parent.flatMap(Catalogue.type(named:))?.names(isMethod: isMethod) ?? [])
     }
 
-    /// The names of types are unique.
+    /// Compares names, which are unique.
     package static func == (left: CatalogueType, right: CatalogueType) -> Bool {
         left.name == right.name
     }

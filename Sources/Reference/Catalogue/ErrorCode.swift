@@ -25,34 +25,35 @@ package enum ErrorCode: String, Sendable, CaseIterable {
     case interrupted
     case limitExceeded = "limit_exceeded"
 
-    /// One sentence: what has happened.
+    /// A one-sentence description.
     package var summary: String {
         switch self {
-        case .notInWrite: "Something was changed outside of a write transaction; use store:write."
-        case .alreadyInWrite: "Something cannot be done while a write transaction is open."
-        case .duplicateKey: "An object with this primary key exists already."
-        case .missingValue: "A property that must have a value was given none."
-        case .typeMismatch: "A value is not of the type that is wanted."
-        case .unknownClass: "The store has no class of this name."
-        case .unknownProperty: "The class has no property, or the value no member, of this name."
-        case .invalidObject: "The object was deleted, or belongs to another store."
-        case .invalidArgument: "An argument or an option is wrong."
-        case .outOfRange: "An index lies outside of the list."
-        case .wrongThread: "A store is used on a thread that has not opened it."
-        case .frozen: "A version that never changes was to be changed or observed."
-        case .readOnly: "The store was opened for reading only."
-        case .invalidQuery: "A predicate, an order or a key path cannot be understood."
-        case .invalidSchema: "A schema contradicts itself."
+        case .notInWrite: "A change requires a write transaction; use store:write."
+        case .alreadyInWrite: "The operation is not possible while a write transaction is open."
+        case .duplicateKey: "An object with this primary key already exists."
+        case .missingValue: "A required property has no value."
+        case .typeMismatch: "A value has the wrong type."
+        case .unknownClass: "The store has no class with this name."
+        case .unknownProperty:
+            "The class has no property, or the value has no member, with this name."
+        case .invalidObject: "The object was deleted or belongs to another store."
+        case .invalidArgument: "An argument or an option is not valid."
+        case .outOfRange: "An index is outside the bounds of a collection."
+        case .wrongThread: "A store was used on a thread that did not open it."
+        case .frozen: "A frozen store, object or collection cannot be changed or observed."
+        case .readOnly: "The store was opened read-only."
+        case .invalidQuery: "A predicate, a sort order or a key path is not valid."
+        case .invalidSchema: "A schema is not valid."
         case .migrationNeeded:
-            "The file's schema differs; raise schema_version or give a migration."
-        case .versionTooLow: "The file has a higher schema version than was asked for."
-        case .fileCorrupt: "The file is no store, or it is damaged."
-        case .fileFormatTooNew: "The file was written by a newer Moonpool."
-        case .diskFull: "There is no more room on the disk; the write was rolled back."
-        case .tooManyVersions: "More old versions are held than max_live_versions allows."
+            "The schema of the file differs; raise schema_version or pass a migration function."
+        case .versionTooLow: "The file has a higher schema version than requested."
+        case .fileCorrupt: "The file is damaged or is not a store."
+        case .fileFormatTooNew: "The file was written by a newer version of Moonpool."
+        case .diskFull: "The disk is full; the write was rolled back."
+        case .tooManyVersions: "More versions are in use than max_live_versions allows."
         case .closed: "The store was closed."
-        case .interrupted: "The script was stopped, as by Ctrl-C."
-        case .limitExceeded: "The script has used more memory, time or instructions than it may."
+        case .interrupted: "The script was interrupted, for example by Ctrl-C."
+        case .limitExceeded: "The script exceeded its limit of memory, time or instructions."
         }
     }
 }

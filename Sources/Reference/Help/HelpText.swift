@@ -1,22 +1,27 @@
 import ObjectStore
 
-/// Help on the Lua API as text, made from the catalogue.
+/// Formats help on the Lua API, generated from the catalogue.
 package struct HelpText: Sendable {
-    /// What a piece of help is, for who colours it.
+    /// The role of a piece of help, which determines its color.
     package enum Role: Sendable {
         case title, signature, example
     }
 
     private let paint: @Sendable (String, Role) -> String
+    private let wrap: TextWrap
 
-    /// Help whose parts a function colours; without one it is plain.
-    package init(paint: @escaping @Sendable (String, Role) -> String = { text, _ in text }) {
+    /// Creates a formatter for a window of `columns` columns; `paint` colors the parts.
+    package init(
+        columns: Int = 100,
+        paint: @escaping @Sendable (String, Role) -> String = { text, _ in text }
+    ) {
         self.paint = paint
+        wrap = TextWrap(columns: columns)
     }
 
-    /// Help on a name: `where`, `Results.where`, `store`, `moonpool.open`, `not_in_write`; nil if nothing is known.
+    /// Returns help on a name such as `where`, `Results.where`, `store`, `moonpool.open` or `not_in_write`.
     ///
-    /// Ends with a new line.
+    /// Returns nil if the name is unknown. The text ends with a newline.
     package func page(on text: String) -> String? {
         if let type = Catalogue.type(named: text) { return page(on: type) }
         let found = Catalogue.find(text)
@@ -27,14 +32,14 @@ package struct HelpText: Sendable {
         return page(on: code)
     }
 
-    /// Every name that has help, for completion.
+    /// All names that have help, for completion.
     package static let names: [String] = Array(
         Set(
             Catalogue.types.map(\.name) + Catalogue.entries.map(\.name)
                 + ErrorCode.allCases.map(\.rawValue))
     ).sorted()
 
-    /// The name that somebody may have meant.
+    /// Returns the known name that is most similar to a misspelled one.
     package static func nearest(to text: String, besides others: [String] = []) -> String? {
         let last = text.split(whereSeparator: { $0 == "." || $0 == ":" }).last.map(String.init)
         return NearestName.find(last ?? text, among: names + others)
@@ -42,44 +47,46 @@ package struct HelpText: Sendable {
 
     // MARK: - Pages
 
-    /// A type: its sentence, its names each in a line, its example.
+    /// Returns help on a type: its summary, members and example.
     package func page(on type: CatalogueType) -> String {
-        var text = "\(paint(type.name, .title)): \(type.summary)\n"
+        var text = titled(type.name, type.summary)
         let entries = Catalogue.entries(of: type)
         let rows = entries.map { entry in
             (name: (type == Catalogue.prompt ? "" : entry.separator) + entry.name, entry: entry)
         }
-        let width = rows.map(\.name.count).max() ?? 0
-        for row in rows {
-            let gap = String(repeating: " ", count: width - row.name.count)
-            text += "  \(paint(row.name, .signature))\(gap)  \(row.entry.summary)\n"
-        }
-        if let parent = type.parent { text += "  and all of \(parent)\n" }
+        let lines = wrap.definitions(
+            rows.map { ($0.name, $0.entry.summary) }, indent: "  "
+        ) { paint($0, .signature) }
+        text += lines.map { $0 + "\n" }.joined()
+        if let parent = type.parent { text += "  and all members of \(parent)\n" }
         if !type.example.isEmpty { text += "\n" + example(type.example) }
         return text
     }
 
-    /// One name: how it is called, its sentence, its errors, its example.
+    /// Returns help on one name: signatures, summary, errors and example.
     private func page(on entry: CatalogueEntry, as text: String) -> String {
         let owner = self.owner(of: entry, as: text)
         var lines: [String] = []
         switch entry.kind {
         case .field(let type, let isWritable):
-            let place = "\(owner.prefix("."))\(entry.name): \(HelpText.type(type, of: owner))"
-            lines.append(paint(place, .signature) + (isWritable ? "  (can be set)" : ""))
+            let signature = "\(owner.prefix("."))\(entry.name): \(HelpText.type(type, of: owner))"
+            lines += painted(signature + (isWritable ? " (writable)" : ""))
         case .function, .method:
             for signature in entry.signatures {
-                lines.append(
-                    paint(
-                        owner.prefix(entry.separator) + entry.name
-                            + HelpText.text(of: signature, for: owner), .signature))
+                lines += painted(
+                    owner.prefix(entry.separator) + entry.name
+                        + HelpText.text(of: signature, for: owner))
             }
         }
         let others = entry.owners.filter { $0 != owner }.map(\.name)
-        if !others.isEmpty { lines.append("  also of \(others.joined(separator: ", "))") }
-        lines.append("    \(entry.summary)")
+        if !others.isEmpty {
+            lines += wrap.lines(
+                "also a member of \(others.joined(separator: ", "))", indent: "  ", hanging: "    ")
+        }
+        lines += wrap.lines(entry.summary, indent: "    ")
         if !entry.errors.isEmpty {
-            lines.append("    Errors: \(entry.errors.map(\.rawValue).joined(separator: ", "))")
+            let codes = entry.errors.map(\.rawValue).joined(separator: ", ")
+            lines += wrap.lines("Errors: \(codes)", indent: "    ", hanging: "      ")
         }
         var text = lines.joined(separator: "\n") + "\n"
         let shown = entry.example.isEmpty ? owner.example : entry.example
@@ -91,9 +98,30 @@ package struct HelpText: Sendable {
         let raising = Catalogue.entries.filter { $0.errors.contains(code) }.map {
             "\($0.owners[0].name)\($0.separator)\($0.name)"
         }
-        var text = "\(paint(code.rawValue, .title)): \(code.summary)\n"
-        if !raising.isEmpty { text += "    Raised by \(raising.joined(separator: ", "))\n" }
+        var text = titled(code.rawValue, code.summary)
+        if !raising.isEmpty {
+            let lines = wrap.lines(
+                "Raised by \(raising.joined(separator: ", "))", indent: "    ", hanging: "      ")
+            text += lines.map { $0 + "\n" }.joined()
+        }
         return text
+    }
+
+    /// Returns `title: summary`, wrapped.
+    private func titled(_ title: String, _ summary: String) -> String {
+        var lines = wrap.lines("\(title): \(summary)", hanging: "    ")
+        // A title of several words can wrap, and is then not painted.
+        if lines[0].hasPrefix(title) {
+            lines[0] = paint(title, .title) + lines[0].dropFirst(title.count)
+        }
+        return lines.map { $0 + "\n" }.joined()
+    }
+
+    private func painted(_ signature: String) -> [String] {
+        wrap.lines(signature, hanging: "    ").map { line in
+            let margin = line.prefix { $0 == " " }
+            return margin + paint(String(line.dropFirst(margin.count)), .signature)
+        }
     }
 
     private func owner(of entry: CatalogueEntry, as text: String) -> CatalogueType {
@@ -109,16 +137,16 @@ package struct HelpText: Sendable {
             .map { "    " + paint(String($0), .example) + "\n" }.joined()
     }
 
-    // MARK: - Types for people
+    // MARK: - Types
 
-    /// `(predicate: string, ...: any) → Results`.
+    /// Returns the text of a signature: `(predicate: string, ...: any) → Results`.
     static func text(of signature: Signature, for owner: CatalogueType) -> String {
         let parameters = type(signature.parameterText, of: owner)
         let results = signature.results.map { type($0, of: owner) }.joined(separator: ", ")
         return results.isEmpty ? parameters : "\(parameters) → \(results)"
     }
 
-    /// A type without the marks that only editors need: `Results<T>` is `Results`, and `T` an object.
+    /// Returns a type without the marks for editors: `Results<T>` becomes `Results`, and `T` becomes `object`.
     static func type(_ text: String, of owner: CatalogueType) -> String {
         let element = owner.element.isEmpty ? "object" : owner.element
         var result = ""

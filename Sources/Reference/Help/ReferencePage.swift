@@ -1,16 +1,18 @@
-/// The catalogue as a page of the documentation.
+/// Generates the reference page of the Lua API from the catalogue.
 package enum ReferencePage {
-    /// The page in DocC's Markdown: what `scripts/reference` writes and a test compares.
+    /// The page in DocC Markdown.
+    ///
+    /// `scripts/reference` writes it, and a test compares it.
     package static var text: String {
         var lines = [
             "# The Lua API",
             "",
-            "Every function, method, property and option, with an example of each.",
+            "All functions, methods, properties and options, with examples.",
             "",
             "## Overview",
             "",
-            "This page is made from the same catalogue as `.help`, `help(f)` and `moonpool luals`. The examples begin",
-            "with the following lines; what they print stands behind `-->`.",
+            "This page is generated from the same catalogue as `.help`, `help(f)` and `moonpool luals`. The examples begin",
+            "with the following lines. Expected output follows `-->`.",
             "",
             "```lua",
         ]
@@ -19,27 +21,27 @@ package enum ReferencePage {
         while lines.last == "" { lines.removeLast() }
         lines += ["```", ""]
         for type in Catalogue.types { lines += section(on: type) }
-        lines += ["## Errors", "", "`err.code` of what is raised:", ""]
+        lines += ["## Errors", "", "The values of `err.code`:", ""]
         for code in ErrorCode.allCases { lines.append("- `\(code.rawValue)`: \(code.summary)") }
         return lines.joined(separator: "\n") + "\n"
     }
 
     private static func section(on type: CatalogueType) -> [String] {
         var lines = ["## \(type.name)", "", type.summary, ""]
-        if let parent = type.parent { lines += ["Otherwise it has what \(parent) has.", ""] }
+        if let parent = type.parent { lines += ["Has all members of \(parent).", ""] }
         lines += block(type.example)
         let entries = Catalogue.entries(of: type)
         let fields = entries.filter { $0.kind != .function && $0.kind != .method }
         for entry in fields {
             guard case .field(let fieldType, let isWritable) = entry.kind else { continue }
             lines.append(
-                "- `\(entry.name)`: `\(HelpText.type(fieldType, of: type))`\(isWritable ? ", can be set" : ""). "
+                "- `\(entry.name)`: `\(HelpText.type(fieldType, of: type))`\(isWritable ? ", writable" : ""). "
                     + entry.summary)
         }
         if !fields.isEmpty { lines.append("") }
         for entry in fields { lines += block(entry.example) }
         for entry in entries where entry.kind == .function || entry.kind == .method {
-            // What several types share is told where it appears first.
+            // A member of several types is described with the first of them.
             guard entry.owners[0] == type else { continue }
             lines += ["### \(entry.name) of \(type.name)", ""]
             for signature in entry.signatures {
@@ -50,7 +52,7 @@ package enum ReferencePage {
             lines += [entry.summary, ""]
             if entry.owners.count > 1 {
                 let others = entry.owners.dropFirst().map(\.name)
-                lines += ["Also of \(others.joined(separator: ", ")).", ""]
+                lines += ["Also a member of \(others.joined(separator: ", ")).", ""]
             }
             if !entry.errors.isEmpty {
                 lines += [
@@ -62,7 +64,10 @@ package enum ReferencePage {
         }
         let shared = entries.filter { $0.kind == .method && $0.owners[0] != type }.map(\.name)
         if !shared.isEmpty {
-            lines += ["Shared with others, told above: `\(shared.joined(separator: "`, `"))`.", ""]
+            lines += [
+                "Shared with other types, described above: `\(shared.joined(separator: "`, `"))`.",
+                "",
+            ]
         }
         return lines
     }

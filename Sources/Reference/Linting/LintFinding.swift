@@ -16,7 +16,7 @@ package struct LintFinding: Sendable, Hashable {
         case unknownClass = "unknown_class"
         /// A property that the class does not have.
         case unknownProperty = "unknown_property"
-        /// A predicate or a key path that makes no sense.
+        /// A predicate or a key path that is not valid.
         case invalidQuery = "invalid_query"
         /// A schema that contradicts itself.
         case invalidSchema = "invalid_schema"

@@ -32,7 +32,7 @@ package struct MigrationFailure: ScriptError {
     package var scriptMessage: String {
         let place = object.map { ", at \($0)" } ?? ""
         let outcome =
-            isResumable ? "the next run continues after its last batch" : "nothing of it was kept"
+            isResumable ? "the next run continues after its last batch" : "it was rolled back"
         if isInterrupt { return "'\(file.fileName)' was interrupted\(place); \(outcome)" }
         return "\(MigrationFailure.message(of: cause)) ('\(file.fileName)'\(place); \(outcome))"
     }

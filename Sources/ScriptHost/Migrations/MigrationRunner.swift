@@ -274,7 +274,7 @@ package final class MigrationRunner {
         guard version > UInt64(file.number) else { return }
         throw StoreError(
             .versionTooLow,
-            "'\(store)' has schema version \(version) already, and '\(file.fileName)' leads to "
+            "'\(store)' already has schema version \(version), and '\(file.fileName)' migrates to "
                 + "\(file.number); number the migrations from \(version + 1), or record those that the store "
                 + "has been through with moonpool migrate baseline")
     }

@@ -4,7 +4,7 @@ import StoreBindings
 package enum MigrationText {
     /// A report of `up` or of a rehearsal, in lines.
     package static func lines(_ report: UpReport) -> [String] {
-        guard !report.applied.isEmpty else { return ["nothing to do"] }
+        guard !report.applied.isEmpty else { return ["no pending migrations"] }
         return report.applied.flatMap {
             migration(
                 $0, verb: report.isRehearsal ? "rehearsed" : "applied", isTrial: report.isRehearsal)
@@ -76,7 +76,7 @@ package enum MigrationText {
 
     /// The findings of the linter, in lines.
     package static func findings(_ findings: ReportValue) -> [String] {
-        guard !findings.elements.isEmpty else { return ["nothing would be lost or broken"] }
+        guard !findings.elements.isEmpty else { return ["the change loses and breaks nothing"] }
         return findings.elements.flatMap { finding in
             let objects = finding["objects"].elements.map(plain)
             var lines = ["\(plain(finding["rule"])): \(plain(finding["message"]))"]

@@ -2,20 +2,20 @@ import ObjectStore
 import Reference
 
 extension SchemaPlan {
-    /// Where a planned migration goes.
+    /// The destination of a planned migration.
     enum Destination {
-        /// Standard output: somebody saves it.
+        /// Standard output.
         case output
         /// The first file of a folder.
         case firstFile
-        /// The next file of a folder, behind the file of this identity.
+        /// The next file of a folder, after the file with this identity.
         case nextFile(parent: String?)
     }
 
-    /// The plan as a migration script that is ready to edit.
+    /// Returns the plan as an editable migration script.
     ///
-    /// The next file of a folder names only what changes; otherwise the script has the whole schema. Renames that were
-    /// not asked about are done, so that nothing is lost, and marked.
+    /// The next file of a folder contains only the differences; other scripts contain the complete schema. Renames that
+    /// the user did not confirm are done, so that no data is lost, and marked.
     func script(for subject: String, to destination: Destination) -> String {
         let name = subject.split(separator: "/").last.map(String.init) ?? subject
         var lines: [String] = []
@@ -23,30 +23,34 @@ extension SchemaPlan {
         switch destination {
         case .output:
             lines += [
-                "-- A migration of \(name), written by moonpool migrate plan. Read it, decide what it leaves open, and",
-                "-- save it under the next number, such as 0002_what_it_does.lua.", "return {",
+                "-- A migration of \(name), written by moonpool migrate plan. Review it, complete the marked lines, and",
+                "-- save it with the next number, such as 0002_add_owners.lua.", "return {",
             ]
         case .firstFile:
-            lines += ["-- The first migration of \(name): the schema as it was found.", "return {"]
+            lines += [
+                "-- The first migration of \(name): the schema that migrations start from.",
+                "return {",
+            ]
         case .nextFile(let parent):
             isDelta = true
             lines += [
-                "-- The next migration of \(name), written by moonpool migrate plan. Read it and decide what it leaves open.",
+                "-- The next migration of \(name), written by moonpool migrate plan. Review it and complete the marked lines.",
                 "return {",
             ]
             if let parent { lines.append("  parent = \(LuaLiteral.string(parent)),") }
         }
         if isDelta {
-            lines.append("  -- What changes in the schema; everything else stays.")
+            lines.append("  -- The differences in the schema.")
             lines.append("  changes = \(changes),")
         } else {
-            lines.append("  -- The whole schema after the migration.")
+            lines.append("  -- The complete schema after the migration.")
             lines.append("  schema = \(SchemaDocument(wanted).lua(indent: 2)),")
         }
         if case .firstFile = destination { return (lines + ["}", ""]).joined(separator: "\n") }
         let drops = drops(isDelta: isDelta)
         if !drops.isEmpty {
-            lines.append("  -- What disappears on purpose; values of renamed properties are kept.")
+            lines.append(
+                "  -- Properties and classes to remove. The values of renamed properties are kept.")
             lines.append(
                 "  drops = { \(drops.map { LuaLiteral.string($0) }.joined(separator: ", ")) },")
         }

@@ -18,7 +18,7 @@ extension ScriptContext {
             guard let parent = context.configuration.parent else {
                 throw StoreError(
                     .invalidArgument,
-                    "post_to_parent is for workers; nobody has started this script with moonpool.worker"
+                    "post_to_parent works in workers only; this script was not started by moonpool.worker"
                 )
             }
             let parcel = try Parcel(call.rest(from: 1), of: context.storeModule) {
@@ -36,7 +36,7 @@ extension ScriptContext {
     private func startWorker(_ call: borrowing LuaCall) throws -> Worker {
         guard !configuration.rights.isConfined else {
             // Its limits are for one state and one thread.
-            throw StoreError(.invalidArgument, "this script may not start workers")
+            throw StoreError(.invalidArgument, "this script is not allowed to start workers")
         }
         let title = try call.text(1)
         guard !title.isEmpty, title.utf8.count <= 200, title.utf8.allSatisfy({ $0 >= 32 }) else {

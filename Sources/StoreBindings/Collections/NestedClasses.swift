@@ -210,7 +210,7 @@ extension ValueBridge {
         guard depth <= 100 else {
             throw StoreError(
                 .invalidArgument,
-                "a mixed value holds at most 100 tables inside each other; this one holds more, or itself"
+                "a mixed value can nest at most 100 tables; this one nests more, or contains itself"
             )
         }
         switch value {
@@ -237,7 +237,7 @@ extension ValueBridge {
             guard elements.count == pairs.count else {
                 throw StoreError(
                     .typeMismatch,
-                    "a list in a mixed value is an array without gaps; moonpool.null stands for nil in it"
+                    "a list in a mixed value must not have gaps; use moonpool.null for nil"
                 )
             }
             return .list(try elements.map { try mixed($0, depth: depth + 1) })

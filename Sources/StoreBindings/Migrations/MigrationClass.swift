@@ -79,7 +79,7 @@ package final class MigrationHandle {
         guard options["resumable"].isTruthy else {
             guard options["batch"].isNil else {
                 throw call.argumentError(
-                    4, "option 'batch' needs resumable = true; one transaction has no batches")
+                    4, "option 'batch' requires resumable = true")
             }
             return nil
         }

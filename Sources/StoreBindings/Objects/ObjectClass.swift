@@ -162,7 +162,7 @@ final class ObjectClass: LuaLiveClass {
         guard rows.isPresent(key) else {
             throw StoreError(
                 .invalidObject,
-                "this '\(classSchema.name)' was deleted; test is_valid() before using an object that may be gone"
+                "this '\(classSchema.name)' was deleted; check is_valid() before you use an object that may be deleted"
             )
         }
     }
@@ -227,7 +227,8 @@ final class ObjectClass: LuaLiveClass {
     private func unknown(_ key: LuaValue) -> StoreError {
         guard let name = key.text else {
             return StoreError(
-                .unknownProperty, "'\(classSchema.name)' has no property under a \(key.typeName)")
+                .unknownProperty,
+                "'\(classSchema.name)' expects a property name, got a \(key.typeName)")
         }
         let known = classSchema.properties.map(\.name) + Self.methods.members.map(\.name)
         let hint =

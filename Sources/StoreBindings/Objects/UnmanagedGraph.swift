@@ -149,7 +149,7 @@ final class UnmanagedGraph {
         throw StoreError(
             .missingValue,
             "'\(member.classSchema.name).\(property.name)' is required and has no default; "
-                + "give it a value of type \(property.typeName)")
+                + "pass a value of type \(property.typeName)")
     }
 
     /// Deletes what has been made.

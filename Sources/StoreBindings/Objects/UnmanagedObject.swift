@@ -26,7 +26,7 @@ final class UnmanagedObject {
             LuaMethod("freeze") { _, _ in
                 throw StoreError(
                     .invalidArgument,
-                    "an unmanaged object cannot be frozen; store it with store:add first")
+                    "an unmanaged object cannot be frozen; add it to a store with store:add first")
             },
             LuaMethod("to_table") { object, call in
                 let copy = call.state.makeTable()
@@ -36,7 +36,8 @@ final class UnmanagedObject {
             LuaMethod("observe") { _, _ in
                 throw StoreError(
                     .invalidArgument,
-                    "an unmanaged object cannot be observed; store it with store:add first")
+                    "an unmanaged object cannot be observed; add it to a store with store:add first"
+                )
             },
         ],
         metamethods: [

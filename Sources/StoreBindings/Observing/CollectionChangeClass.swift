@@ -49,7 +49,7 @@ final class ChangeHandle {
         guard let change else {
             throw StoreError(
                 .invalidObject,
-                "the objects of a change can be asked for only while its observer runs; keep what you need of them"
+                "the objects of a change are available only while its observer runs; copy the values that you need"
             )
         }
         return change
@@ -99,7 +99,7 @@ final class ChangeHandle {
                 guard index <= present.modifications.count else {
                     throw StoreError(
                         .outOfRange,
-                        "modified row \(index) is asked for; there are \(present.modifications.count)"
+                        "index \(index) is out of range; the change has \(present.modifications.count) modifications"
                     )
                 }
                 let entries = try present.properties(ofModification: Int(index) - 1)

@@ -52,7 +52,7 @@ struct ObserverBinding {
     ) throws -> Remote? {
         guard let options, !options["on"].isNil else { return nil }
         guard let script = try handle.module.host?.remoteScript(options["on"]) else {
-            throw call.argumentError(first + 1, "option 'on' takes a worker")
+            throw call.argumentError(first + 1, "option 'on': expected a worker")
         }
         let others = call.state.makeTable()
         for (key, value) in options.pairs where key != "on" { others.setRaw(key, value) }
@@ -90,7 +90,7 @@ struct ObserverBinding {
         case (let time?, nil): return .debounce(time)
         case (nil, let time?): return .throttle(time)
         case (_?, _?):
-            throw call.argumentError(index, "give either 'debounce' or 'throttle'")
+            throw call.argumentError(index, "pass either 'debounce' or 'throttle', not both")
         }
     }
 
@@ -159,7 +159,7 @@ struct ObserverBinding {
         guard keyPaths.isEmpty else {
             throw StoreError(
                 .invalidArgument,
-                "observe_value hears of one property, '\(property.name)'; 'keypaths' are for observe"
+                "observe_value observes one property, '\(property.name)'; use observe for 'keypaths'"
             )
         }
         _ = try object.source.writableStore()

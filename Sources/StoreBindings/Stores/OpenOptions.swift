@@ -33,7 +33,7 @@ struct OpenOptions {
             .first(where: { !options[$0].isNil })
         {
             throw call.argumentError(
-                1, "option '\(name)' needs 'schema': without one the file keeps the schema it has")
+                1, "option '\(name)' requires 'schema'")
         }
         configuration.schemaVersion = UInt64(try integer("schema_version", options, call) ?? 0)
         configuration.isReadOnly = try boolean("read_only", options, call) ?? false

@@ -103,7 +103,7 @@ struct SchemaArguments {
             }
             guard pair.count <= 2 else {
                 throw Self.invalid(
-                    "'\(className).\(name)': an array holds name and type; modifiers belong to the type, as in "
+                    "'\(className).\(name)': an array contains name and type; write modifiers in the type, as in "
                         + "{\"id\", \"int primary\"}")
             }
             let hasOptions = pair.pairs.contains { $0.key.integer == nil }
@@ -160,7 +160,8 @@ struct SchemaArguments {
         }
         guard flag || !isInType else {
             throw invalid(
-                "\(place): the type says '\(name)', and \(name) = false does not; keep one")
+                "\(place): the type contains '\(name)', but the option is \(name) = false; remove one of them"
+            )
         }
         return flag
     }

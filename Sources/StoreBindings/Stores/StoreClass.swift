@@ -265,11 +265,12 @@ extension LuaCall {
         return try values.map { value in
             guard let token = value.userdata?.object(as: TokenHandle.type) else {
                 throw argumentError(
-                    index, "without_notifying takes tokens, got a \(value.typeName)")
+                    index, "without_notifying: expected a token, got a \(value.typeName)")
             }
             guard let own = token.token as? NotificationToken else {
                 throw argumentError(
-                    index, "the observer of a token is on a worker, which hears of every commit")
+                    index,
+                    "the observer of a token runs on a worker, which is notified of every commit")
             }
             return own
         }

@@ -85,7 +85,7 @@ package final class StoreHandle {
         guard asked == current else {
             throw StoreError(
                 asked < current ? .versionTooLow : .invalidArgument,
-                "'\(name)' is open with schema version \(current), \(asked) was asked for; "
+                "'\(name)' is open with schema version \(current); version \(asked) was requested; "
                     + "close it first to migrate it to a higher one")
         }
         // The same store serves both: classes that it lacks are added, others must agree.

@@ -329,8 +329,8 @@ extension StoreModule {
         guard !hasHinted, !isClosing, let host else { return }
         hasHinted = true
         host.hint(
-            "\(title) has stopped because nothing holds its token any more; keep what observe returns "
-                + "in a variable for as long as the observer is to run")
+            "\(title) has ended because its token was garbage-collected; keep the token that observe returns "
+                + "in a variable while the observer is needed")
     }
 
     private func handle(of token: NotificationToken?) -> TokenHandle? {

@@ -148,7 +148,7 @@ private struct ParcelPacker {
         default:
             throw StoreError(
                 .invalidArgument,
-                "\(path): a \(key.typeName) as a key cannot go to another thread; use strings or numbers as keys"
+                "\(path): a \(key.typeName) as a key cannot be sent to another thread; use strings or numbers as keys"
             )
         }
     }
@@ -183,7 +183,7 @@ private struct ParcelPacker {
             guard !reference.isOfOpenWrite else {
                 throw StoreError(
                     .alreadyInWrite,
-                    "this was created in the open write; send it when that is committed, or send "
+                    "this was created in the open write; send it after the commit, or send "
                         + "moonpool.reference(…) of it")
             }
             return .stored(reference)
@@ -195,17 +195,17 @@ private struct ParcelPacker {
     private func refusal(_ path: String, _ what: String, _ advice: String?) -> StoreError {
         StoreError(
             .invalidArgument,
-            "\(path): \(what) cannot go to another thread" + (advice.map { "; \($0)" } ?? ""))
+            "\(path): \(what) cannot be sent to another thread" + (advice.map { "; \($0)" } ?? ""))
     }
 
     /// What a userdata is in words, and what to send instead.
     private static func description(of userdata: LuaUserdata) -> (String, String?) {
         if userdata.object(as: TokenHandle.type) != nil { return ("an observer's token", nil) }
         if userdata.object(as: UnmanagedObject.type) != nil {
-            return ("an object that is in no store", "store it with store:add first")
+            return ("an unmanaged object", "add it to a store with store:add first")
         }
         if userdata.object(as: ChangeHandle.type) != nil {
-            return ("a change", "send what you need of it")
+            return ("a change", "send the values that you need")
         }
         if userdata.object(as: SectionsHandle.type) != nil {
             return ("sections", "send their Results")

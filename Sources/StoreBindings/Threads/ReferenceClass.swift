@@ -63,7 +63,8 @@ extension StoreModule {
             if call.optionalObject(1, UnmanagedObject.type) != nil {
                 throw call.argumentError(
                     1,
-                    "an object that is in no store has no reference; store it with store:add first")
+                    "an unmanaged object cannot be referenced; add it to a store with store:add first"
+                )
             }
             throw call.typeError(1, "object, Results, collection or store")
         }

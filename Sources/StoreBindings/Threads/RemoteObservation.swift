@@ -131,7 +131,7 @@ extension StoreModule {
         do {
             var arguments = try parcel.open(in: self)
             guard arguments.first?.isNil == false else {
-                throw StoreError(.invalidObject, "what was to be observed was deleted")
+                throw StoreError(.invalidObject, "the observed object or collection was deleted")
             }
             let function = try code.load(in: self)
             let link = host?.link

@@ -6,7 +6,7 @@ package struct SentFunction: Sendable {
     private let code: [UInt8]
     private let upvalues: [Upvalue]
 
-    /// What a function may use of the code around it.
+    /// What a function may use of the enclosing code.
     private enum Upvalue: Sendable {
         /// The globals.
         case environment
@@ -17,7 +17,7 @@ package struct SentFunction: Sendable {
     /// Takes a function's code.
     ///
     /// `role` names the function in messages: `the function of worker 'cache'`. Throws `invalid_argument` for a function
-    /// that uses a local of the code around it, naming the local, unless that is the module `moonpool`, and for one that is
+    /// that uses a local of the enclosing code, naming the local, unless that is the module `moonpool`, and for one that is
     /// not written in Lua.
     package init(_ function: LuaFunction, of module: StoreModule, role: String) throws {
         do throws(LuaError) {
@@ -33,10 +33,10 @@ package struct SentFunction: Sendable {
             if value == .table(module.table) { return .module }
             let shown =
                 name.isEmpty || name.hasPrefix("(")
-                ? "a local of the code around it" : "the local '\(name)' of the code around it"
+                ? "a local of the enclosing code" : "the local '\(name)' of the enclosing code"
             throw StoreError(
                 .invalidArgument,
-                "\(role) uses \(shown), which another thread cannot see; pass it as an argument, or make it "
+                "\(role) uses \(shown), which another thread cannot access; pass it as an argument, or create it "
                     + "inside the function")
         }
     }

@@ -106,7 +106,7 @@ struct LuaJSON {
                 let hasNames = pairs.contains { $0.key.text != nil }
                 throw Self.refusal(
                     key.integer != nil && !hasNames
-                        ? "an array with gaps, where moonpool.null would stand for nil"
+                        ? "an array with gaps; use moonpool.null for nil"
                         : "a table with names and a key that is a \(key.typeName)", path)
             }
             members.append((name, value))
@@ -177,7 +177,7 @@ struct LuaJSON {
 
     private static func refusal(_ what: String, _ path: String) -> StoreError {
         let place = path.isEmpty ? "" : " (at \(path))"
-        return StoreError(.invalidArgument, "JSON cannot hold \(what)\(place)")
+        return StoreError(.invalidArgument, "JSON cannot represent \(what)\(place)")
     }
 
     // MARK: From JSON

@@ -134,7 +134,7 @@ extension TransferModule {
             guard let text = string.text else {
                 throw StoreError(
                     .invalidArgument,
-                    "\(place()) holds bytes that are not UTF-8; CSV is text, write them in base64 or hexadecimal"
+                    "\(place()) contains bytes that are not UTF-8; encode them in base64 or hexadecimal"
                 )
             }
             return text

@@ -29,7 +29,7 @@ final class DateClass: LuaLiveClass {
 
     override func set(_ key: Int64, _ slot: Int, _ value: borrowing LuaField) throws {
         throw StoreError(
-            .invalidArgument, "a date cannot change; make another one with moonpool.date")
+            .invalidArgument, "dates are immutable; create a new date with moonpool.date")
     }
 
     func userdata(_ moment: Timestamp, _ state: LuaState) -> LuaValue {
@@ -111,7 +111,8 @@ final class DateClass: LuaLiveClass {
         case .string(let text):
             guard let parsed = Timestamp(text.description) else {
                 throw call.argumentError(
-                    1, "'\(text.description)' is no date; write \"2026-11-20T10:00:00Z\"")
+                    1,
+                    "'\(text.description)' is not a valid date; expected \"2026-11-20T10:00:00Z\"")
             }
             moment = parsed
         case .table(let table): moment = Timestamp(try Self.components(table, call))

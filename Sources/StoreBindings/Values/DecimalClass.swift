@@ -84,7 +84,7 @@ final class DecimalBox {
             guard let text = string.text, let number = DecimalValue(text) else {
                 throw call.argumentError(
                     1,
-                    "'\(string.description)' is no decimal; write \"12.30\", \"1e10\", \"NaN\" or "
+                    "'\(string.description)' is not a valid decimal; expected \"12.30\", \"1e10\", \"NaN\" or "
                         + "\"Infinity\" (at most 9.99…e6144)")
             }
             return call.answer(DecimalBox(number), type)

@@ -57,7 +57,8 @@ extension UUIDBox {
         let text = try call.text(1)
         guard let identifier = UUIDValue(text) else {
             throw call.argumentError(
-                1, "'\(text)' is no UUID; it has 32 hexadecimal digits as 8-4-4-4-12")
+                1,
+                "'\(text)' is not a valid UUID; expected 32 hexadecimal digits grouped 8-4-4-4-12")
         }
         return call.answer(UUIDBox(identifier), type)
     }
@@ -72,7 +73,8 @@ extension ObjectIDBox {
         }
         let text = try call.text(1)
         guard let identifier = ObjectIDValue(text) else {
-            throw call.argumentError(1, "'\(text)' is no object id; it has 24 hexadecimal digits")
+            throw call.argumentError(
+                1, "'\(text)' is not a valid object id; expected 24 hexadecimal digits")
         }
         return call.answer(ObjectIDBox(identifier), type)
     }

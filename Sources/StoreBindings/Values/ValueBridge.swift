@@ -148,7 +148,7 @@ struct ValueBridge {
                 throw StoreError(
                     .typeMismatch,
                     "property '\(property.name)' of '\(classSchema.name)' expects \(property.typeName), got a table "
-                        + "with the key \(shown); give it an array without gaps")
+                        + "with the key \(shown); pass an array without gaps")
             }
         }
         return array

@@ -32,7 +32,7 @@ package final class ChangeReplay {
         guard !store.isInWrite else {
             throw StoreError(
                 .alreadyInWrite,
-                "a replay makes write transactions of its own; begin it outside of one")
+                "moonpool.replay cannot run in a write transaction; call it outside of one")
         }
         let lines = JSONLineReader(try FileReader(path))
         importer.links.takeOwnNumbers()
@@ -82,7 +82,7 @@ package final class ChangeReplay {
         }
         guard hasHeader else {
             throw FormatError(
-                "this is no recording of changes: the first line is not {\"$changes\":1,…}")
+                "the file is not a recording of changes: the first line is not {\"$changes\":1,…}")
         }
         let change = try Self.text("change", members)
         switch change {
@@ -156,7 +156,7 @@ package final class ChangeReplay {
             throw FormatError("the store has no '\(name)' with the key \(key.description)")
         }
         guard let number = Self.number(of: key) else {
-            throw FormatError("'\(name)' has no primary key; its objects are named {\"$key\":n}")
+            throw FormatError("'\(name)' has no primary key; identify its objects by {\"$key\":n}")
         }
         guard let found = importer.links.known(number, classSchema).flatMap(store.object) else {
             throw FormatError("the store has no '\(name)' with the number \(number)")

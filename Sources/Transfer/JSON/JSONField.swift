@@ -13,7 +13,7 @@ enum JSONField {
             try JSONText.read(Array(text.utf8), onto: tape)
         } catch let error as FormatError {
             throw FormatError(
-                "'\(classSchema.name).\(property.name)' holds JSON in \(container); \"\(text)\" is "
+                "'\(classSchema.name).\(property.name)' contains JSON in \(container); \"\(text)\" is "
                     + error.reason)
         }
         return try JSONRowDecoder(importer, place).value(JSONNode(tape), property, classSchema)

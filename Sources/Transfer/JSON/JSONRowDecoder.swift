@@ -198,7 +198,7 @@ struct JSONRowDecoder {
         _ node: JSONNode, _ property: Property, _ classSchema: ClassSchema
     ) throws -> Value {
         guard let target = importer.store.view.schema.target(of: property) else { return .null }
-        return try link(node, to: target, "'\(classSchema.name).\(property.name)' leads to")
+        return try link(node, to: target, "'\(classSchema.name).\(property.name)' links to")
     }
 
     /// A link in a mixed value, which names the class of its object.
@@ -207,9 +207,9 @@ struct JSONRowDecoder {
         guard !target.isEmbedded else {
             throw StoreError(
                 .typeMismatch,
-                "a mixed value holds no link to '\(className)', whose objects are embedded")
+                "a mixed value cannot link to '\(className)', which is embedded")
         }
-        return key.kind == .null ? .null : try link(key, to: target, "\"$link\" leads to")
+        return key.kind == .null ? .null : try link(key, to: target, "\"$link\" links to")
     }
 
     private func link(
@@ -227,7 +227,7 @@ struct JSONRowDecoder {
         guard let key = target.primaryKey, !target.isEmbedded else {
             throw StoreError(
                 .typeMismatch,
-                "\(subject()) \(target.name), which has no primary key to link by; got "
+                "\(subject()) \(target.name), which has no primary key; got "
                     + node.description)
         }
         return try importer.link(to: single(node, key, target), of: target, place)

@@ -53,7 +53,7 @@ struct SQLiteJoinReader {
         guard let value = try cell.value(rows, column, as: type) else {
             throw FormatError(
                 "'\(join.name)' refers to \(classSchema.name) "
-                    + "\(SQLiteCell.summary(rows, column)), which is no \(type.rawValue)")
+                    + "\(SQLiteCell.summary(rows, column)), which is not a valid \(type.rawValue)")
         }
         return value
     }

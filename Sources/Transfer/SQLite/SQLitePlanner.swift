@@ -128,8 +128,8 @@ struct SQLitePlanner {
             ClassSchema(className, properties, indexes: composite.map { [$0] } ?? []))
         if table.compositeForeignKeys > 0 {
             notes.append(
-                "'\(table.name)' has a foreign key over several columns: its values are kept, no "
-                    + "link is made")
+                "'\(table.name)' has a foreign key over several columns: its values are imported, but no "
+                    + "link is created")
         }
     }
 
@@ -199,7 +199,8 @@ struct SQLitePlanner {
             && plan.property(of: "indexes") == nil
         notes.append(
             "the primary key of '\(table.name)' over \(keys.count) columns became "
-                + (isPossible ? "an index" : "ordinary properties") + "; nothing keeps it unique")
+                + (isPossible ? "an index" : "ordinary properties") + "; uniqueness is not enforced"
+        )
         return isPossible ? CompositeIndex(names) : nil
     }
 }

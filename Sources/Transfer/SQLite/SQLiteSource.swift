@@ -131,7 +131,7 @@ final class SQLiteSource: RowSource {
         let classSchema = fields.classSchema
         guard !classSchema.isEmbedded else {
             throw FormatError(
-                "'\(classSchema.name)' is embedded: its objects come with what owns them")
+                "'\(classSchema.name)' is embedded: its objects are part of their owners")
         }
         let columns = try table.properties.map { try fields.property($0) }
         let emptied = collectionsToEmpty(table, classSchema)

@@ -49,7 +49,7 @@ import Testing
         let before = storeError(.outOfRange) { _ = try store.at(first - 1) }
         #expect(before?.message.contains("changed the schema") == true)
         let later = storeError(.outOfRange) { _ = try store.at(first + 1) }
-        #expect(later?.message.contains("no version \(first + 1) yet") == true)
+        #expect(later?.message.contains("version \(first + 1) does not exist") == true)
         for id in 1...100 {
             try store.write { try store.create("Thing", .dictionary(Self.values(Int64(id)))) }
         }
@@ -57,7 +57,7 @@ import Testing
         let oldest = try #require(try store.versions().first { $0.isKept }).version - 1
         #expect(oldest > first && oldest <= store.version - 8)
         let gone = storeError(.outOfRange) { _ = try store.at(oldest - 1) }
-        #expect(gone?.message.contains("the oldest kept one is \(oldest)") == true)
+        #expect(gone?.message.contains("the oldest version is \(oldest)") == true)
         let past = try store.at(oldest)
         #expect(try past.table(store.schema.require("Thing")).count == Int(oldest - first))
 

@@ -144,7 +144,7 @@ import Testing
         try expectDone(30)
     }
 
-    @Test func `a loop must come before what changes objects, and not in define`() throws {
+    @Test func `a loop must precede other changes to objects, and not in define`() throws {
         try fill(3)
         let store = try world.open(nil)
         defer { store.close() }
@@ -167,7 +167,7 @@ import Testing
             try migration.create("Person", .list([.int(9), .string(""), .int(1)]))
             try migration.each("Person", resumableEvery: 1) { _, _ in }
         }
-        #expect(late.contains("must come before what changes objects"))
+        #expect(late.contains("must precede other changes to objects"))
         let keyless = refusal([Self.before], nil) {
             try $0.each("Person", resumableEvery: 1) { _, _ in }
         }

@@ -317,7 +317,7 @@ import Testing
         let error = storeError(.invalidArgument) {
             _ = try store.observe(query, pace: .debounce(.seconds(1))) { _ in }
         }
-        #expect(error?.message.contains("timers") == true)
+        #expect(error?.message.contains("event loop") == true)
     }
 }
 

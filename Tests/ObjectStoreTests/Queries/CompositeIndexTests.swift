@@ -44,10 +44,10 @@ import Testing
                 ])
             }?.message ?? ""
         }
-        #expect(message([["a"]]).contains("one alone is declared with \"indexed\""))
+        #expect(message([["a"]]).contains("for one property, use \"indexed\""))
         #expect(message([[]]).contains("2 to 8"))
         #expect(message([["a", "a"]]).contains("twice"))
-        #expect(message([["a", "c"]]).contains("no property"))
+        #expect(message([["a", "c"]]).contains("not a property"))
         #expect(message([["a", "b"]]).contains("'b' is data"))
         #expect(
             message([["a", "l"]], [Property("l", .int, collection: .list)]).contains("'l' is int[]")

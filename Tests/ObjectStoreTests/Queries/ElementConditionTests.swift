@@ -79,7 +79,7 @@ import Testing
             ("SELF beginswith 'a'", ""), ("SELF > $1", "^"), ("SELF > 'a'", "^"),
             ("SELF[1] == 2", ""),
             ("SELF + 1 > 3", "constants"), ("SELF > SELF", "constants"), ("any SELF > 3", ""),
-            ("SELF > 3 sort(SELF asc)", "order or cut"), ("SELF > 3 limit(2)", "order or cut"),
+            ("SELF > 3 sort(SELF asc)", "sort or limit"), ("SELF > 3 limit(2)", "sort or limit"),
             ("SELF.@count > 1", ""), ("@links.Row.ints > 3", ""),
             ("subquery(SELF, $x, $x > 1).@count > 0", ""),
         ]

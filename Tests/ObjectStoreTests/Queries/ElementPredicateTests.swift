@@ -55,12 +55,13 @@ import Testing
     }
 
     @Test(arguments: [
-        ("items[0].price > 1", "counted from 1"), ("items[-1].price > 1", "in brackets stands"),
+        ("items[0].price > 1", "counted from 1"),
+        ("items[-1].price > 1", "expected an index from 1"),
         ("items['k'].price > 1", "an index from 1"), ("name[1] == 'x'", "not a list"),
         ("buddy[1].age == 3", "not a list"), ("items[1", "expected ']'"),
         ("items[$2].price > 1", "there is no argument $2"),
         ("any items[1].price > 1", "needs a list"),
-        ("items[size].price > 1", "nothing can follow"), ("age[size] > 1", "not a list"),
+        ("items[size].price > 1", "must be the end of a path"), ("age[size] > 1", "not a list"),
         ("admirers[1].age > 1", "not a list"), ("@links.Person.buddy[1].age > 1", "no order"),
         ("numbers.@count[1] > 1", "has no elements"), ("items[frist].price > 1", "in brackets"),
         ("numbers[1].@count == 1", "one value"),

@@ -152,11 +152,11 @@ import Testing
         #expect(fault("id.@type == 'int'").contains("'@type' is for mixed values"))
     }
 
-    @Test func `what means nothing inside a mixed value is shown`() {
+    @Test func `what is not valid inside a mixed value is shown`() {
         #expect(fault("any[0] == 1").contains("counted from 1"))
-        #expect(fault("any.@foo == 1").contains("means nothing inside a mixed value"))
-        #expect(fault("any.@count.x == 1").contains("nothing can follow '@count'"))
-        #expect(fault("any[size][1] == 1").contains("nothing can follow"))
+        #expect(fault("any.@foo == 1").contains("is not valid inside a mixed value"))
+        #expect(fault("any.@count.x == 1").contains("'@count' must be the end of a path"))
+        #expect(fault("any[size][1] == 1").contains("must be the end of a path"))
         #expect(fault("any any.@count > 1").contains("needs a list"))
         #expect(fault("id[1] == 1").contains("not a list"))
         #expect(fault("any.@sum.@count == 1").contains("cannot follow '@sum'"))

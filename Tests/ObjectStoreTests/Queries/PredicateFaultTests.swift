@@ -52,7 +52,7 @@ import Testing
         for text in ["active contains 'x'", "born like 'x'", "buddy endswith 'x'", "age ==[c] 3"] {
             #expect(world.fault(text).contains("^"), "\(text)")
         }
-        #expect(world.fault("name <[c] 'x'").hasPrefix("'<' takes no options such as [c]"))
+        #expect(world.fault("name <[c] 'x'").hasPrefix("'<' has no options such as [c]"))
     }
 
     @Test func `13.04 counts arguments`() {
@@ -87,7 +87,7 @@ import Testing
     @Test func `refuses to compare lists and backlinks with nil or a list of values`() {
         #expect(world.fault("age != {1, 2}").contains("use 'in'"))
         #expect(world.fault("admirers == nil").contains("is never nil"))
-        #expect(world.fault("age in 5").contains("'in' needs a list"))
+        #expect(world.fault("age in 5").contains("'in': expected a list"))
     }
 
     @Test(arguments: [
@@ -96,10 +96,10 @@ import Testing
         ("name == 'Rex", "this string is not closed"), ("age = = 3", "expected a value"),
         ("age >> 3", "expected a value"), ("age > 3 adn active", "did you mean 'and'?"),
         ("name matches 'x'", "'matches' is not supported"), ("age", "expected a condition"),
-        ("3", "expected a condition"), ("age ? 3", "'?' means nothing here"),
-        ("age > 3 sort(nam)", "did you mean 'name'?"), ("age > 3 limit(-1)", "whole number"),
-        ("age > 3 limit(2.7)", "whole number"), ("age > 3 limit(x)", "whole number"),
-        ("sort(age)", "stands after a condition"), ("name == 'a\\q'", "unknown escape"),
+        ("3", "expected a condition"), ("age ? 3", "'?' is not valid here"),
+        ("age > 3 sort(nam)", "did you mean 'name'?"), ("age > 3 limit(-1)", "expected an integer"),
+        ("age > 3 limit(2.7)", "expected an integer"), ("age > 3 limit(x)", "expected an integer"),
+        ("sort(age)", "must follow a condition"), ("name == 'a\\q'", "unknown escape"),
         ("1 < age < 3", "cannot be chained"), ("age > 3 & active", "write '&&'"),
         ("uuid(12) == code", "this is not a UUID"), ("items[0].price > 3", "counted from 1"),
         ("items.@values > 3", "needs a map"), ("tags.@keys == 'x'", "needs a map"),

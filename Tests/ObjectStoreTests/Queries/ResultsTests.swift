@@ -67,7 +67,7 @@ import Testing
     @Test(arguments: [
         ("", "empty component"), ("buddy.", "empty component"), ("agee", "did you mean 'age'?"),
         ("buddy", "ends in the link"), ("items.price", "goes through the list"),
-        ("photo", "which is data"), ("age.name", "no link"),
+        ("photo", "which is data"), ("age.name", "not a link"),
     ])
     func `sorting refuses paths without an order`(path: String, part: String) throws {
         let error = #expect(throws: StoreError.self) {

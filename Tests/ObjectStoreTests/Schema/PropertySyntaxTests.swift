@@ -21,9 +21,9 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "has no type"), ("int[[]", "no type"), ("int primry", "no modifier"),
-        ("backlinks Person", "backlinks Class.property"), ("object", "name of the class"),
-        ("backlinks?", "backlinks Class.property"), ("[]", "no type"),
+        ("", "has no type"), ("int[[]", "not a type"), ("int primry", "not a modifier"),
+        ("backlinks Person", "backlinks Class.property"), ("object", "name of the linked class"),
+        ("backlinks?", "backlinks Class.property"), ("[]", "not a type"),
         ("backlink Person.dogs", "did you mean 'backlinks Person.dogs'?"),
         ("mixed?", "may always be nil"), ("mixed?<>", "write \"mixed<>\""),
     ])

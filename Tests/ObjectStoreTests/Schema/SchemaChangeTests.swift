@@ -200,7 +200,8 @@ import Testing
         for part in [
             "2 primary keys", "'Dog.a' is a primary key of type double", "'Dog.c' is declared 2",
             "'Dog.c' of type data cannot be indexed", "class 'Dgo'", "did you mean 'Dog'",
-            "the default \"x\" is no int", "'Dog.g', which does not exist", "'9x' cannot be used",
+            "the default \"x\" is not a valid int", "'Dog.g', which does not exist",
+            "'9x' cannot be used",
         ] {
             #expect(message.contains(part), "\(part) in:\n\(message)")
         }

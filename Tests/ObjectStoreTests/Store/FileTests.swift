@@ -90,7 +90,7 @@ import Testing
         try store.backup(to: copy)
         try fill(store, 11...20)
         let error = storeError(.invalidArgument) { try store.backup(to: copy) }
-        #expect(error?.message.contains("'\(copy)' exists already") == true)
+        #expect(error?.message.contains("'\(copy)' already exists") == true)
         try check(copy, count: 10)
         try store.backup(to: copy, isReplacing: true)
         try check(copy, count: 20)

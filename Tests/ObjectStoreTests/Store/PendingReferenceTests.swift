@@ -33,7 +33,7 @@ import Testing
         let list = try store.reference(to: .list(dog.list("marks")))
         #expect(object.isOfOpenWrite)
         let error = storeError(.alreadyInWrite) { _ = try other.resolve(object) }
-        #expect(error?.message.contains("still open") == true)
+        #expect(error?.message.contains("open write transaction") == true)
         #expect(!object.isResolved)
         // In the write itself it is there already.
         guard case .object(let own)? = try store.resolve(store.reference(to: .object(dog))) else {

@@ -95,7 +95,7 @@ import Testing
             let error = storeError(.invalidArgument) {
                 try store.write { try object.set("any", tooDeep) }
             }
-            #expect(error?.message.contains("'any' of 'Box' holds at most 100") == true)
+            #expect(error?.message.contains("'any' of 'Box' can nest at most 100") == true)
             _ = storeError(.invalidArgument) {
                 try store.write { try object.list("many").append([tooDeep]) }
             }

@@ -77,12 +77,12 @@ extension NotificationDispatcher {
         guard depth > 0, current != nil, callRound >= Self.maximumRounds else { return }
         let who =
             participants.count == 1
-            ? "\(participants[0]) keeps setting itself off"
-            : "\(participants.joined(separator: " and ")) keep setting each other off"
+            ? "\(participants[0]) keeps triggering itself"
+            : "\(participants.joined(separator: " and ")) keep triggering each other"
         throw StoreError(
             .limitExceeded,
-            "\(who): \(Self.maximumRounds) rounds of writes in observers; write silently, or only "
-                + "when something is left to do")
+            "\(who): \(Self.maximumRounds) rounds of writes in observers; write without notifying, or only "
+                + "if the value differs")
     }
 
     /// Throws `invalid_argument` if a token belongs to another store.
@@ -90,7 +90,7 @@ extension NotificationDispatcher {
         for token in tokens where token.isValid && token.observer.dispatcher !== self {
             throw StoreError(
                 .invalidArgument,
-                "without_notifying takes tokens of this store only; this one observes another")
+                "without_notifying: expected tokens of this store; one observes another store")
         }
     }
 

@@ -23,7 +23,8 @@ final class CollectionObserver: Observer {
         dispatcher: NotificationDispatcher, schema: Schema, handler: @escaping Handler
     ) throws {
         guard let elements = schema.find(table: collection.table) else {
-            throw StoreError(.invalidArgument, "the class of the observed collection is gone")
+            throw StoreError(
+                .invalidArgument, "the class of the observed collection no longer exists")
         }
         switch collection {
         case .objects, .elements(_, _, target: .some):

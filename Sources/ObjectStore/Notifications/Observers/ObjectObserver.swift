@@ -20,7 +20,7 @@ final class ObjectObserver: Observer {
         schema: Schema, handler: @escaping Handler
     ) throws {
         guard let classSchema = schema.find(table: object.table) else {
-            throw StoreError(.invalidObject, "the class of the observed object is gone")
+            throw StoreError(.invalidObject, "the class of the observed object no longer exists")
         }
         self.object = object
         self.handler = handler

@@ -28,7 +28,8 @@ final class SectionsObserver: Observer {
     ) throws {
         let table = rules.base.table
         guard let elements = schema.find(table: table) else {
-            throw StoreError(.invalidArgument, "the class of the observed sections is gone")
+            throw StoreError(
+                .invalidArgument, "the class of the observed sections no longer exists")
         }
         filter = try KeyPathFilter(keyPaths, class: elements, schema: schema)
         self.rules = rules

@@ -89,7 +89,7 @@ extension Store {
         guard let scheduler = scheduler as? any TimingScheduler else {
             throw StoreError(
                 .invalidArgument,
-                "delayed observers need a thread whose event loop has timers")
+                "'debounce' and 'throttle' require a thread with an event loop")
         }
         return ObserverDelay(pace, scheduler) { [link] in link.store?.requestTurn() }
     }

@@ -17,6 +17,13 @@ extension PredicateParser {
         return QuerySyntax(predicate: predicate, clauses: clauses)
     }
 
+    /// What to write instead of operators of SQL.
+    private static let habits = [
+        "is": "write '= nil' or '!= nil'",
+        "ilike": "write 'like[c]' with the wildcards * and ?",
+        "startswith": "write 'beginswith'",
+    ]
+
     private func unexpected(_ token: QueryToken) -> QueryFault {
         let known = [
             "and", "or", "between", "in", "beginswith", "endswith", "contains", "like", "text",
@@ -24,7 +31,12 @@ extension PredicateParser {
         ]
         if case .name(let name) = token.kind {
             if name.lowercased() == "matches" {
-                return QueryFault("'\(name)' is not supported", at: token.range)
+                return QueryFault(
+                    "'\(name)' is not supported; use 'like' with the wildcards * and ?",
+                    at: token.range)
+            }
+            if let advice = Self.habits[name.lowercased()] {
+                return QueryFault("'\(name)' is not an operator; \(advice)", at: token.range)
             }
             if let nearest = NearestName.find(name, among: known) {
                 return QueryFault(
@@ -85,7 +97,7 @@ extension PredicateParser {
         try expect("(", "after 'limit'")
         guard case .integer(let count) = current.kind, count >= 0 else {
             throw QueryFault(
-                "limit takes a whole number from 0, found \(current.description)",
+                "limit: expected an integer of at least 0, got \(current.description)",
                 at: current.range)
         }
         advance()

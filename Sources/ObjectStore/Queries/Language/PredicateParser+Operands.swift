@@ -138,7 +138,7 @@ extension PredicateParser {
     private static func notAFunction(_ name: String, _ range: Range<Int>) -> QueryFault {
         if ["sort", "distinct", "limit"].contains(name.lowercased()) {
             return QueryFault(
-                "'\(name)(…)' stands after a condition; 'truepredicate' matches everything",
+                "'\(name)(…)' must follow a condition; use 'truepredicate' to match all objects",
                 at: range)
         }
         let known = ["subquery", "uuid", "oid", "date"]
@@ -219,7 +219,7 @@ extension PredicateParser {
         case .symbol("*"): form = .every
         default:
             throw QueryFault(
-                "in brackets stands an index from 1, 'first', 'last', 'size', * or a quoted key; found "
+                "expected an index from 1, 'first', 'last', 'size', * or a quoted key in brackets, got "
                     + token.description, at: token.range)
         }
         advance()
@@ -237,7 +237,7 @@ extension PredicateParser {
         try expect(",", "after the collection of the subquery")
         guard case .variable(let variable) = current.kind else {
             throw QueryFault(
-                "expected a variable such as $x, found \(current.description)", at: current.range)
+                "expected a variable such as $x, got \(current.description)", at: current.range)
         }
         advance()
         try expect(",", "after the variable of the subquery")

@@ -282,9 +282,16 @@ struct QueryLexer {
         at += 1
         let symbol = Character(Unicode.Scalar(bytes[start]))
         guard "=<>!(){}[],.+-*/|&".contains(symbol) else {
-            throw QueryFault("'\(symbol)' means nothing here", at: start..<at)
+            throw QueryFault(
+                "'\(symbol)' is not valid here" + Self.hint(for: symbol), at: start..<at)
         }
         add(.symbol(String(symbol)), from: start)
+    }
+
+    /// Returns what to write instead of a placeholder of another query language.
+    private static func hint(for symbol: Character) -> String {
+        ["%", "?", ":", "@"].contains(symbol)
+            ? "; write $1 and pass the value: where(\"name = $1\", name)" : ""
     }
 
     private static func isSpace(_ byte: UInt8) -> Bool {

@@ -29,15 +29,15 @@ package struct ElementPredicate: Hashable, Sendable {
         guard case .filter(let predicate)? = steps.first, steps.count == 1 else {
             throw StoreError(
                 .invalidQuery,
-                "a condition on plain values cannot order or cut them; that is done to what it finds"
+                "a condition on values cannot sort or limit them; sort or limit the result instead"
             )
         }
         nodes = predicate.parts.map(\.node)
         guard nodes.allSatisfy(Self.isAboutValue) else {
             throw StoreError(
                 .invalidQuery,
-                "'\(text)' asks for more than a condition on plain values can: SELF compared with "
-                    + "constants, and, or, not")
+                "'\(text)' is not supported in a condition on values; compare SELF with "
+                    + "constants, combined by and, or, not")
         }
     }
 

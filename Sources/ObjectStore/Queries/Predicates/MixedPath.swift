@@ -147,7 +147,7 @@ extension MixedPath {
                 .init(classSchema: classSchema, variable: nil, prefix: []))
             guard case .path(let path) = operand.form, !path.isToMany else {
                 throw QueryFault(
-                    "this needs one value of each object; \(operand.description) may be many",
+                    "expected one value for each object; \(operand.description) can have several",
                     at: operand.range)
             }
             return (path, compiler.tables)

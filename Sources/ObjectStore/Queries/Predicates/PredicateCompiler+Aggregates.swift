@@ -37,7 +37,7 @@ extension PredicateCompiler {
         let sign = syntax.components[index]
         guard index + 1 == syntax.components.count else {
             throw QueryFault(
-                "nothing can follow '@\(sign.name)'", at: syntax.components[index + 1].range)
+                "'@\(sign.name)' must be the end of a path", at: syntax.components[index + 1].range)
         }
         guard let last = walk.last else {
             throw QueryFault("'@\(sign.name)' needs a property before it", at: sign.range)
@@ -135,7 +135,7 @@ extension PredicateCompiler {
             }
             guard !component.isAggregate else {
                 throw QueryFault(
-                    "'@\(component.name)' is no list of objects", at: component.range)
+                    "'@\(component.name)' is not a list of objects", at: component.range)
             }
             try refuse(try step(&walk, component), walk)
             index += 1

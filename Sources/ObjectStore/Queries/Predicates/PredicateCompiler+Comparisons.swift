@@ -7,7 +7,12 @@ extension PredicateCompiler {
         let folding = TextFolding(
             ignoresCase: syntax.ignoresCase, ignoresDiacritics: syntax.ignoresDiacritics)
         let left = try operand(syntax.left, scope)
-        let right = try operand(syntax.right, scope)
+        let right: PredicateOperand
+        do {
+            right = try operand(syntax.right, scope)
+        } catch {
+            throw unquoted(syntax.right, scope) ?? error
+        }
         if left.quantifier != nil, right.quantifier != nil {
             throw QueryFault("only one side can have 'any', 'all' or 'none'", at: right.range)
         }
@@ -28,6 +33,17 @@ extension PredicateCompiler {
         }
         return try compare(
             left, syntax.comparison, right, folding, syntax.operatorRange, range)
+    }
+
+    /// Returns the error for text without quotes, such as `name = Rex`; nil if the operand is not an unknown name.
+    private func unquoted(_ syntax: PredicateSyntax, _ scope: Scope) -> QueryFault? {
+        guard case .path(let path) = syntax.form, path.components.count == 1,
+            let name = path.components.first?.name,
+            NearestName.find(name, among: scope.classSchema.properties.map(\.name)) == nil
+        else { return nil }
+        return QueryFault(
+            "'\(scope.classSchema.name)' has no property '\(name)'; write text in quotes: '\(name)'",
+            at: syntax.range)
     }
 
     private func compare(
@@ -147,7 +163,7 @@ extension PredicateCompiler {
         let name = operation.rawValue
         if folding.isNeeded {
             guard operation == .equal || operation == .notEqual || operation.searchesText else {
-                throw QueryFault("'\(name)' takes no options such as [c]", at: range)
+                throw QueryFault("'\(name)' has no options such as [c]", at: range)
             }
             guard [.value(.string), .value(.mixed), .null].contains(operand.type) else {
                 throw QueryFault(
@@ -224,7 +240,7 @@ extension PredicateCompiler {
         _ syntax: ComparisonSyntax
     ) throws(QueryFault) -> any PredicateNode {
         guard !folding.isNeeded else {
-            throw QueryFault("'between' takes no options such as [c]", at: syntax.operatorRange)
+            throw QueryFault("'between' has no options such as [c]", at: syntax.operatorRange)
         }
         guard case .list(let bounds) = right.form, bounds.count == 2 else {
             throw QueryFault("'between' needs two constants: between {1, 10}", at: right.range)

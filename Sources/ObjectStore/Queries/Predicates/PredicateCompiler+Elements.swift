@@ -10,7 +10,7 @@ extension PredicateCompiler {
         if case .every = place.form, property.collection != nil { return nil }
         guard let collection = property.collection else {
             throw QueryFault(
-                "\(description) is \(property.typeName), not a list: it has no elements to take one of",
+                "\(description) is \(property.typeName), not a list, and has no elements",
                 at: place.range)
         }
         let form = try form(of: place)

@@ -15,7 +15,7 @@ extension PredicateCompiler {
         }
         guard right.isToMany else {
             throw QueryFault(
-                "'in' needs a list such as {1, 2} or a list property, found \(right.description)",
+                "'in': expected a list such as {1, 2} or a list property, got \(right.description)",
                 at: right.range)
         }
         if case .path(let path) = right.form, case .constant(let value) = left.form {

@@ -61,7 +61,8 @@ extension PredicateCompiler {
                 {
                     guard index + 1 == syntax.components.count else {
                         throw QueryFault(
-                            "nothing can follow a count", at: syntax.components[index + 1].range)
+                            "a count must be the end of a path",
+                            at: syntax.components[index + 1].range)
                     }
                     try checkQuantifier(syntax, false, "a count", range)
                     let keys = CompiledPath(hops: walk.hops, terminal: .mixed(path))
@@ -76,12 +77,13 @@ extension PredicateCompiler {
             default:
                 let known = ["type", "count", "size", "keys", "values", "sum", "min", "max", "avg"]
                 throw QueryFault(
-                    "'@\(component.name)' means nothing inside a mixed value"
+                    "'@\(component.name)' is not valid inside a mixed value"
                         + NearestName.hint(for: component.name, among: known), at: component.range)
             }
             if index < syntax.components.count {
                 throw QueryFault(
-                    "nothing can follow '@\(component.name)'", at: syntax.components[index].range)
+                    "'@\(component.name)' must be the end of a path",
+                    at: syntax.components[index].range)
             }
         }
         return try operand(path, walk, syntax, range, scope)
@@ -92,7 +94,7 @@ extension PredicateCompiler {
     ) throws(QueryFault) -> PredicateOperand {
         let ends = inside.steps.dropLast().contains { [.count, .keys, .type].contains($0) }
         guard !ends else {
-            throw QueryFault("nothing can follow a count, a key or a type", at: range)
+            throw QueryFault("a count, a key or a type must be the end of a path", at: range)
         }
         var path = CompiledPath(
             hops: walk.hops, terminal: .mixed(inside), isPartOfMany: scope.isPartOfMany)
@@ -107,7 +109,7 @@ extension PredicateCompiler {
         case .keys: (type, description) = (.string, "a key in \(walk.description)")
         case .count: (type, description) = (.int, "a count")
         case .type: (type, description) = (.string, "the type of a mixed value")
-        default: (type, description) = (.mixed, "what \(walk.description) holds (mixed)")
+        default: (type, description) = (.mixed, "the content of \(walk.description) (mixed)")
         }
         return PredicateOperand(
             form: .path(path), type: .value(type), description: description, range: range,
@@ -131,7 +133,7 @@ extension PredicateCompiler {
         case .key(let key): return .key(key)
         case .argument:
             throw QueryFault(
-                "in brackets after a mixed value stands an index from 1, a key, 'first', 'last', 'size' or *",
+                "expected an index from 1, a key, 'first', 'last', 'size' or * in brackets after a mixed value",
                 at: place.range)
         }
     }

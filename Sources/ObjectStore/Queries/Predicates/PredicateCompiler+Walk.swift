@@ -26,10 +26,13 @@ extension PredicateCompiler {
                     + " property '\(component.name)'", at: component.range)
         }
         guard let property = owner.property(named: component.name) else {
+            let hint =
+                walk.components.isEmpty && component.name.lowercased() == "self"
+                ? "; write the property without 'SELF.'"
+                : NearestName.hint(for: component.name, among: owner.properties.map(\.name))
             throw QueryFault(
-                "'\(owner.name)' has no property '\(component.name)'"
-                    + NearestName.hint(for: component.name, among: owner.properties.map(\.name)),
-                at: component.range, isUnknownName: true)
+                "'\(owner.name)' has no property '\(component.name)'" + hint, at: component.range,
+                isUnknownName: true)
         }
         walk.components.append(PropertyPath.Component(property, of: owner, in: schema))
         walk.description = "'\(owner.name).\(property.name)'"
@@ -61,7 +64,7 @@ extension PredicateCompiler {
     ) throws(QueryFault) {
         guard let place = places.first else { return }
         throw QueryFault(
-            "nothing can be taken from one element of \(walk.description)", at: place.range)
+            "one element of \(walk.description) has no elements", at: place.range)
     }
 
     private mutating func hop(
@@ -71,7 +74,7 @@ extension PredicateCompiler {
         let range = component.range
         let place = try place(of: component, in: property, walk.description)
         guard walk.reached != nil else {
-            throw QueryFault("\(walk.description) leads to a class that does not exist", at: range)
+            throw QueryFault("\(walk.description) links to a class that does not exist", at: range)
         }
         if property.isBacklinks {
             guard let origin = walk.components.last?.origin else {
@@ -102,19 +105,20 @@ extension PredicateCompiler {
     ) throws(QueryFault) {
         let start = syntax.components[index]
         guard let target = walk.reached else {
-            throw QueryFault("\(walk.description) is a value; nothing links to it", at: start.range)
+            throw QueryFault(
+                "\(walk.description) is a value, which has no backlinks", at: start.range)
         }
         guard index + 2 < syntax.components.count, !syntax.components[index + 1].isAggregate,
             !syntax.components[index + 2].isAggregate
         else {
             throw QueryFault(
-                "write '@links.Class.property', the property whose links lead here",
+                "write '@links.Class.property', where property is the link to this class",
                 at: start.range)
         }
         let className = syntax.components[index + 1]
         let propertyName = syntax.components[index + 2]
         if let place = className.place ?? propertyName.place {
-            throw QueryFault("what links here has no order to take an element by", at: place.range)
+            throw QueryFault("backlinks have no order; remove the brackets", at: place.range)
         }
         guard let source = schema.find(className.name) else {
             throw QueryFault(

@@ -217,7 +217,7 @@ struct PredicateCompiler {
             let operand = try operand(element, scope)
             guard case .constant(let value) = operand.form else {
                 throw QueryFault(
-                    "a list holds constants and arguments, not \(operand.description)",
+                    "a list can contain constants and arguments, not \(operand.description)",
                     at: element.range)
             }
             members.append((value, operand.type))
@@ -240,7 +240,7 @@ struct PredicateCompiler {
                     at: side.range)
             }
             guard side.quantifier == nil else {
-                throw QueryFault("a quantifier cannot stand inside a calculation", at: side.range)
+                throw QueryFault("a quantifier is not allowed inside a calculation", at: side.range)
             }
             expressions.append(expression)
         }

@@ -34,7 +34,7 @@ extension PredicateCompiler {
     ) throws(QueryFault) -> any PredicateNode {
         guard !folding.isNeeded else {
             throw QueryFault(
-                "'text' takes no options; it always ignores case and diacritics",
+                "'text' has no options; it always ignores case and diacritics",
                 at: syntax.operatorRange)
         }
         guard case .path(let path) = left.form, left.type == .value(.string),
@@ -72,7 +72,7 @@ extension SortKey {
         guard let first = searches.first else {
             throw StoreError(
                 .invalidQuery,
-                "'@rank' orders what a full-text search has found; filter with 'text' first, on a "
+                "'@rank' requires a full-text search; filter with 'text' first, on a "
                     + "property that is reached without a list")
         }
         path = first.path

@@ -99,7 +99,7 @@ extension Results {
         guard type.isNumeric || type == .mixed || (type == .date && isExtreme) else {
             throw StoreError(
                 .invalidQuery,
-                "\(what) is \(type.rawValue); \(operation.rawValue) needs a number"
+                "\(what) is \(type.rawValue); \(operation.rawValue) requires a number"
                     + (isExtreme ? " or a date" : ""))
         }
     }

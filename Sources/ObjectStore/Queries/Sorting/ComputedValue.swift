@@ -29,7 +29,7 @@ struct ComputedValue: Sendable {
         let operand = try compiler.path(syntax, range, scope)
         guard let expression = operand.expression, !operand.isToMany else {
             throw QueryFault(
-                "\(purpose) needs one value of each object; \(operand.description) may have many",
+                "\(purpose) requires one value for each object; \(operand.description) can have several",
                 at: range)
         }
         guard case .value(let type) = operand.type, !compiler.dependencies.isEmpty else {

@@ -1,30 +1,30 @@
 extension Catalogue {
-    /// What observers are given.
+    /// Members of the changes that observers receive.
     static let changes: [CatalogueEntry] = [
         .field(
             "type", of: [change, sectionChange], "\"initial\"|\"update\"|\"error\"",
-            "What the call is for."),
+            "The kind of notification."),
         .field(
             "collection", of: [change], "Results<T>|List<T>|Set<T>|Map<T>",
             "The observed collection."),
         .field("collection", of: [sectionChange], "Sections", "The observed sections."),
         .field(
             "error", of: [change, objectChange, sectionChange], "any",
-            "What has ended the observation, where the type is error."),
+            "The error that ended the observer, if the type is error."),
         .field(
             "deletions", of: [change], "integer[]|string[]",
-            "Positions before, ascending; keys of a map."),
+            "Indexes before the change, ascending; the keys of a map."),
         .field(
             "insertions", of: [change], "integer[]|string[]",
-            "Positions after, ascending; keys of a map."),
+            "Indexes after the change, ascending; the keys of a map."),
         .field(
             "modifications", of: [change], "integer[]|string[]",
-            "Positions before of what is still there and has changed; keys of a map."),
+            "Indexes of modified elements before the change, ascending; the keys of a map."),
         .field(
             "modifications_new", of: [change], "integer[]|string[]",
-            "The same positions after; keys of a map."),
+            "Indexes of the same elements after the change; the keys of a map."),
         .method(
-            "inserted", of: [change], ["(): T[]"], "Gives the objects, or values, that came.",
+            "inserted", of: [change], ["(): T[]"], "Returns the inserted objects or values.",
             example: """
                 local token <close> = dogs:observe(function(change)
                   for _, dog in ipairs(change:inserted()) do print(dog.name) end
@@ -35,7 +35,7 @@ extension Catalogue {
                 """),
         .method(
             "modified", of: [change], ["(): T[]"],
-            "Gives the objects, or values, that were modified.",
+            "Returns the modified objects or values.",
             example: """
                 local token <close> = dogs:observe(function(change)
                   for _, dog in ipairs(change:modified()) do print(dog.name, dog.age) end
@@ -46,7 +46,7 @@ extension Catalogue {
                 """),
         .method(
             "deleted", of: [change], ["(): T[]"],
-            "Gives what left: objects frozen as they last were, or values.",
+            "Returns the deleted objects, frozen with their last values, or the deleted values.",
             example: """
                 local token <close> = dogs:observe(function(change)
                   for _, dog in ipairs(change:deleted()) do print(dog.name) end
@@ -57,7 +57,7 @@ extension Catalogue {
                 """),
         .method(
             "properties", of: [change], ["(i: integer): PropertyChange[]"],
-            "Tells what changed in the i-th modified row.",
+            "Returns the changed properties of the i-th modified object.",
             errors: [.outOfRange, .invalidArgument],
             example: """
                 local token <close> = dogs:observe(function(change)
@@ -70,24 +70,26 @@ extension Catalogue {
                 store:refresh()  --> age 3 4
                 """),
         .field(
-            "type", of: [objectChange], "\"change\"|\"deleted\"|\"error\"", "What the call is for."),
+            "type", of: [objectChange], "\"change\"|\"deleted\"|\"error\"",
+            "The kind of notification."),
         .field("object", of: [objectChange], "Object", "The observed object."),
         .field(
             "properties", of: [objectChange], "PropertyChange[]",
-            "The properties that have changed."),
+            "The changed properties."),
         .field("name", of: [propertyChange], "string", "The name of the property."),
-        .field("old", of: [propertyChange], "any", "The value before."),
+        .field("old", of: [propertyChange], "any", "The value before the change."),
         .field(
-            "new", of: [propertyChange], "any", "The value after; of a collection the collection."),
+            "new", of: [propertyChange], "any",
+            "The value after the change; for a collection property, the collection."),
         .field(
             "section_deletions", of: [sectionChange], "integer[]",
-            "Positions before of sections that went."),
+            "Indexes of removed sections before the change."),
         .field(
             "section_insertions", of: [sectionChange], "integer[]",
-            "Positions after of sections that came."),
+            "Indexes of new sections after the change."),
         .field(
             "sections", of: [sectionChange], "table[]",
-            "For each section that stayed and has changed: section, section_before, key and its positions."
+            "For each modified section: section, section_before, key and the indexes of its changes."
         ),
     ]
 }

@@ -1,10 +1,10 @@
 extension Catalogue {
-    /// Lists, sets and maps, which are changed in place.
+    /// Lists, sets and maps.
     static let collections: [CatalogueEntry] = lists + sets + maps
 
     private static let lists: [CatalogueEntry] = [
         .method(
-            "append", of: [list, mixedList], ["(...: T)"], "Adds values at the end.",
+            "append", of: [list, mixedList], ["(...: T)"], "Appends values.",
             errors: [.notInWrite, .typeMismatch, .frozen],
             example: """
                 store:write(function() rex.marks:append(4, 5) end)
@@ -12,7 +12,7 @@ extension Catalogue {
                 """),
         .method(
             "insert", of: [list, mixedList], ["(index: integer, value: T)"],
-            "Inserts a value so that it stands at the index.",
+            "Inserts a value at an index.",
             errors: [.notInWrite, .outOfRange, .typeMismatch, .frozen],
             example: """
                 store:write(function() rex.marks:insert(1, 9) end)
@@ -20,7 +20,7 @@ extension Catalogue {
                 """),
         .method(
             "remove", of: [list, mixedList], ["(index: integer)"],
-            "Removes the element at the index.", errors: [.notInWrite, .outOfRange, .frozen],
+            "Removes the element at an index.", errors: [.notInWrite, .outOfRange, .frozen],
             example: """
                 store:write(function() rex.marks:remove(1) end)
                 print(rex.marks[1])  --> 1
@@ -33,14 +33,14 @@ extension Catalogue {
                 print(rex.marks[1], rex.marks[3])  --> 1 3
                 """),
         .method(
-            "swap", of: [list, mixedList], ["(i: integer, j: integer)"], "Exchanges two elements.",
+            "swap", of: [list, mixedList], ["(i: integer, j: integer)"], "Swaps two elements.",
             errors: [.notInWrite, .outOfRange, .frozen],
             example: """
                 store:write(function() rex.marks:swap(1, 2) end)
                 print(rex.marks[1], rex.marks[2])  --> 1 3
                 """),
         .method(
-            "clear", of: [list, set, map, mixedList, mixedMap], ["()"], "Removes everything.",
+            "clear", of: [list, set, map, mixedList, mixedMap], ["()"], "Removes all elements.",
             errors: [.notInWrite, .frozen],
             example: """
                 store:write(function() rex.marks:clear() end)
@@ -51,44 +51,54 @@ extension Catalogue {
     private static let sets: [CatalogueEntry] = [
         .method(
             "add", of: [set], ["(...: T): boolean"],
-            "Adds values; false if all were there already.",
+            "Adds values. Returns false if the set already contained all of them.",
             errors: [.notInWrite, .typeMismatch, .frozen],
             example: """
                 store:write(function() print(rex.tags:add("calm"), rex.tags:add("old")) end)  --> false true
                 """),
         .method(
-            "remove", of: [set], ["(...: T): boolean"], "Removes values; false if none was there.",
+            "remove", of: [set], ["(...: T): boolean"],
+            "Removes values. Returns false if the set contained none of them.",
             errors: [.notInWrite, .typeMismatch, .frozen],
             example: """
                 store:write(function() print(rex.tags:remove("calm"), rex.tags:remove("new")) end)  --> true false
                 """),
-        setResult("union", "What is in either, as a plain array in order.", "big calm young"),
-        setResult("intersection", "What is in both, as a plain array in order.", "calm"),
-        setResult("difference", "What is only in this set, as a plain array in order.", "big"),
         setResult(
-            "symmetric_difference", "What is in one of the two only, as a plain array in order.",
+            "union", "Returns the elements of both, as a sorted plain array.", "big calm young"),
+        setResult("intersection", "Returns the common elements, as a sorted plain array.", "calm"),
+        setResult(
+            "difference",
+            "Returns the elements that are only in this set, as a sorted plain array.", "big"),
+        setResult(
+            "symmetric_difference",
+            "Returns the elements that are in exactly one of the two, as a sorted plain array.",
             "big young"),
         formed("form_union", "Adds the elements of another collection.", "big calm young"),
-        formed("form_intersection", "Keeps what is also in another collection.", "calm"),
+        formed(
+            "form_intersection", "Keeps only the elements that are also in another collection.",
+            "calm"),
         formed("form_difference", "Removes the elements of another collection.", "big"),
         formed(
             "form_symmetric_difference",
-            "Removes what is also in another collection, and adds the rest of that.", "big young"),
+            "Removes the elements that another collection also has, and adds its other elements.",
+            "big young"),
         .method(
             "is_subset_of", of: [set], ["(other: Set|List|table): boolean"],
-            "Tells whether all elements are in the other.", errors: [.typeMismatch],
+            "Returns whether the other collection contains all elements of this set.",
+            errors: [.typeMismatch],
             example: """
                 print(rex.tags:is_subset_of { "big", "calm", "old" })  --> true
                 """),
         .method(
             "is_superset_of", of: [set], ["(other: Set|List|table): boolean"],
-            "Tells whether it holds all of the other.", errors: [.typeMismatch],
+            "Returns whether this set contains all elements of the other collection.",
+            errors: [.typeMismatch],
             example: """
                 print(rex.tags:is_superset_of { "big" })  --> true
                 """),
         .method(
             "intersects", of: [set], ["(other: Set|List|table): boolean"],
-            "Tells whether the two have an element in common.", errors: [.typeMismatch],
+            "Returns whether the two collections have a common element.", errors: [.typeMismatch],
             example: """
                 print(rex.tags:intersects { "calm", "young" })  --> true
                 """),
@@ -119,14 +129,14 @@ extension Catalogue {
     private static let maps: [CatalogueEntry] = [
         .method(
             "get", of: [map, mixedMap], ["(key: string): T?"],
-            "Gives the value under a key, or nil; also under a method's name.",
+            "Returns the value of a key, or nil. Works for keys that are also method names.",
             errors: [.typeMismatch],
             example: """
                 print(rex.notes:get("food"), rex.notes.food)  --> fish fish
                 """),
         .method(
             "set", of: [map, mixedMap], ["(key: string, value: T?)"],
-            "Sets the value under a key, also under a method's name; nil removes the key.",
+            "Sets the value of a key; nil removes the key. Works for keys that are also method names.",
             errors: [.notInWrite, .typeMismatch, .frozen],
             example: """
                 store:write(function() rex.notes:set("clear", "yes") end)
@@ -134,20 +144,20 @@ extension Catalogue {
                 """),
         .method(
             "remove", of: [map, mixedMap], ["(key: string): boolean"],
-            "Removes a key; false if it was not there.",
+            "Removes a key. Returns false if the map did not contain it.",
             errors: [.notInWrite, .typeMismatch, .frozen],
             example: """
                 store:write(function() print(rex.notes:remove("food")) end)  --> true
                 """),
         .method(
             "keys", of: [map, mixedMap], ["(): string[]"],
-            "Gives the keys as a plain array, in byte order.",
+            "Returns the keys as a plain array, in byte order.",
             example: """
                 print(rex.notes:keys()[1])  --> food
                 """),
         .method(
             "values", of: [map, mixedMap], ["(): T[]"],
-            "Gives the values as a plain array, in the order of their keys.",
+            "Returns the values as a plain array, in the order of their keys.",
             example: """
                 print(rex.notes:values()[1])  --> fish
                 """),

@@ -1,8 +1,9 @@
 extension Catalogue {
-    /// What errors have.
+    /// Members of errors.
     static let errors: [CatalogueEntry] = [
-        .field("code", of: [error], "string", "What has happened, for programs: `not_in_write`."),
-        .field("message", of: [error], "string", "What was wrong and what would be right."),
-        .field("where", of: [error], "string", "File and line of the code that raised it."),
+        .field("code", of: [error], "string", "The error code, such as `not_in_write`."),
+        .field("message", of: [error], "string", "What is wrong, and how to fix it."),
+        .field(
+            "where", of: [error], "string", "The file and line of the code that raised the error."),
     ]
 }

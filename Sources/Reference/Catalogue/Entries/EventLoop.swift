@@ -3,7 +3,7 @@ extension Catalogue {
     static let eventLoop: [CatalogueEntry] = [
         .function(
             "after", of: moonpool, ["(seconds: number, body: fun()): Timer"],
-            "Calls a function once, after so many seconds.", errors: [.invalidArgument],
+            "Calls a function once, after a number of seconds.", errors: [.invalidArgument],
             example: """
                 local done
                 moonpool.after(0.01, function() done = true end)
@@ -11,7 +11,7 @@ extension Catalogue {
                 """),
         .function(
             "every", of: moonpool, ["(seconds: number, body: fun()): Timer"],
-            "Calls a function again and again, so many seconds apart.", errors: [.invalidArgument],
+            "Calls a function repeatedly, at an interval in seconds.", errors: [.invalidArgument],
             example: """
                 local count = 0
                 local timer = moonpool.every(0.01, function() count = count + 1 end)
@@ -21,32 +21,34 @@ extension Catalogue {
                 """),
         .function(
             "sleep", of: moonpool, ["(seconds: number)"],
-            "Waits, while observers and timers of this script run.", errors: [.invalidArgument],
+            "Waits for a number of seconds. Observers and timers of this script run meanwhile.",
+            errors: [.invalidArgument],
             example: """
                 local token <close> = dogs:observe(function(change) print(change.type) end)
                 moonpool.sleep(0.01)  --> initial
                 """),
         .function(
             "wait_until", of: moonpool, ["(condition: fun(): any, timeout?: number): boolean"],
-            "Waits until a function gives true, while observers and timers run; false on a timeout.",
+            "Waits until a function returns true, or returns false on timeout. Observers and timers run meanwhile.",
             errors: [.invalidArgument],
             example: """
                 print(moonpool.wait_until(function() return #dogs == 2 end, 10))  --> true
                 """),
         .function(
-            "stop", of: moonpool, ["()"], "Ends this script's event loop, whatever keeps it going.",
+            "stop", of: moonpool, ["()"],
+            "Stops the event loop of this script, even if observers, timers or workers are active.",
             example: """
                 moonpool.every(60, function() end)
                 moonpool.stop()
                 """),
         .method(
-            "cancel", of: [timer], ["()"], "Ends the timer; its function is not called again.",
+            "cancel", of: [timer], ["()"], "Cancels the timer.",
             example: """
                 local timer = moonpool.after(60, function() end)
                 timer:cancel()
                 print(timer.is_active)  --> false
                 """),
         .field(
-            "is_active", of: [timer], "boolean", "Whether the function will be called (again)."),
+            "is_active", of: [timer], "boolean", "Whether the timer will call its function again."),
     ]
 }

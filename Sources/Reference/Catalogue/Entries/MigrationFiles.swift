@@ -1,9 +1,9 @@
 extension Catalogue {
-    /// `moonpool.migrate`: files that are migrated by numbered scripts.
+    /// `moonpool.migrate`: numbered migration scripts.
     static let migrationFiles: [CatalogueEntry] = [
         .function(
             "plan", of: migrate, ["(store: string, schema: table<string, table>): string"],
-            "Writes the difference between a store and a schema as a migration script, ready to edit.",
+            "Returns a migration script from the schema of a store to another schema, ready to edit.",
             errors: [.invalidArgument, .invalidSchema, .fileCorrupt],
             example: """
                 store:backup("zoo.moonpool")
@@ -12,7 +12,7 @@ extension Catalogue {
                 """),
         .function(
             "lint", of: migrate, ["(store: string, schema: table<string, table>): table[]"],
-            "Tells what a change to a schema would lose or break, checked on the data itself.",
+            "Reports what a schema change would lose or break, checked against the data.",
             errors: [.invalidArgument, .invalidSchema, .fileCorrupt],
             example: """
                 store:backup("zoo.moonpool")
@@ -22,7 +22,7 @@ extension Catalogue {
         ran(
             "up",
             "(store: string, options: {dir: string, to: integer?, dry_run: boolean?, sample: integer?, backup: boolean?, keep: integer?, lock_timeout: number?}): table",
-            "Runs the migrations that a store lacks, each in one transaction; a dry run works on a copy.",
+            "Runs the pending migrations, each in one transaction. A dry run works on a copy.",
             """
             moonpool.migrate.up("farm.moonpool", { dir = "." })
             local farm <close> = moonpool.open "farm.moonpool"
@@ -31,7 +31,7 @@ extension Catalogue {
         ran(
             "down",
             "(store: string, options: {dir: string, to: integer?, backup: boolean?, lock_timeout: number?}): table",
-            "Runs the down function of the last migration.",
+            "Reverts the last migration with its down function.",
             """
             moonpool.migrate.up("farm.moonpool", { dir = "." })
             moonpool.migrate.down("farm.moonpool", { dir = "." })
@@ -39,14 +39,14 @@ extension Catalogue {
             """),
         ran(
             "undo", "(store: string, options: {dir: string}): table",
-            "Puts the last backup in the store's place.",
+            "Restores the last backup.",
             """
             moonpool.migrate.up("farm.moonpool", { dir = ".", backup = false })
             print((pcall(moonpool.migrate.undo, "other.moonpool", { dir = "." })))  --> false
             """),
         ran(
             "baseline", "(store: string, options: {dir: string, to: integer?}): table",
-            "Records migrations as applied without running them, for a store that has their schema already.",
+            "Records migrations as applied without running them, for a store that already has their schema.",
             """
             moonpool.open({ path = "farm.moonpool", schema = { Cow = { name = "string" } }, schema_version = 1 }):close()
             moonpool.migrate.baseline("farm.moonpool", { dir = "." })
@@ -54,14 +54,14 @@ extension Catalogue {
             """),
         ran(
             "status", "(store: string, options: {dir: string}): table",
-            "Tells which migrations were applied and which are pending.",
+            "Returns the applied and the pending migrations.",
             """
             moonpool.migrate.up("farm.moonpool", { dir = "." })
             print(type(moonpool.migrate.status("farm.moonpool", { dir = "." })))  --> table
             """),
         ran(
             "check", "(store: string, options: {dir: string}): integer",
-            "Gives 0 where a store is up to date, 1 where migrations are pending, 2 after a drift.",
+            "Returns 0 if the store is up to date, 1 if migrations are pending, 2 if schema or scripts have drifted.",
             """
             moonpool.migrate.up("farm.moonpool", { dir = "." })
             print(moonpool.migrate.check("farm.moonpool", { dir = "." }))  --> 0
@@ -75,13 +75,13 @@ extension Catalogue {
             """),
         ran(
             "test", "(dir: string): table",
-            "Runs the migrations of a folder with the fixtures beside them.",
+            "Runs the migration tests of a folder.",
             """
             print(type(moonpool.migrate.test(".")))  --> table
             """),
     ]
 
-    /// A function that works on a folder of migrations: its example makes one.
+    /// An entry for a function that takes a folder of migrations, which the example creates.
     private static func ran(
         _ name: String, _ signature: String, _ summary: String, _ example: String
     ) -> CatalogueEntry {

@@ -1,12 +1,12 @@
 extension Catalogue {
-    /// What the `migration` function of open and define is given.
+    /// Members of the argument of a migration function.
     static let migrations: [CatalogueEntry] = [
         .method(
             "each", of: [migration],
             [
                 "(class: string, body: fun(old: Object, new: Object), options?: {batch: integer, resumable: boolean})"
             ],
-            "Calls a function with each object as it was and as it is going to be.",
+            "Calls a function with the old and the new form of each object.",
             errors: [.unknownClass, .invalidArgument, .closed],
             example: """
                 store:define({ Toy = { name = "string", cents = "int" } }, function(m)
@@ -16,7 +16,7 @@ extension Catalogue {
                 """),
         .method(
             "rename_property", of: [migration], ["(class: string, old: string, new: string)"],
-            "Gives a property another name, with its values.",
+            "Renames a property and keeps its values.",
             errors: [.invalidSchema, .invalidArgument, .closed],
             example: """
                 store:define({ Toy = { name = "string", cost = "double" } }, function(m)
@@ -26,7 +26,7 @@ extension Catalogue {
                 """),
         .method(
             "rename_class", of: [migration], ["(old: string, new: string)"],
-            "Gives a class another name, with its objects.",
+            "Renames a class and keeps its objects.",
             errors: [.invalidSchema, .invalidArgument, .closed],
             example: """
                 local farm = moonpool.open { in_memory = "farm", schema = { Cow = { name = "string" } } }
@@ -45,7 +45,7 @@ extension Catalogue {
                 """),
         .method(
             "delete_class", of: [migration], ["(class: string): boolean"],
-            "Deletes all objects of a class, and the class where the new schema lacks it.",
+            "Deletes all objects of a class, and the class itself if the new schema lacks it.",
             errors: [.invalidSchema, .invalidArgument, .closed],
             example: """
                 store:define({ Cat = { name = "string" } })
@@ -54,7 +54,7 @@ extension Catalogue {
         .method(
             "create", of: [migration],
             ["(class: string, values?: table, mode?: \"error\"|\"all\"|\"modified\"): Object"],
-            "Creates an object of the new schema.",
+            "Creates an object in the new schema.",
             errors: [.unknownClass, .unknownProperty, .typeMismatch, .missingValue, .duplicateKey],
             example: """
                 store:define({ Log = { text = "string" } }, function(m)
@@ -64,7 +64,7 @@ extension Catalogue {
                 """),
         .method(
             "delete", of: [migration], ["(what: Object|Results|List)"],
-            "Deletes objects of the new schema.", errors: [.invalidObject, .invalidArgument],
+            "Deletes objects in the new schema.", errors: [.invalidObject, .invalidArgument],
             example: """
                 store:define({ Toy = { name = "string", price = "double", used = "bool?" } }, function(m)
                   m:delete(m:objects("Toy"):where "price < 2")
@@ -73,18 +73,20 @@ extension Catalogue {
                 """),
         .method(
             "objects", of: [migration], ["(class: string): Results"],
-            "Gives all objects of a class of the new schema.", errors: [.unknownClass],
+            "Returns all objects of a class in the new schema.", errors: [.unknownClass],
             example: """
                 store:define({ Toy = { name = "string", price = "double", used = "bool?" } }, function(m)
                   print(#m:objects "Toy")  --> 2
                 end)
                 """),
-        .field("old_version", of: [migration], "integer", "The schema version of the file."),
+        .field(
+            "old_version", of: [migration], "integer",
+            "The schema version of the file before the migration."),
         .field(
             "new_version", of: [migration], "integer",
-            "The schema version that it is going to have."),
-        .field("old", of: [migration], "FrozenStore", "The store as it was, for reading."),
+            "The schema version after the migration."),
+        .field("old", of: [migration], "FrozenStore", "The store before the migration, read-only."),
         .field(
-            "new", of: [migration], "Store", "The store that is migrated, in a write transaction."),
+            "new", of: [migration], "Store", "The store being migrated, in a write transaction."),
     ]
 }

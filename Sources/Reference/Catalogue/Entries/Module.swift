@@ -1,9 +1,9 @@
 extension Catalogue {
-    /// The rest of the module: values of stores, objects in no store, looking at values.
+    /// The rest of the module: values, unmanaged objects, inspection.
     static let module: [CatalogueEntry] = [
         .function(
             "new", of: moonpool, ["(class: `T`, values?: table): T"],
-            "Makes an object that is in no store yet; store:add stores it.",
+            "Creates an unmanaged object. store:add adds it to a store.",
             errors: [.invalidArgument],
             example: """
                 local cleo = moonpool.new("Dog", { id = 3, name = "Cleo" })
@@ -16,7 +16,7 @@ extension Catalogue {
                 "(): Date", "(text: string): Date", "(seconds: number): Date",
                 "(fields: table): Date",
             ],
-            "Makes a moment: now, or from text, from seconds since 1970, or from calendar fields.",
+            "Creates a date: the current time, or from ISO 8601 text, seconds since 1970, or calendar fields.",
             errors: [.invalidArgument],
             example: """
                 print(moonpool.date("2026-11-20T10:00:00Z"))  --> 2026-11-20T10:00:00Z
@@ -25,50 +25,53 @@ extension Catalogue {
                 """),
         .function(
             "uuid", of: moonpool, ["(text?: string): UUID"],
-            "Makes a UUID; a random one without an argument.", errors: [.invalidArgument],
+            "Creates a UUID from text, or a random one without an argument.",
+            errors: [.invalidArgument],
             example: """
                 print(moonpool.uuid("01234567-89ab-cdef-0123-456789abcdef"))  --> 01234567-89ab-cdef-0123-456789abcdef
                 """),
         .function(
             "object_id", of: moonpool, ["(text?: string): ObjectID"],
-            "Makes an object id; a new one without an argument.", errors: [.invalidArgument],
+            "Creates an object id from text, or a new one without an argument.",
+            errors: [.invalidArgument],
             example: """
                 print(moonpool.object_id("0123456789abcdef01234567"))  --> 0123456789abcdef01234567
                 """),
         .function(
             "decimal", of: moonpool, ["(value: string|number): Decimal"],
-            "Makes a decimal number of 34 digits.", errors: [.invalidArgument],
+            "Creates a decimal number with 34 significant digits.", errors: [.invalidArgument],
             example: """
                 print(moonpool.decimal("0.1") + moonpool.decimal("0.2"))  --> 0.3
                 """),
         .function(
             "data", of: moonpool, ["(bytes: string): Data"],
-            "Marks bytes as data where no property says so, as in an argument of a query.",
+            "Creates a data value from bytes, for places without a declared type such as query arguments.",
             errors: [.invalidArgument],
             example: """
                 print(#moonpool.data("\\0\\255"))  --> 2
                 """),
         .field(
-            "null", of: [moonpool], "Null", "Sets nil where a key must be present.",
+            "null", of: [moonpool], "Null",
+            "Stands for nil in tables, where a nil value would remove the key.",
             example: """
                 store:write(function() rex:update { age = moonpool.null } end)
                 print(rex.age)  --> nil
                 """),
         .field(
-            "version", of: [moonpool], "string", "Moonpool's version: major.minor.patch.",
+            "version", of: [moonpool], "string", "The version of Moonpool: major.minor.patch.",
             example: """
                 print(moonpool.version:match("^%d+%.%d+%.%d+$") ~= nil)  --> true
                 """),
         .function(
             "class_of", of: moonpool, ["(object: Object): string"],
-            "Gives the name of an object's class, also where a property is called class.",
+            "Returns the class name of an object, even if it has a property named class.",
             errors: [.invalidArgument],
             example: """
                 print(moonpool.class_of(rex))  --> Dog
                 """),
         .function(
             "store_of", of: moonpool, ["(value: Object|Results|List|Set|Map): Store"],
-            "Gives the store that an object or a collection comes from.",
+            "Returns the store of an object or a collection.",
             errors: [.invalidArgument],
             example: """
                 print(moonpool.store_of(dogs) == store)  --> true
@@ -78,7 +81,7 @@ extension Catalogue {
             [
                 "(value: any, options?: {depth: integer?, items: integer?, rows: integer?, string: integer?, width: integer?}): string"
             ],
-            "Gives what the prompt shows of a value: nested tables with sorted keys, objects, Results as tables.",
+            "Returns the text that the prompt prints for a value: nested tables with sorted keys, objects, Results as tables.",
             errors: [.invalidArgument],
             example: """
                 print(moonpool.inspect { b = { 1, 2 }, a = "text" })  --> { a = "text", b = { 1, 2 } }
@@ -86,7 +89,7 @@ extension Catalogue {
                 """),
         .field(
             "on_error", of: [moonpool], "(fun(err: any, token?: Token))?",
-            "Set it to take the errors of observers, timers and queued writes.",
+            "Set this function to receive the errors of observers, timers and queued writes.",
             isWritable: true,
             example: """
                 moonpool.on_error = function(err, token) print(token.name, err) end

@@ -3,7 +3,7 @@ extension Catalogue {
     static let objects: [CatalogueEntry] = [
         .method(
             "update", of: [object, results, list, set], ["(values: table): self"],
-            "Sets several properties, of one object or of every object of a collection.",
+            "Sets several properties of an object, or of every object in a collection.",
             errors: [
                 .notInWrite, .unknownProperty, .typeMismatch, .missingValue, .invalidObject,
                 .frozen,
@@ -20,7 +20,7 @@ extension Catalogue {
             of: [
                 object, results, list, set, map, valuesType, sectionsType, mixedList, mixedMap,
             ], ["(): boolean"],
-            "Tells whether there is still something to read: the object, or the collection's owner, exists.",
+            "Returns whether the object, or the owner of the collection, still exists.",
             example: """
                 store:write(function() store:delete(max) end)
                 print(max:is_valid(), rex:is_valid())  --> false true
@@ -29,13 +29,13 @@ extension Catalogue {
             "is_frozen",
             of: [
                 object, results, list, set, map, valuesType, sectionsType, mixedList, mixedMap,
-            ], ["(): boolean"], "Tells whether it shows one version for ever.",
+            ], ["(): boolean"], "Returns whether the value is frozen at one version.",
             example: """
                 print(rex:is_frozen(), rex:freeze():is_frozen())  --> false true
                 """),
         .method(
             "freeze", of: [object, results, list, set, map, valuesType, sectionsType], ["(): self"],
-            "Gives it as it is now, for ever; in a write transaction as it was before that.",
+            "Returns a frozen copy at the current version. In a write transaction, its changes are not included.",
             errors: [.invalidObject, .alreadyInWrite, .closed],
             example: """
                 local before = rex:freeze()
@@ -44,7 +44,8 @@ extension Catalogue {
                 """),
         .method(
             "thaw", of: [object, results, list, set, map, valuesType], ["(): self?"],
-            "Gives the live form of something frozen; nil if it is gone.", errors: [.closed],
+            "Returns the live object or collection of a frozen one; nil if it no longer exists.",
+            errors: [.closed],
             example: """
                 print(rex:freeze():thaw() == rex)  --> true
                 """),
@@ -52,7 +53,7 @@ extension Catalogue {
             "to_table",
             of: [object, results, list, set, map, valuesType, mixedList, mixedMap, date],
             ["(depth?: integer): table"],
-            "Makes a plain copy; links of objects are followed down to a depth.",
+            "Returns a plain table copy. Follows links to other objects down to a depth.",
             errors: [.invalidObject],
             example: """
                 local copy = rex:to_table()
@@ -61,14 +62,15 @@ extension Catalogue {
                 """),
         .field(
             "store", of: [object], "Store",
-            "The store of the object; moonpool.store_of(object) where a property has that name."),
+            "The store of the object. If a property has this name, use moonpool.store_of(object)."),
         .field(
             "class", of: [object], "string",
-            "The class of the object; moonpool.class_of(object) where a property has that name."),
+            "The class name of the object. If a property has this name, use moonpool.class_of(object)."
+        ),
         .method(
             "observe_value", of: [object],
             ["(property: string, body: fun(new: any, old: any), options?: ObserveOptions): Token"],
-            "Calls a function when one property changes.",
+            "Registers a function that is called when one property changes.",
             errors: [.unknownProperty, .alreadyInWrite, .frozen, .invalidObject, .invalidArgument],
             example: """
                 local token <close> = rex:observe_value("age", function(new, old) print(old, new) end)

@@ -1,10 +1,10 @@
 extension Catalogue {
-    /// Observers, their options and their tokens.
+    /// Observers, their options and tokens.
     static let observing: [CatalogueEntry] = [
         .method(
             "observe", of: [results, list, set, map, valuesType],
             ["(body: fun(change: Change<T>), options?: ObserveOptions): Token"],
-            "Calls a function with the collection, and then whenever it changes.",
+            "Registers a function that is called with the initial collection and after each change.",
             errors: [.alreadyInWrite, .frozen, .invalidQuery, .invalidArgument],
             example: """
                 local token <close> = dogs:where("age > 2"):observe(function(change)
@@ -17,7 +17,7 @@ extension Catalogue {
         .method(
             "observe", of: [object],
             ["(body: fun(change: ObjectChange), options?: ObserveOptions): Token"],
-            "Calls a function when the object changes or is deleted.",
+            "Registers a function that is called when the object changes or is deleted.",
             errors: [.alreadyInWrite, .frozen, .invalidObject, .invalidQuery, .invalidArgument],
             example: """
                 local token <close> = rex:observe(function(change) print(change.type) end)
@@ -29,7 +29,7 @@ extension Catalogue {
             [
                 "(body: fun(type: \"did_change\"|\"refresh_required\", store: Store), "
                     + "options?: ObserveOptions): Token"
-            ], "Calls a function after every commit that the store sees.",
+            ], "Registers a function that is called after every commit that the store receives.",
             errors: [.frozen, .invalidArgument, .closed],
             example: """
                 local token <close> = store:observe(function(type) print(type) end)
@@ -38,7 +38,7 @@ extension Catalogue {
         .method(
             "observe", of: [sectionsType],
             ["(body: fun(change: SectionChange), options?: ObserveOptions): Token"],
-            "Calls a function with the sections, and then whenever they change.",
+            "Registers a function that is called with the initial sections and after each change.",
             errors: [.alreadyInWrite, .frozen, .invalidArgument],
             example: """
                 local token <close> = dogs:group_by("breed"):observe(function(change) print(change.type) end)
@@ -46,18 +46,21 @@ extension Catalogue {
                 """),
         .field(
             "keypaths", of: [observeOptions], "string[]|string|nil",
-            "Only changes of these count; without them all, four levels deep."),
-        .field("name", of: [observeOptions], "string?", "What reports call the observer."),
+            "Notifies only for changes of these key paths. Default: all properties, four levels of links deep."
+        ),
+        .field("name", of: [observeOptions], "string?", "The name of the observer in reports."),
         .field(
             "debounce", of: [observeOptions], "number?",
-            "Calls when so many seconds have gone by without a change."),
+            "Debounces: notifies once no change has occurred for this many seconds."),
         .field(
-            "throttle", of: [observeOptions], "number?", "Calls at most once in so many seconds."),
+            "throttle", of: [observeOptions], "number?",
+            "Throttles: notifies at most once in this many seconds."),
         .field(
             "on", of: [observeOptions], "Worker?",
-            "Calls the function, which captures no locals, on this worker's event loop."),
+            "Calls the function on the event loop of this worker. The function must not capture locals."
+        ),
         .method(
-            "invalidate", of: [token], ["()"], "Ends the observation.",
+            "invalidate", of: [token], ["()"], "Unregisters the observer.",
             example: """
                 local token = dogs:observe(function() end)
                 token:invalidate()
@@ -65,8 +68,8 @@ extension Catalogue {
                 """),
         .method(
             "why", of: [token], ["(): table?"],
-            "Tells what the last call was for: version, transaction, objects (those that are gone are counted only), "
-                + "properties, key path. Stays when the observation has ended.",
+            "Returns the cause of the last call: version, transaction, objects (deleted ones as a count), "
+                + "properties and key path. Also works after the observer has ended.",
             example: """
                 local token <close> = rex:observe(function() end)
                 store:write(function() rex.age = 8 end)
@@ -76,9 +79,9 @@ extension Catalogue {
         .method(
             "stats", of: [token], ["(): table"],
             """
-            Tells calls, coalesced commits, microseconds, where it was registered, and its cost. `last_us`, `mean_us` and \
-            `max_us` are what the function took, `find_last_us`, `find_mean_us` and `find_max_us` what the store took before \
-            it to find out what a commit had done, `findings` how often it did.
+            Returns the number of calls and of coalesced commits, times in microseconds, and the source location of the \
+            registration. `last_us`, `mean_us` and `max_us` measure the function; `find_last_us`, `find_mean_us` and \
+            `find_max_us` measure how long the store took to compute the changes, and `findings` counts these computations.
             """,
             example: """
                 local token <close> = dogs:observe(function() end)
@@ -88,7 +91,7 @@ extension Catalogue {
                 store:refresh()
                 print(token:stats().findings)  --> 1
                 """),
-        .field("is_valid", of: [token], "boolean", "Whether the function may still be called."),
-        .field("name", of: [token], "string?", "The name that was given for reports."),
+        .field("is_valid", of: [token], "boolean", "Whether the observer is still registered."),
+        .field("name", of: [token], "string?", "The name of the observer in reports."),
     ]
 }

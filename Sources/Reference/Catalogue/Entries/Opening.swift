@@ -1,9 +1,9 @@
 extension Catalogue {
-    /// `moonpool.open` and its options, and the long form of a property.
+    /// `moonpool.open`, its options, and the long form of a property.
     static let opening: [CatalogueEntry] = [
         .function(
             "open", of: moonpool, ["(path: string): Store", "(options: OpenOptions): Store"],
-            "Opens a store, or gives the one that this script has open at the same place.",
+            "Opens a store. Returns the open store if this script has already opened the same file.",
             errors: [
                 .invalidArgument, .invalidSchema, .migrationNeeded, .versionTooLow, .fileCorrupt,
                 .fileFormatTooNew, .diskFull, .duplicateKey, .missingValue,
@@ -15,18 +15,21 @@ extension Catalogue {
                 }
                 print(zoo.path)  --> zoo.moonpool
                 """),
-        .field("path", of: [openOptions], "string?", "The store's file; either this or in_memory."),
+        .field(
+            "path", of: [openOptions], "string?",
+            "The path of the store's file. Pass either path or in_memory."),
         .field(
             "in_memory", of: [openOptions], "string?",
-            "The name of a store in memory, shared by that name in the process."),
+            "The name of an in-memory store, shared by name within the process."),
         .field(
             "schema", of: [openOptions], "table<string, table>?",
-            "The classes that are made, or checked against the file."),
+            "The classes to create, or to check against the file."),
         .field(
-            "schema_version", of: [openOptions], "integer?", "The number that migrations count; 0."),
+            "schema_version", of: [openOptions], "integer?",
+            "The version of the schema (default 0). Raise it to run the migration."),
         .field(
             "migration", of: [openOptions], "(fun(m: Migration))?",
-            "Changes a file whose schema version is lower."),
+            "Migrates a file that has a lower schema version."),
         .field(
             "drops", of: [openOptions], "string[]?",
             "What the migration may lose: properties as Class.property, and names of classes."),
@@ -34,41 +37,44 @@ extension Catalogue {
             "migrations", of: [openOptions], "string?",
             "The folder of numbered migrations that are applied before the store is opened."),
         .field(
-            "read_only", of: [openOptions], "boolean?", "Refuses every change; false."),
+            "read_only", of: [openOptions], "boolean?",
+            "Opens the store without write access (default false)."),
         .field(
             "durability", of: [openOptions], "(\"full\"|\"async\"|\"memory\")?",
-            "When a commit is on the disk: before write returns (full), soon after, or never."),
+            "When a commit reaches the disk: before write returns (full), shortly after (async), or never (memory)."
+        ),
         .field(
             "history", of: [openOptions], "integer?",
-            "For how many versions the file knows what changed; 100, and 0 for none."),
+            "The number of versions whose changes the file keeps (default 100; 0 for none)."),
         .field(
-            "max_size", of: [openOptions], "integer?", "The largest size of the file in bytes."),
+            "max_size", of: [openOptions], "integer?", "The maximum file size in bytes."),
         .field(
             "max_live_versions", of: [openOptions], "integer?",
-            "An error instead of a growing file when so many versions are held."),
+            "The maximum number of versions in use. Beyond it, writes raise too_many_versions instead of growing the file."
+        ),
         .field(
             "delete_if_migration_needed", of: [openOptions], "boolean?",
-            "Starts with an empty file where a migration would be needed; false."),
+            "Deletes all data instead of requiring a migration (default false)."),
         .field(
             "should_compact", of: [openOptions],
             "(fun(total_bytes: integer, used_bytes: integer): boolean)?",
-            "Decides whether the file is compacted before it is opened."),
+            "Returns true to compact the file before it is opened."),
         .field(
             "type", of: [propertyOptions], "string",
             "The type with its modifiers, as in the short form."),
         .field(
             "primary", of: [propertyOptions], "boolean?",
-            "Whether the property identifies the objects of its class."),
+            "Whether the property is the primary key of its class."),
         .field(
-            "indexed", of: [propertyOptions], "boolean?", "Whether the values are kept in an index."
+            "indexed", of: [propertyOptions], "boolean?", "Whether the property has an index."
         ),
         .field(
             "fulltext", of: [propertyOptions], "boolean?",
-            "Whether the words are kept in a full-text index."),
+            "Whether the property has a full-text index."),
         .field(
             "default", of: [propertyOptions], "any",
-            "A value, or a function that makes one, for objects created without."),
+            "The default value, or a function that returns it."),
         .field(
-            "map_to", of: [propertyOptions], "string?", "What the file calls the property."),
+            "map_to", of: [propertyOptions], "string?", "The name of the property in the file."),
     ]
 }

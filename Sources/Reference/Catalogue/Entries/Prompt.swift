@@ -1,14 +1,14 @@
 extension Catalogue {
-    /// What entries of the prompt can name and scripts cannot.
+    /// Globals that exist at the prompt only.
     static let promptGlobals: [CatalogueEntry] = [
         .function(
             "help", of: prompt, ["(topic?: any)"],
-            "Shows what there is on a name, a function of the API, or a value.",
+            "Shows help on a name, a function, or a value.",
             example: """
                 help "where"
                 help(store.write)
                 help(store)
                 """),
-        .field("_", of: [prompt], "any", "The last result; _1, _2 … are the numbered ones."),
+        .field("_", of: [prompt], "any", "The last result. _1, _2 … are the results by number."),
     ]
 }

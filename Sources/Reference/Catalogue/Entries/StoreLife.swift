@@ -1,9 +1,9 @@
 extension Catalogue {
-    /// What a store tells of itself, its schema, its end.
+    /// Classes, schema, state and closing of a store.
     static let storeLife: [CatalogueEntry] = [
         .method(
             "objects", of: [store], ["(class: `T`): Results<T>"],
-            "Gives all objects of a class: lazy and live.", errors: [.unknownClass, .closed],
+            "Returns all objects of a class. Lazy and live.", errors: [.unknownClass, .closed],
             example: """
                 print(#store:objects "Dog")  --> 2
                 for dog in store:objects("Dog"):each() do print(dog.name) end
@@ -12,14 +12,14 @@ extension Catalogue {
                 """),
         .method(
             "object", of: [store], ["(class: `T`, key: any): T?"],
-            "Gives the object with a primary key, or nil.",
+            "Returns the object with a primary key, or nil.",
             errors: [.unknownClass, .typeMismatch, .invalidArgument, .closed],
             example: """
                 print(store:object("Dog", 1).name, store:object("Dog", 99))  --> Rex nil
                 """),
         .method(
             "schema", of: [store], ["(): table<string, table>", "(class: string): table"],
-            "Gives the schema, or one class, in the form that define takes.",
+            "Returns the schema, or one class, in the form that define takes.",
             errors: [.unknownClass, .closed],
             example: """
                 print(store:schema("Dog").age)  --> int?
@@ -30,7 +30,7 @@ extension Catalogue {
                 "(schema: table<string, table>, options?: {force: boolean})",
                 "(schema: table<string, table>, migration: fun(m: Migration))",
             ],
-            "Creates or changes classes now; what would lose data is to be forced, or migrated.",
+            "Creates or changes classes. Data loss requires `force = true` or a migration function.",
             errors: [.invalidSchema, .migrationNeeded, .alreadyInWrite, .readOnly, .closed],
             example: """
                 store:define { Cat = { name = "string", lives = "int" } }
@@ -38,22 +38,22 @@ extension Catalogue {
                 """),
         .method(
             "close", of: [store], ["()"],
-            "Ends the store: an open write is rolled back, observers end.",
+            "Closes the store. Rolls back an open write transaction and invalidates its observers.",
             example: """
                 local other = moonpool.open { in_memory = "other" }
                 other:close()
                 print(other.is_closed)  --> true
                 """),
-        .field("path", of: [store], "string?", "The file's path; nil in memory."),
-        .field("version", of: [store], "integer", "The version that reads see."),
-        .field("schema_version", of: [store], "integer", "The number that migrations count."),
+        .field("path", of: [store], "string?", "The path of the file; nil for an in-memory store."),
+        .field("version", of: [store], "integer", "The version that the store reads."),
+        .field("schema_version", of: [store], "integer", "The version of the schema."),
         .field("is_in_write", of: [store], "boolean", "Whether a write transaction is open."),
-        .field("is_frozen", of: [store], "boolean", "Whether it shows one version for ever."),
-        .field("is_read_only", of: [store], "boolean", "Whether changes are refused."),
-        .field("is_closed", of: [store], "boolean", "Whether it was closed."),
+        .field("is_frozen", of: [store], "boolean", "Whether the store is frozen at one version."),
+        .field("is_read_only", of: [store], "boolean", "Whether the store was opened read-only."),
+        .field("is_closed", of: [store], "boolean", "Whether the store is closed."),
         .field(
             "autorefresh", of: [store], "boolean",
-            "Whether the store follows other writers by itself, between chunks of the script.",
+            "Whether the store refreshes automatically when other writers commit.",
             isWritable: true, errors: [.typeMismatch],
             example: """
                 store.autorefresh = false

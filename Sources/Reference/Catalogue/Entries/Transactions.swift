@@ -1,9 +1,9 @@
 extension Catalogue {
-    /// Write transactions, and moving from version to version.
+    /// Write transactions and refreshing.
     static let transactions: [CatalogueEntry] = [
         .method(
             "write", of: [store], ["(body: fun(): ..., options?: WriteOptions): ..."],
-            "Runs a function in a write transaction, which commits when it returns; an error rolls back.",
+            "Runs a function in a write transaction. Commits when the function returns; rolls back on an error.",
             errors: [.alreadyInWrite, .readOnly, .frozen, .diskFull, .tooManyVersions, .closed],
             example: """
                 local cleo = store:write(function()
@@ -15,7 +15,7 @@ extension Catalogue {
                 """),
         .method(
             "begin_write", of: [store], ["()"],
-            "Opens a write transaction; waits for other writers.",
+            "Begins a write transaction. Waits for other writers.",
             errors: [.alreadyInWrite, .readOnly, .frozen, .closed],
             example: """
                 store:begin_write()
@@ -34,7 +34,7 @@ extension Catalogue {
                 print(store.is_in_write)  --> false
                 """),
         .method(
-            "cancel_write", of: [store], ["()"], "Rolls the open write transaction back.",
+            "cancel_write", of: [store], ["()"], "Rolls back the open write transaction.",
             errors: [.notInWrite, .closed],
             example: """
                 store:begin_write()
@@ -44,7 +44,7 @@ extension Catalogue {
                 """),
         .method(
             "write_async", of: [store], ["(body: fun(), failed?: fun(err: any))"],
-            "Runs a write as soon as the lock is free, and returns at once.", errors: [.closed],
+            "Queues a write transaction and returns immediately.", errors: [.closed],
             example: """
                 store:write_async(function() rex.age = 8 end, function(err) print(err) end)
                 moonpool.wait_until(function() return rex.age == 8 end, 10)
@@ -52,7 +52,7 @@ extension Catalogue {
                 """),
         .method(
             "refresh", of: [store], ["(): boolean"],
-            "Moves to the latest version and delivers what that causes; true if it moved.",
+            "Moves to the latest version and notifies observers. Returns whether the version changed.",
             errors: [.closed],
             example: """
                 local token <close> = dogs:observe(function(change) print(change.type) end)
@@ -60,6 +60,6 @@ extension Catalogue {
                 """),
         .field(
             "without_notifying", of: [writeOptions], "Token[]",
-            "The observers that are not to hear of this write."),
+            "The observers that are not notified of this write."),
     ]
 }

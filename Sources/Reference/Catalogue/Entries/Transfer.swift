@@ -54,7 +54,8 @@ extension Catalogue {
             "The format: jsonl, json, geojson, csv, tsv, sqlite, lua or realm. Default: by the file's ending."
         ),
         .field(
-            "upsert", of: [importOptions], "boolean?", "Updates objects whose primary key exists."),
+            "upsert", of: [importOptions], "boolean?",
+            "Updates objects whose primary key already exists."),
         .field(
             "keep_empty", of: [importOptions], "boolean?",
             "With upsert, keeps the old value where a CSV field is empty, instead of setting nil."),

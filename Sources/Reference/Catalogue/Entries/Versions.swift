@@ -1,9 +1,9 @@
 extension Catalogue {
-    /// Versions that are kept, and the file as a whole.
+    /// Versions, backups and recordings.
     static let versions: [CatalogueEntry] = [
         .method(
             "freeze", of: [store], ["(): FrozenStore"],
-            "Gives the store as it is now, for ever; in a write transaction as it was before that.",
+            "Returns a frozen store at the current version. In a write transaction, its changes are not included.",
             errors: [.closed],
             example: """
                 local before <close> = store:freeze()
@@ -11,14 +11,15 @@ extension Catalogue {
                 print(before:object("Dog", 1).age, rex.age)  --> 7 8
                 """),
         .method(
-            "thaw", of: [store], ["(): Store"], "Gives the live store; a live one gives itself.",
+            "thaw", of: [store], ["(): Store"],
+            "Returns the live store; a live store returns itself.",
             errors: [.closed],
             example: """
                 print(store:freeze():thaw() == store)  --> true
                 """),
         .method(
             "pins", of: [store], ["(): table[]"],
-            "Tells who holds which old version: script, line, since when, bytes it keeps.",
+            "Returns the version pins: script, line, age, and the bytes that each keeps in use.",
             errors: [.closed],
             example: """
                 local old <close> = store:freeze()
@@ -27,7 +28,7 @@ extension Catalogue {
                 """),
         .method(
             "backup", of: [store], ["(path: string, options?: {overwrite: boolean})"],
-            "Writes a compact copy of the newest version, also while others write.",
+            "Writes a compact copy of the latest version. Does not block writers.",
             errors: [.invalidArgument, .diskFull, .closed],
             example: """
                 store:backup("copy.moonpool", { overwrite = true })
@@ -36,7 +37,7 @@ extension Catalogue {
                 """),
         .method(
             "at", of: [store], ["(version: integer): FrozenStore"],
-            "Gives the store as it was at an earlier version, as long as its history is kept.",
+            "Returns a frozen store at an earlier version, if the history still contains it.",
             errors: [.invalidArgument, .closed],
             example: """
                 local version = store.version
@@ -45,13 +46,13 @@ extension Catalogue {
                 """),
         .method(
             "versions", of: [store], ["(): table[]"],
-            "Tells what the history says about each version that it knows.", errors: [.closed],
+            "Returns a description of each version in the history.", errors: [.closed],
             example: """
                 print(#store:versions() > 0)  --> true
                 """),
         .method(
             "diff", of: [store], ["(first: integer, second: integer): table"],
-            "Tells what lies between two versions: objects inserted, deleted and modified, by class.",
+            "Returns the objects inserted, deleted and modified between two versions, by class.",
             errors: [.invalidArgument, .closed],
             example: """
                 local version = store.version
@@ -60,7 +61,7 @@ extension Catalogue {
                 """),
         .method(
             "undo", of: [store], ["(): integer"],
-            "Reverses the last transaction as a new one, and says which it was.",
+            "Reverses the last transaction in a new transaction. Returns the version that was reversed.",
             errors: [.invalidArgument, .alreadyInWrite, .readOnly, .closed],
             example: """
                 store:write(function() rex.age = 8 end)
@@ -69,7 +70,7 @@ extension Catalogue {
                 """),
         .method(
             "redo", of: [store], ["(): integer"],
-            "Does again what the last undo has undone, as a new transaction.",
+            "Reapplies the last undone transaction in a new transaction. Returns its version.",
             errors: [.invalidArgument, .alreadyInWrite, .readOnly, .closed],
             example: """
                 store:write(function() rex.age = 8 end)
@@ -80,8 +81,8 @@ extension Catalogue {
         .method(
             "record", of: [store], ["(path: string): Recording"],
             """
-            Writes everything that happens from now on to a file, as JSON Lines, until it is stopped. An earlier recording in \
-            the file is lost; a file that holds anything else is refused.
+            Records all following commits to a file, as JSON Lines, until it is stopped. Replaces an earlier recording in \
+            the file. Raises an error if the file contains anything else.
             """,
             errors: [.invalidArgument, .diskFull, .closed],
             example: """
@@ -91,22 +92,22 @@ extension Catalogue {
                 print(recording.path)  --> changes.jsonl
                 """),
         .method(
-            "stop", of: [recording], ["()"], "Ends the recording.",
+            "stop", of: [recording], ["()"], "Stops the recording.",
             example: """
                 local recording = store:record("changes.jsonl")
                 recording:stop()
                 print(recording.is_active)  --> false
                 """),
-        .field("path", of: [recording], "string", "The file."),
-        .field("is_active", of: [recording], "boolean", "Whether what happens is still written."),
+        .field("path", of: [recording], "string", "The path of the file."),
+        .field("is_active", of: [recording], "boolean", "Whether commits are still recorded."),
         .field(
             "steps", of: [recording], "integer",
-            "How many commits, or groups of them, were written."),
+            "The number of recorded commits or groups of commits."),
         .function(
             "replay", of: moonpool, ["(path: string, store: Store): integer, integer"],
             """
-            Does in a store what a recording tells; how many commits, and how many changes of objects. A step that does not \
-            fit, or is not whole, ends it and is rolled back; the error names file and line.
+            Applies a recording to a store. Returns the number of commits and of object changes. A step that is incomplete or \
+            does not apply is rolled back and stops the replay; the error names the file and line.
             """,
             errors: [.invalidArgument, .readOnly, .closed],
             example: """

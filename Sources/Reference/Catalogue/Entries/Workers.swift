@@ -1,10 +1,10 @@
 extension Catalogue {
-    /// Threads with event loops and Lua states of their own, and what crosses to them.
+    /// Workers, messages and thread-safe references.
     static let workers: [CatalogueEntry] = [
         .function(
             "worker", of: moonpool,
             ["(name: string, body: fun(...)|string, ...: any): Worker"],
-            "Starts a thread with an event loop and a Lua state of its own, for a function or a file.",
+            "Starts a worker that runs a function or a file on a thread with its own event loop and Lua state.",
             errors: [.invalidArgument, .limitExceeded],
             example: """
                 local w = moonpool.worker("adder", function(a, b) moonpool.post_to_parent(a + b) end, 1, 2)
@@ -16,7 +16,7 @@ extension Catalogue {
                 """),
         .function(
             "on_message", of: moonpool, ["(body?: fun(...))"],
-            "Sets the function that is called with messages: in a worker from its parent, elsewhere from any worker.",
+            "Sets the function that receives messages: from the parent in a worker, from all workers elsewhere.",
             errors: [.invalidArgument],
             example: """
                 local w = moonpool.worker("echo", function()
@@ -31,7 +31,7 @@ extension Catalogue {
                 """),
         .function(
             "post_to_parent", of: moonpool, ["(...: any): boolean"],
-            "Sends values to whoever started this worker; false if that has ended.",
+            "Sends values to the parent of this worker. Returns false if the parent has ended.",
             errors: [.invalidArgument],
             example: """
                 local w = moonpool.worker("child", function() moonpool.post_to_parent("born") end)
@@ -43,7 +43,7 @@ extension Catalogue {
                 """),
         .function(
             "reference", of: moonpool, ["(value: Object|Results|List|Set|Map|Store): Reference"],
-            "Makes a thread-safe reference, which a store on another thread resolves, once.",
+            "Creates a thread-safe reference. A store on another thread resolves it, once.",
             errors: [.invalidArgument, .invalidObject],
             example: """
                 local reference = moonpool.reference(rex)
@@ -51,16 +51,17 @@ extension Catalogue {
                 """),
         .method(
             "resolve", of: [store], ["(reference: Reference): any"],
-            "Gives what a reference made on another thread stands for, here; nil if it was deleted.",
+            "Resolves a thread-safe reference on this thread. Returns nil if the object was deleted.",
             errors: [.invalidArgument, .closed],
             example: """
                 print(store:resolve(moonpool.reference(dogs:where "age > 5"))[1].name)  --> Rex
                 """),
         .field(
-            "is_resolved", of: [reference], "boolean", "Whether it was resolved, on any thread."),
+            "is_resolved", of: [reference], "boolean",
+            "Whether the reference has been resolved, on any thread."),
         .method(
             "post", of: [worker], ["(...: any): boolean"],
-            "Sends values to the worker's moonpool.on_message; false if it has ended.",
+            "Sends values to the on_message function of the worker. Returns false if the worker has ended.",
             errors: [.invalidArgument],
             example: """
                 local w = moonpool.worker("counter", function()
@@ -75,7 +76,7 @@ extension Catalogue {
                 """),
         .method(
             "on_message", of: [worker], ["(body?: fun(...))"],
-            "Sets the function that is called with what the worker sends by moonpool.post_to_parent.",
+            "Sets the function that receives the messages of this worker.",
             errors: [.invalidArgument],
             example: """
                 local w = moonpool.worker("child", function() moonpool.post_to_parent(1, "a") end)
@@ -87,7 +88,7 @@ extension Catalogue {
                 """),
         .method(
             "stop", of: [worker], ["(seconds?: number)"],
-            "Ends the worker after what runs and was posted before; what takes longer is interrupted.",
+            "Stops the worker after it has handled its posted messages. Interrupts it after a timeout in seconds.",
             errors: [.invalidArgument],
             example: """
                 local w = moonpool.worker("idle", function() moonpool.on_message(function() end) end)
@@ -96,7 +97,7 @@ extension Catalogue {
                 """),
         .method(
             "join", of: [worker], ["(seconds?: number): boolean, string?"],
-            "Waits until the worker has ended, and says whether it went well; observers run meanwhile.",
+            "Waits until the worker has ended. Returns whether it succeeded, and the error otherwise. Observers run meanwhile.",
             errors: [.invalidArgument],
             example: """
                 local w = moonpool.worker("quick", function() end)
@@ -104,12 +105,12 @@ extension Catalogue {
                 """),
         .method(
             "is_running", of: [worker], ["(): boolean"],
-            "Tells whether its thread has not ended yet.",
+            "Returns whether the worker is still running.",
             example: """
                 local w = moonpool.worker("quick", function() end)
                 w:join(10)
                 print(w:is_running())  --> false
                 """),
-        .field("name", of: [worker], "string", "The name of its thread: name-uuid."),
+        .field("name", of: [worker], "string", "The name of the worker thread: name-uuid."),
     ]
 }

@@ -4,7 +4,7 @@ extension Catalogue {
         .method(
             "create", of: [store],
             ["(class: `T`, values?: table, mode?: \"error\"|\"all\"|\"modified\"): T"],
-            "Creates an object, or with a mode updates the one that has its primary key.",
+            "Creates an object. The modes all and modified update an existing object with the same primary key.",
             errors: [
                 .notInWrite, .unknownClass, .unknownProperty, .typeMismatch, .missingValue,
                 .duplicateKey, .invalidArgument, .frozen, .readOnly,
@@ -20,7 +20,7 @@ extension Catalogue {
         .method(
             "add", of: [store],
             ["(object: UnmanagedObject, mode?: \"error\"|\"all\"|\"modified\"): Object"],
-            "Stores an object made by moonpool.new, and those it leads to; they are the stored ones from then on.",
+            "Adds an object created by moonpool.new, and the objects it links to. They become managed objects.",
             errors: [
                 .notInWrite, .unknownClass, .unknownProperty, .typeMismatch, .missingValue,
                 .duplicateKey, .invalidArgument, .frozen, .readOnly,

@@ -1,0 +1,106 @@
+import EventLoops
+import Foundation
+import Testing
+
+@testable import REPL
+
+@Suite struct SavedSessionTests {
+    private static func saved(_ session: TestSession) throws -> String {
+        try session.with { session in
+            session.script.text(hasObservers: !session.context.storeModule.activeTokens.isEmpty)
+        }
+    }
+
+    @Test func `A saved session prints the values of its expressions`() throws {
+        let session = try TestSession()
+        for entry in ["a = 2", "a + 1", "return a -- two", "b = 4; b"] {
+            _ = try session.run(entry)
+        }
+        #expect(
+            try Self.saved(session).hasSuffix(
+                """
+                a = 2
+                print(moonpool.inspect(a + 1))
+                print(moonpool.inspect(
+                a -- two
+                ))
+                b = 4;
+                print(moonpool.inspect(b))
+
+                """))
+        _ = try session.run("_2 * 2")
+        #expect(
+            try Self.saved(session).hasSuffix(
+                """
+                a = 2
+                print(moonpool.inspect(a + 1))
+                _2 = a -- two
+                print(moonpool.inspect(_2))
+                b = 4;
+                print(moonpool.inspect(b))
+                print(moonpool.inspect(_2 * 2))
+
+                """))
+    }
+
+    @Test func `A saved session prints what the prompt printed`() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let session = try TestSession()
+        let entries = [
+            "store:define { Dog = { name = 'string', age = 'int?' } }",
+            "local name = 'Rex'", "return name -- a comment", "a = 5; a, 'x'",
+            "_ + _2", ".begin", "store:create('Dog', { name = name })", ".commit",
+            "nothing.x", "#store:objects 'Dog'", "store:objects('Dog')[1].name",
+            "if a == 5 then return 'five' end", "(function() return 1 end)()",
+            "local n = 4 return n, n + 1;",
+            "n", "return", "function f() return 3 end", "f()",
+        ]
+        var shown = ""
+        for entry in entries {
+            let text = try session.run(entry)
+            if !entry.hasPrefix("."), entry != "nothing.x", !text.isEmpty { shown += text + "\n" }
+        }
+        let file = folder.appending(path: "saved.lua").path
+        #expect(try session.run(".save \(file)").contains("run it with: moonpool \(file)"))
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+        #expect(text.contains("store:begin_write()  -- .begin\n"))
+        #expect(text.contains("-- failed: nothing.x\n"))
+        // Both sessions would share the store in memory.
+        _ = try session.run("store:close()")
+        let again = try TestSession()
+        let loaded = try again.run(".load \(file)") + "\n"
+        #expect(loaded == shown, "\(text)")
+    }
+
+    @Test func `A saved session with observers ends its event loop`() throws {
+        let session = try TestSession()
+        _ = try session.run("store:define { Dog = { name = 'string' } }")
+        #expect(try !Self.saved(session).contains("moonpool.stop()"))
+        _ = try session.run("token = store:objects('Dog'):observe(print)")
+        #expect(try Self.saved(session).hasSuffix("\nmoonpool.stop()\n"))
+    }
+
+    @Test func `A variable named exit keeps its meaning`() throws {
+        let session = try TestSession()
+        _ = try session.run("exit = 5")
+        #expect(try session.run("exit") == "5")
+        #expect(try session.run("help").contains(".help"))
+        _ = try session.run("help = 7")
+        #expect(try session.run("help") == "7")
+    }
+
+    @Test func `Sections print as a table of counts with bars`() throws {
+        let session = try TestSession()
+        _ = try session.run("store:define { Dog = { age = 'int' } }")
+        _ = try session.run(
+            "store:write(function() for i = 1, 6 do store:create('Dog', { age = i < 5 and 1 or 2 }) end end)"
+        )
+        let text = try session.run("store:objects('Dog'):group_by('age')")
+        let lines = text.split(separator: "\n")
+        #expect(lines.first?.split(separator: " ") == ["age", "count"], "\(text)")
+        #expect(lines.contains { $0.contains("4") && $0.contains("████████████████████") })
+        #expect(lines.contains { $0.contains("2") && $0.hasSuffix("██████████") })
+    }
+}

@@ -1,0 +1,67 @@
+import Testing
+
+@Suite struct OpeningTests {
+    @Test func `A CSV file opens as a store in memory`() throws {
+        let folder = try TemporaryFolder()
+        _ = try folder.write("name,age\nRex,3\nFido,5\n", to: "my-dogs.csv")
+        let outcome = try Tool.run(
+            ["my-dogs.csv"], input: "print(store:objects('MyDogs'):sum('age'))\n", in: folder.path)
+        #expect(outcome.error == "")
+        #expect(outcome.output == "imported my-dogs.csv: 2 MyDogs\n8\n")
+    }
+
+    @Test(arguments: ["dogs.json", "dogs.jsonl"])
+    func `A JSON file opens as a store in memory`(name: String) throws {
+        let folder = try TemporaryFolder()
+        let rows = [#"{"name": "Rex"}"#, #"{"name": "Fido"}"#]
+        _ = try folder.write(
+            name.hasSuffix("l")
+                ? rows.joined(separator: "\n") : "[" + rows.joined(separator: ",") + "]", to: name)
+        _ = try folder.write("print(#store:objects 'Dogs', ...)", to: "count.lua")
+        let outcome = try Tool.run([name, "count.lua", "x"], in: folder.path)
+        #expect(outcome.error == "")
+        #expect(outcome.output == "imported \(name): 2 Dogs\n2\tx\n")
+    }
+
+    @Test func `An export opens with the classes that it names`() throws {
+        let folder = try TemporaryFolder()
+        let made = try Tool.run(
+            ["zoo.moonpool"],
+            input: """
+                store:define { Cat = { name = "string" }, Dog = { name = "string" } }
+                store:write(function() store:create("Dog", { name = "Rex" }) end)
+                """, in: folder.path)
+        #expect(made.exitCode == 0, "\(made.error)")
+        let exported = try Tool.run(["export", "zoo.moonpool", "zoo.json"], in: folder.path)
+        #expect(exported.exitCode == 0, "\(exported.error)")
+        let outcome = try Tool.run(
+            ["zoo.json"], input: "print(store:objects('Dog')[1].name)\n", in: folder.path)
+        #expect(outcome.lines.last == "Rex", "\(outcome.output)\(outcome.error)")
+    }
+
+    @Test func `A script after a store runs with the store open`() throws {
+        let folder = try TemporaryFolder()
+        _ = try folder.write(
+            "store:define { Dog = { name = 'string' } } print(#store:objects 'Dog', arg[0], arg[1], ...)",
+            to: "script.lua")
+        let outcome = try Tool.run(["zoo.moonpool", "script.lua", "a"], in: folder.path)
+        #expect(outcome.error == "")
+        #expect(outcome.output == "0\tscript.lua\ta\ta\n")
+    }
+
+    @Test func `A misspelled command gets a suggestion`() throws {
+        let outcome = try Tool.run(["exprot", "zoo.moonpool"])
+        #expect(
+            outcome.error
+                == "moonpool: there is no file or command 'exprot'; did you mean 'moonpool export'?\n"
+        )
+        #expect(outcome.exitCode == 64)
+    }
+
+    @Test func `A short option prints the help`() throws {
+        let short = try Tool.run(["-h"])
+        #expect(short.exitCode == 0)
+        #expect(short.output == (try Tool.run(["--help"]).output))
+        #expect(short.output.contains("USAGE: moonpool"))
+    }
+}
