@@ -29,7 +29,7 @@ import Testing
         (["export", "STORE", "-", "--format", "jsn"], "did you mean 'json'?"),
         (
             ["export", "STORE", "-", "--format", "json", "--where", "a > 1"],
-            "--where requires --class"
+            "--where needs --class"
         ),
         (["export", "STORE", "-", "--format", "csv", "--class", "Dgo"], "Dgo"),
         (["import", "STORE", "/nonexistent.csv", "--class", "Dog"], "No such file"),
@@ -37,7 +37,7 @@ import Testing
         (["import", "STORE", "STORE", "--format", "jsonl", "--class", "Dog"], "line 1"),
         (
             ["import", "STORE", "-", "--format", "jsonl", "--map", "x"],
-            "expected --map FIELD=PROPERTY"
+            "--map takes field=property"
         ),
         (["import", "STORE", "-", "--format", "jsonl", "--batch", "0"], "at least one row"),
     ])
@@ -106,7 +106,7 @@ import Testing
                 [1,2.5,"x",{"a":true,"b":null}]
                 1\ttrue\tv\t9007199254740993
                 false\tline 1, column 2: not JSON: expected a name in quotes
-                false\tJSON cannot hold a function (at .f)
+                false\tJSON cannot represent a function (at .f)
                 [{"id":1,"name":"Rex"}]\t{"id":1,"name":"Rex"}
                 1
                 1\tRex

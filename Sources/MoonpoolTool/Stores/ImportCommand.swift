@@ -142,7 +142,7 @@ struct ImportCommand: ParsableCommand {
 struct ReadingOptions: ParsableArguments {
     @Option(
         help: """
-            Types of fields of a new class: name=string,price=decimal?,born=date. Repeatable.
+            Types of fields of a new class: name=string,born=date. Repeatable.
             """)
     var types: [String] = []
 
