@@ -51,7 +51,7 @@ struct MoonpoolCommand: ParsableCommand {
     /// Whether a command line with this first word is one for the commands, and not for `lua`'s reading of it.
     static func takes(_ word: String) -> Bool {
         let general: Set = [
-            "--help", "help", "--version", "--generate-completion-script",
+            "--help", "-h", "help", "--version", "--generate-completion-script",
             "--experimental-dump-help",
         ]
         return general.contains(word)

@@ -9,6 +9,8 @@ final class Mailbox: Sendable {
         case nothing
         /// To show a text in the pager, or to give it to another program.
         case page(String, command: String?)
+        /// To give the session's panel the terminal.
+        case panel
         /// To let the user edit a text, which is the next entry then.
         case edit(String)
     }
@@ -20,6 +22,7 @@ final class Mailbox: Sendable {
         var followUp = FollowUp.nothing
         var status: Int32?
         var session: LoopBound<Session>?
+        var panel: PanelFrame?
     }
 
     private let state = Mutex(State())
@@ -42,6 +45,15 @@ final class Mailbox: Sendable {
             defer { state.followUp = .nothing }
             return state.followUp
         }
+    }
+
+    /// What the open panel shows; nil while there is nothing yet.
+    var panelFrame: PanelFrame? { state.withLock { $0.panel } }
+
+    /// The panel shows something else; nil before it begins.
+    func show(_ frame: PanelFrame?) {
+        state.withLock { $0.panel = frame }
+        pipe.wake()
     }
 
     /// The script's exit code, once it has ended.

@@ -73,6 +73,7 @@ final class PromptLoop {
     private func nextEntry() -> String? {
         switch mailbox.takeFollowUp() {
         case .nothing: break
+        case .panel: runPanel()
         case .page(let text, let command?): ForegroundProgram.run(command, text, output)
         case .page(let text, nil):
             if !ForegroundProgram.page(text, output) { output.write(text) }
@@ -88,6 +89,56 @@ final class PromptLoop {
             }
         }
         return readEntry()
+    }
+
+    /// Lets the session's panel have the terminal until it is over.
+    private func runPanel() {
+        mailbox.busy()
+        mailbox.show(nil)
+        let unanswered = Unanswered()
+        func post(_ body: @escaping @Sendable (Session) -> PanelFrame?) {
+            script.post { [mailbox] _ in
+                unanswered.clear()
+                if let session = mailbox.session?.value { mailbox.show(body(session)) }
+            }
+        }
+        post { [mailbox] session in
+            session.panel?.whenChanged { [unowned session] in
+                if let frame = session.panelFrame() { mailbox.show(frame) }
+            }
+            return session.panelFrame()
+        }
+        PanelTerminal.run(
+            output,
+            frame: { [mailbox] in
+                mailbox.status != nil
+                    ? PanelFrame(lines: [], isOver: true) : mailbox.panelFrame
+            },
+            press: { [script] key in
+                // A handler that does not return keeps the panel from hearing of the first one.
+                if key == .interrupt, !unanswered.note() { script.interrupt() }
+                post { $0.pressInPanel(key) }
+            },
+            resize: { post { $0.panelFrame() } })
+        script.post { [mailbox] _ in
+            guard let session = mailbox.session?.value else { return }
+            session.closePanel()
+            mailbox.idle(prompt: session.prompt, wantsToEnd: session.wantsToEnd)
+        }
+        _ = waitUntilIdle()
+    }
+
+    /// Whether a key was handed over that the script's thread has not taken yet.
+    private final class Unanswered: Sendable {
+        private let waits = Mutex(false)
+        func clear() { waits.withLock { $0 = false } }
+        /// False if one waits already.
+        func note() -> Bool {
+            waits.withLock { waits in
+                defer { waits = true }
+                return !waits
+            }
+        }
     }
 
     private func trimmed(_ text: String) -> String {

@@ -6,6 +6,8 @@ package struct ReplOptions: Sendable {
     package var storePath: String?
     /// Opens the global `store` in place of ``storePath``; what it throws, it has printed.
     package var openStore: (@Sendable (ScriptContext) throws -> Void)?
+    /// The statement by which a saved script opens the store; nil where ``storePath`` says it.
+    package var opening: String?
     /// Whether the user's `init.lua` is left alone.
     package var skipsInitFile: Bool
     /// Whether `LUA_PATH` and the like count.

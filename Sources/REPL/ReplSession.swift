@@ -1,6 +1,7 @@
 import EventLoops
 import LineEditing
 import LuaHost
+import Reference
 import ScriptHost
 
 // The prompt at a terminal.
@@ -55,6 +56,7 @@ package enum ReplSession {
         }
         sessionOutput.window = { TerminalEnvironment.window }
         sessionOutput.hasPrograms = canDraw
+        sessionOutput.hasPanels = canDraw
         let shown = sessionOutput
         var configuration = ScriptConfiguration(
             name: "repl", usesEnvironment: options.usesEnvironment, isInteractive: true,
@@ -107,7 +109,14 @@ extension Session {
         } else {
             guard openStore(options.storePath) else { return }
         }
+        opening = options.opening ?? Self.opening(of: options.storePath)
         runInitFile(options)
+    }
+
+    /// The statement that opens a store as the session did.
+    private static func opening(of path: String?) -> String {
+        guard let path else { return "local store = moonpool.open { in_memory = \"store\" }" }
+        return "local store = moonpool.open \(LuaLiteral.string(path))"
     }
 
     /// Opens the store of a path, or one in memory; false after an error, which ends the session.

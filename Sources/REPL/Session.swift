@@ -26,6 +26,15 @@ package final class Session {
     var isTiming = false
     /// How results are written.
     var mode = OutputMode.table
+    /// What takes the place of the prompt after the entry.
+    var panel: (any Panel)?
+    /// The earlier version that `store` shows; nil for the newest.
+    var visited: VisitedVersion?
+    /// The expressions of `.live`.
+    var liveExpressions: [LiveExpression] = []
+    var lastLiveNumber = 0
+    /// The titles of all observers there have been, by number and by name.
+    var seenObservers: [String: String] = [:]
     /// Whether `.quit` was given.
     private(set) var wantsToEnd = false
     /// The text that `.edit` wants edited.
@@ -36,7 +45,11 @@ package final class Session {
     let functionInfo: LuaFunction?
     let parameterName: LuaFunction?
     /// The entries that went well, for `.save`.
-    private(set) var script: [String] = []
+    private(set) var script: [SavedScript.Entry] = []
+    /// How a script opens the store that the session began with.
+    var opening = ""
+    /// The function `help` of the prompt.
+    var installedHelp = LuaValue.nil
     /// Where what is typed and shown is written besides; nil while nothing is recorded.
     private(set) var transcript: TranscriptRecorder?
     /// Reloads what changes, while that is wanted.
@@ -104,7 +117,9 @@ package final class Session {
         defer { isRunning = false }
         let clock = ContinuousClock()
         let begin = clock.now
-        if EntryText.isCommand(entry) {
+        if runWord(entry) {
+            // That was all.
+        } else if EntryText.isCommand(entry) {
             runCommand(entry)
         } else {
             newestEntry = entry
@@ -114,6 +129,14 @@ package final class Session {
             screen.writeToScreen(
                 screenStyle.paint(Self.text(of: clock.now - begin), .dim) + "\n")
         }
+        if EntryText.isCommand(entry), !hasFailed, !entry.hasPrefix(".save") {
+            script.append(SavedScript.Entry(text: entry))
+        }
+        if !script.isEmpty, !hasFailed {
+            script[script.count - 1].isObserved = !context.storeModule.activeTokens.isEmpty
+        }
+        noteObservers()
+        noticeStoreOfUser()
         advanceTutorial(after: entry)
         screen.endPage(window: window)
         transcript?.save()
@@ -138,7 +161,7 @@ package final class Session {
             let values = try evaluator.evaluate(entry, named: name) { body in
                 try context.entry { () throws in try body() }
             }
-            if name == nil { script.append(entry) }
+            if name == nil { script.append(SavedScript.Entry(text: entry, values: values.count)) }
             show(values)
             if values == [.nil], let hint = NameHints(self).hint(forNil: entry) {
                 screen.writeToScreen(screenStyle.paint(hint, .dim) + "\n")
@@ -176,6 +199,9 @@ package final class Session {
         text.current = evaluator.newestName
         text.framesBelow = framesBelow
         screen.writeToScreen(text.text(of: error) + "\n")
+        if let visitHint, "\(error)".contains("frozen version") {
+            screen.writeToScreen(screenStyle.paint(visitHint, .dim) + "\n")
+        }
     }
 
     /// Prints an error of a command, in one line.
@@ -201,6 +227,7 @@ package final class Session {
     /// What is left to do for the thread that has the terminal, once.
     func takeFollowUp() -> Mailbox.FollowUp {
         defer { textToEdit = nil }
+        if panel != nil { return .panel }
         if let textToEdit { return .edit(textToEdit) }
         return screen.takePage().map { .page($0.text, command: $0.command) } ?? .nothing
     }

@@ -52,6 +52,17 @@ package struct LuaCommandLine: Equatable, Sendable {
         steps.contains { if case .execute = $0 { true } else { false } }
     }
 
+    /// Takes a store or a file with data out of the place of the script: the next word is the script, if there is one.
+    package mutating func takeScriptBehindFile() {
+        guard let next = arguments.first else {
+            source = .none
+            return
+        }
+        source = next == "-" ? .standardInput : .file(next)
+        arguments.removeFirst()
+        script += 1
+    }
+
     /// A word that is no option.
     package struct UsageError: Error, Equatable {
         /// The word.

@@ -9,21 +9,31 @@ enum RunCommand {
         var line = line
         var store: String?
         var realm: RealmPrompt?
+        var data: DataPrompt?
         if case .file(let path) = line.source, RealmCopy.isRealm(path) {
             realm = RealmPrompt(path, line.arguments)
             line.arguments = []
             line.source = .none
             store = path
         } else if case .file(let path) = line.source, StoreFile.isStore(path) {
-            // A store takes the place of a script: what follows is a prompt on it, or standard input.
+            // A store takes the place of a script: a script on it may follow, else a prompt or standard input.
             store = path
-            line.source = .none
+            line.takeScriptBehindFile()
+            guard mayOpen(path, line) else { return 1 }
+        } else if case .file(let path) = line.source, let found = DataPrompt(path) {
+            data = found
+            store = path
+            line.takeScriptBehindFile()
+        } else if case .file(let path) = line.source, let problem = CommandSuggestion.problem(path) {
+            ProcessServices.writeError(problem)
+            return ExitStatus.usage
         }
         let hasNothingElse =
             line.source == .none && (store != nil || !line.hasChunks && !line.showsVersion)
-        let isAtTerminal = ProcessServices.isTerminal(0) && ProcessServices.isTerminal(1)
+        // What is shown may go through a pipe, as in `moonpool | tee log`.
+        let isAtTerminal = ProcessServices.isTerminal(0)
         if isAtTerminal, line.isInteractive || hasNothingElse {
-            return Prompt.run(line, store: store, realm: realm)
+            return Prompt.run(line, store: store, realm: realm, data: data)
         }
         if line.showsVersion { ProcessServices.writeOutput(Texts.versionLine + "\n") }
         let name = ScriptRunner.name(of: line)
@@ -35,6 +45,7 @@ enum RunCommand {
         let final = line
         let path = store
         let copy = realm
+        let file = data
         return ScriptRunner.run(
             host: line.host,
             [
@@ -43,6 +54,8 @@ enum RunCommand {
                     { @Sendable context in
                         if let copy {
                             try copy.open(in: context)
+                        } else if let file {
+                            try file.open(in: context)
                         } else if let path {
                             try openStore(path, in: context)
                         }
@@ -54,6 +67,18 @@ enum RunCommand {
                     }
                 )
             ])
+    }
+
+    /// Asks at a terminal before a store is created, whose name may be misspelt.
+    private static func mayOpen(_ path: String, _ line: LuaCommandLine) -> Bool {
+        guard line.source == .none, ProcessServices.isTerminal(0), ProcessServices.isTerminal(1),
+            !ProcessServices.exists(path)
+        else { return true }
+        ProcessServices.writeOutput("create new store '\(path)'? y/n ")
+        guard let answer = readLine(), let first = answer.first(where: { !$0.isWhitespace }) else {
+            return false
+        }
+        return first == "y" || first == "Y"
     }
 
     /// The part that is `lua`'s: `LUA_INIT`, `-e`, `-l`, the script.

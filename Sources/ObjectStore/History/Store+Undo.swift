@@ -19,7 +19,7 @@ extension Store {
             try checkReversible(now.state, "undone", history)
             let before = try history.state(of: now.state - 1)
             return (
-                now.state,
+                [now.state],
                 Restoration(state: before.state, redoable: now.redoable + [view.version + 1])
             )
         }
@@ -40,7 +40,39 @@ extension Store {
             }
             try checkReversible(undone, "redone", history)
             let after = try history.state(of: undone - 1)
-            return (undone, Restoration(state: after.state, redoable: now.redoable.dropLast()))
+            return ([undone], Restoration(state: after.state, redoable: now.redoable.dropLast()))
+        }
+    }
+
+    /// Brings the state of an earlier version back as one new commit.
+    ///
+    /// Observers hear of it as of any write; objects keep their keys. One ``redo()`` returns to the state before. Costs what
+    /// the commits since that version did. Throws `out_of_range` for a version that is not kept or does not exist,
+    /// `invalid_argument` for the present version and where a commit since then cannot be reversed, and what
+    /// ``beginWrite()`` and ``commitWrite(withoutNotifying:)`` throw; nothing has happened then.
+    package func restore(_ version: UInt64) throws {
+        try check()
+        guard version != self.version else {
+            throw StoreError(.invalidArgument, "the store shows version \(version) already")
+        }
+        try reverse { history in
+            let present = view.version
+            guard version < present else {
+                throw StoreError(
+                    .outOfRange, "there is no version \(version) yet; the store shows \(present)")
+            }
+            var reversed: [UInt64] = []
+            var next = present
+            while next > version {
+                try checkReversible(next, "undone", history)
+                reversed.append(next)
+                next -= 1
+            }
+            let (now, then) = (try history.state(of: present), try history.state(of: version))
+            return (
+                reversed,
+                Restoration(state: then.state, redoable: now.redoable + [present + 1])
+            )
         }
     }
 
@@ -60,9 +92,10 @@ extension Store {
         )
     }
 
-    /// Reverses a version in a transaction of its own.
+    /// Reverses versions, the newest first, in a transaction of its own; returns the first of them.
+    @discardableResult  // because who names the version knows it
     private func reverse(
-        _ choose: (VersionHistory) throws -> (version: UInt64, Restoration)
+        _ choose: (VersionHistory) throws -> (versions: [UInt64], Restoration)
     ) throws -> UInt64 {
         try beginWrite()
         do {
@@ -71,15 +104,15 @@ extension Store {
                     .alreadyInWrite,
                     "an observer that was called first has used the transaction; try again")
             }
-            let (version, restoration) = try choose(VersionHistory(snapshot: view.snapshot))
+            let (versions, restoration) = try choose(VersionHistory(snapshot: view.snapshot))
             view.noteChange()
             inserter = nil
             try StoreError.wrapping { () throws(StorageError) in
-                try session.revert(version: version)
+                for version in versions { try session.revert(version: version) }
             }
             session.restoration = restoration
             try commitWrite()
-            return version
+            return versions.first ?? view.version
         } catch {
             if !isClosed, isInWrite { try cancelWrite() }
             throw error

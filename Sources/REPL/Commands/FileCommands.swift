@@ -11,13 +11,16 @@ extension MetaCommand {
             let full = FileNames.expanded(path)
             let text = try SourceText.read(full, named: path)
             session.modules.noteLoaded(file: full)
-            session.evaluate(text, named: full)
+            session.load(text, named: full)
         },
         MetaCommand(
             "save", "FILE", "Writes the entries that went well into a file.", argument: .file
         ) { session, path in
             guard !path.isEmpty else { throw CommandError(".save takes the name of a file") }
-            let text = session.script.map { $0 + "\n" }.joined()
+            let text = SavedScript(
+                entries: session.script, opening: session.opening,
+                keepsRunning: session.keepsRunning
+            ).text
             if let message = ProcessServices.write(text, to: FileNames.expanded(path)) {
                 throw CommandError("cannot write \(path): \(message)")
             }

@@ -46,11 +46,13 @@ extension Session {
         guard context.configuration.isInteractive || context.state.globals["help"].isNil else {
             return
         }
-        context.state.globals["help"] = .function(
+        let help = LuaValue.function(
             context.state.makeFunction("help") { [weak self] call in
                 try self?.help(call)
                 return .none
             })
+        context.state.globals["help"] = help
+        installedHelp = help
     }
 
     private func help(_ call: borrowing LuaCall) throws {

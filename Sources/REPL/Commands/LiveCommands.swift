@@ -4,7 +4,8 @@ import StoreBindings
 extension MetaCommand {
     static let live: [MetaCommand] = [
         MetaCommand(
-            "watch", "QUERY", "Shows a query, drawn again after each change, until Ctrl-C.",
+            "watch", "QUERY",
+            "Show a query as a table that follows the data: new, changed and removed rows in color; q leaves.",
             argument: .query
         ) { session, text in
             guard !text.isEmpty else {
@@ -12,7 +13,7 @@ extension MetaCommand {
                     ".watch takes a query, such as Dog where age > 3, or an expression, such as "
                         + "store:objects \"Dog\":sorted \"age\"")
             }
-            try session.watch(text)
+            session.open(try WatchPanel(session, text))
         },
         MetaCommand(
             "observers", "[live]",
@@ -31,58 +32,5 @@ extension MetaCommand {
             default: throw CommandError(".observers takes nothing, or live")
             }
         },
-        MetaCommand(
-            "why", "N",
-            "What the last call of an observer was for, by its number, its name or its place.",
-            argument: .number, isPaged: true
-        ) { session, text in try session.writeReason(text) },
     ]
-}
-
-extension Session {
-    /// How many objects of a reason are shown.
-    private static let shownObjects = 5
-
-    /// The objects that an observer was called for, as they are; an observer elsewhere tells their number only.
-    private func objects(_ token: TokenHandle, _ reason: DeliveryReason) -> [String] {
-        let shown = token.reasonObjects(atMost: Self.shownObjects)
-        var lines = ["objects: \(ValueText.count(reason.objects.count))"]
-        for object in shown {
-            guard let text = try? context.state.describe(object) else { continue }
-            lines.append("  \(text)")
-        }
-        let gone = min(reason.objects.count, Self.shownObjects) - shown.count
-        if gone > 0 { lines.append("  \(ValueText.count(gone)) deleted") }
-        let more = reason.objects.count - Self.shownObjects
-        if more > 0 { lines.append("  … \(ValueText.count(more)) more") }
-        return lines
-    }
-
-    fileprivate func writeReason(_ text: String) throws {
-        let tokens = context.storeModule.activeTokens
-        guard !tokens.isEmpty else { throw CommandError("there are no observers") }
-        guard
-            let token = tokens.first(where: {
-                "\($0.number)" == text || $0.name == text || $0.place == text
-            })
-        else {
-            let known = tokens.map { "\($0.number) \($0.name.isEmpty ? $0.place : $0.name)" }
-            throw CommandError(
-                ".why takes the number, the name or the place of an observer: "
-                    + known.prefix(12).joined(separator: ", "))
-        }
-        guard let reason = token.reason else {
-            return write("\(token.title) has not been called for a change yet\n")
-        }
-        var lines = [
-            "\(token.title) was called for version \(reason.version), after \(reason.previousVersion)"
-        ]
-        if !reason.properties.isEmpty {
-            lines.append("properties: \(reason.properties.joined(separator: ", "))")
-        }
-        if let path = reason.keyPath { lines.append("key path: \(path)") }
-        lines += objects(token, reason)
-        if !token.cost.isEmpty { lines.append("cost: it \(token.cost)") }
-        write(lines.joined(separator: "\n") + "\n")
-    }
 }

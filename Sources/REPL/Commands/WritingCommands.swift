@@ -12,11 +12,6 @@ extension MetaCommand {
             try session.requireStore().store.cancelWrite()
             session.write("rolled back\n")
         },
-        MetaCommand("undo", "", "Reverses the last transaction as a new one.") { session, _ in
-            let store = try session.requireStore().store
-            let version = try store.undo()
-            session.write("undid version \(version); the store is at version \(store.version)\n")
-        },
         MetaCommand("redo", "", "Does again what the last .undo has undone.") { session, _ in
             let store = try session.requireStore().store
             try store.redo()

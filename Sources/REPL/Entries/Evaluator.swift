@@ -23,6 +23,9 @@ final class Evaluator {
     /// The value of one of the session's locals.
     func local(_ name: String) -> LuaValue? { scope?.value(of: name) }
 
+    /// Gives one of the session's locals another value.
+    func setLocal(_ name: String, _ value: LuaValue) { scope?.set(name, value) }
+
     /// The text of an entry by the name it has in messages.
     func source(named name: some StringProtocol) -> String? {
         guard name.hasPrefix(Self.prefix), let number = Int(name.dropFirst(Self.prefix.count))

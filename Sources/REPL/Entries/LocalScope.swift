@@ -8,6 +8,7 @@ final class LocalScope {
     private let kept: LuaTable
     private let keep: LuaFunction
     private let bind: LuaFunction
+    private let assign: LuaFunction
 
     // Functions of the libraries are locals here because a script may replace them.
     private static let source = """
@@ -45,7 +46,7 @@ final class LocalScope {
           end
           return f
         end
-        return kept, keep, bind
+        return kept, keep, bind, debug.setupvalue
         """
 
     /// A scope without locals.
@@ -53,12 +54,14 @@ final class LocalScope {
     /// Nil where the state has no `debug` library.
     init?(_ state: LuaState) {
         self.state = state
-        guard let parts = try? state.run(Self.source, name: "=moonpool"), parts.count == 3,
-            let kept = parts[0].table, let keep = parts[1].function, let bind = parts[2].function
+        guard let parts = try? state.run(Self.source, name: "=moonpool"), parts.count == 4,
+            let kept = parts[0].table, let keep = parts[1].function, let bind = parts[2].function,
+            let assign = parts[3].function
         else { return nil }
         self.kept = kept
         self.keep = keep
         self.bind = bind
+        self.assign = assign
     }
 
     /// The locals there are, in no particular order.
@@ -76,6 +79,15 @@ final class LocalScope {
         else { return nil }
         let upvalues = holder.upvalues
         return upvalues.indices.contains(Int(index) - 1) ? upvalues[Int(index) - 1].value : nil
+    }
+
+    /// Gives a local another value; does nothing for a name that is none, or a constant.
+    func set(_ name: String, _ value: LuaValue) {
+        guard let variable = kept[name].table, !variable[3].isTruthy,
+            let holder = variable[1].function
+        else { return }
+        // because: what fails here is a local that the compiler made a constant.
+        _ = try? assign.call([.function(holder), variable[2], value])
     }
 
     /// An entry as a function that shares the variables of earlier ones, and what it is called with.
