@@ -49,6 +49,8 @@ package final class LineEditor {
     var wasPainted = true
     var isPainted = true
     var canTakeBack = false
+    /// Whether a suggestion is drawn behind the cursor.
+    var isSuggesting = false
     var initial = (before: "", after: "")
     /// How often something was printed above the typed line.
     package internal(set) var interjections = 0
@@ -145,6 +147,7 @@ package final class LineEditor {
         wasStopped = false
         isPainted = true
         wasPainted = true
+        isSuggesting = false
         noticeWindowSize()
         output.pipe.drain()
         output.finishLine()

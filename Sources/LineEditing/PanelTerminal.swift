@@ -33,15 +33,17 @@ package enum PanelTerminal {
     /// Runs a panel until its frame is over or the input ends.
     ///
     /// `frame` is asked whenever the output's pipe is woken; nil while there is none yet. `press` receives each key, and
-    /// `resize` is called when the window has another size.
+    /// `resize` is called when the window has another size. Until `isAnswered` the next key waits, at most for some tenths
+    /// of a second: it may be meant for what follows the panel.
     package static func run(
         _ output: AsyncOutput, input: Int32 = 0, frame: () -> PanelFrame?,
-        press: (PanelKey) -> Void, resize: () -> Void
+        press: (PanelKey) -> Void, isAnswered: () -> Bool, resize: () -> Void
     ) {
         guard let saved = makeRaw(input) else { return }
         output.finishLine()
         output.beginEditing()
         var shown: [String] = []
+        var hasWaited = false
         var window = Descriptor.windowSize(output.descriptor)
         write("\u{1B}[?25l", output)
         defer {
@@ -65,15 +67,24 @@ package enum PanelTerminal {
             } else if !pending.isEmpty {
                 draw(shown, over: shown, above: pending, output)
             }
-            switch Descriptor.waitForInput(input, or: output.pipe.readEnd) {
+            let waitsForAnswer = !isAnswered() && !hasWaited
+            hasWaited = false
+            switch Descriptor.waitForInput(
+                waitsForAnswer ? nil : input, or: output.pipe.readEnd,
+                milliseconds: waitsForAnswer ? patience : nil)
+            {
             case .second: output.pipe.drain()
-            case .interrupted, .timeout: break
+            case .interrupted: break
+            case .timeout: hasWaited = true
             case .first:
                 guard let key = readKey(input) else { return }
                 press(key)
             }
         }
     }
+
+    /// How long a key waits for the answer to the one before.
+    private static let patience = 300
 
     private static func draw(
         _ lines: [String], over shown: [String], above pending: [UInt8], _ output: AsyncOutput

@@ -96,10 +96,13 @@ final class PromptLoop {
         mailbox.busy()
         mailbox.show(nil)
         let unanswered = Unanswered()
+        let pipe = output.pipe
         func post(_ body: @escaping @Sendable (Session) -> PanelFrame?) {
+            unanswered.note()
             script.post { [mailbox] _ in
-                unanswered.clear()
                 if let session = mailbox.session?.value { mailbox.show(body(session)) }
+                unanswered.clear()
+                pipe.wake()
             }
         }
         post { [mailbox] session in
@@ -116,9 +119,10 @@ final class PromptLoop {
             },
             press: { [script] key in
                 // A handler that does not return keeps the panel from hearing of the first one.
-                if key == .interrupt, !unanswered.note() { script.interrupt() }
+                if key == .interrupt, unanswered.waits { script.interrupt() }
                 post { $0.pressInPanel(key) }
             },
+            isAnswered: { !unanswered.waits },
             resize: { post { $0.panelFrame() } })
         script.post { [mailbox] _ in
             guard let session = mailbox.session?.value else { return }
@@ -128,17 +132,12 @@ final class PromptLoop {
         _ = waitUntilIdle()
     }
 
-    /// Whether a key was handed over that the script's thread has not taken yet.
+    /// How many requests the script's thread has not answered yet.
     private final class Unanswered: Sendable {
-        private let waits = Mutex(false)
-        func clear() { waits.withLock { $0 = false } }
-        /// False if one waits already.
-        func note() -> Bool {
-            waits.withLock { waits in
-                defer { waits = true }
-                return !waits
-            }
-        }
+        private let count = Mutex(0)
+        var waits: Bool { count.withLock { $0 > 0 } }
+        func note() { count.withLock { $0 += 1 } }
+        func clear() { count.withLock { $0 -= 1 } }
     }
 
     private func trimmed(_ text: String) -> String {

@@ -7,6 +7,8 @@ package enum Inspection {
     case object(LiveObject)
     /// Results.
     case results(Results)
+    /// Results in sections.
+    case sections(SectionedResults)
     /// A list property of an object.
     case list(LiveList)
     /// A set property of an object.
@@ -42,6 +44,9 @@ extension StoreModule {
         }
         if let results = userdata.object(as: ResultsHandle.type) {
             return .results(results.results)
+        }
+        if let sections = userdata.object(as: SectionsHandle.type) {
+            return .sections(sections.sections)
         }
         if let list = userdata.object(as: ListHandle.type) { return .list(list.collection) }
         if let set = userdata.object(as: SetHandle.type) { return .set(set.collection) }

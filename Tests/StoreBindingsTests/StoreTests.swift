@@ -161,6 +161,7 @@ import Testing
             switch session.module.inspect(value) {
             case .object(let object): object.classSchema.name
             case .results: "results"
+            case .sections: "sections"
             case .list(let list): list.property.name
             case .nested: "nested"
             case .set(let set): set.property.name

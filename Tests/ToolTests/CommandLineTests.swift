@@ -92,7 +92,7 @@ import Testing
         #expect(outcome.exitCode == 1)
     }
 
-    @Test(arguments: ["-h", "---", "-Ex", "-vv", "-e", "-l"])
+    @Test(arguments: ["---", "-Ex", "-vv", "-e", "-l"])
     func `an option that lua does not know is refused as lua refuses it`(option: String) throws {
         let ours = try Tool.run([option])
         let lua = try Subprocess("/usr/bin/lua5.4", [option]).finish()

@@ -5,12 +5,15 @@ import ObjectStore
 enum CommandSuggestion {
     /// What to say of a first word that is no file and looks like a command; nil for all others.
     static func problem(_ word: String) -> String? {
-        guard !ProcessServices.exists(word), !word.contains("/"), !word.contains(".") else { return nil }
+        guard !ProcessServices.exists(word), !word.contains("/"), !word.contains(".") else {
+            return nil
+        }
         let names = MoonpoolCommand.configuration.subcommands.compactMap {
             $0.configuration.commandName
         }
         guard let near = NearestName.find(word, among: names) else { return nil }
-        return "moonpool: there is no script or command '\(word)'; did you mean 'moonpool \(near)'?\n"
+        return
+            "moonpool: there is no script or command '\(word)'; did you mean 'moonpool \(near)'?\n"
     }
 }
 

@@ -50,7 +50,8 @@ struct DataPrompt: Sendable {
         let name = LuaLiteral.string(path)
         let isCSV = (try? TransferFormat(path: path)) == .csv
         let options = isCSV ? ", { class = \"\(className(of: path))\" }" : ""
-        return "local store = moonpool.open { in_memory = \(name) }\nstore:import(\(name)\(options))"
+        return
+            "local store = moonpool.open { in_memory = \(name) }\nstore:import(\(name)\(options))"
     }
 
     /// Rows that name no class become objects of a class named after the file.
@@ -62,9 +63,10 @@ struct DataPrompt: Sendable {
         } else {
             do {
                 return try importing(store, options)
-            } catch let error as StoreError where format != .sqlite && store.schema.classes.isEmpty {
+            } catch {
+                // Rows that name no class are told by the first of them.
+                guard format != .sqlite, store.schema.classes.isEmpty else { throw error }
                 options.className = className
-                do { return try importing(store, options) } catch { throw error }
             }
         }
         return try importing(store, options)
@@ -96,7 +98,7 @@ struct DataPrompt: Sendable {
                 "\(property.name) \(PropertySyntax.text(of: property))"
             }
             lines.append(
-                "\(classSchema.name): \(count) objects  (\(properties.prefix(8).joined(separator: ", "))"
+                "\(classSchema.name): \(count) \(count == 1 ? "object" : "objects")  (\(properties.prefix(8).joined(separator: ", "))"
                     + (properties.count > 8 ? ", …)" : ")"))
         }
         lines += report.notes.map { "note: \($0)" }

@@ -24,7 +24,8 @@ enum RunCommand {
             data = found
             store = path
             line.takeScriptBehindFile()
-        } else if case .file(let path) = line.source, let problem = CommandSuggestion.problem(path) {
+        } else if case .file(let path) = line.source, let problem = CommandSuggestion.problem(path)
+        {
             ProcessServices.writeError(problem)
             return ExitStatus.usage
         }

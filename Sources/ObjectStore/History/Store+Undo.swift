@@ -61,19 +61,62 @@ extension Store {
                 throw StoreError(
                     .outOfRange, "there is no version \(version) yet; the store shows \(present)")
             }
-            var reversed: [UInt64] = []
-            var next = present
-            while next > version {
-                try checkReversible(next, "undone", history)
-                reversed.append(next)
-                next -= 1
-            }
+            let reversed = try reversals(from: present, to: version, history)
             let (now, then) = (try history.state(of: present), try history.state(of: version))
             return (
                 reversed,
                 Restoration(state: then.state, redoable: now.redoable + [present + 1])
             )
         }
+    }
+
+    /// The fewest versions to reverse, in this order, on the way from the data of one version to that of another.
+    ///
+    /// What was undone and redone is passed over: such a version has the data of an older one. Reversing a version that has
+    /// undone something leads forward.
+    private func reversals(
+        from present: UInt64, to version: UInt64, _ history: VersionHistory
+    ) throws -> [UInt64] {
+        var members: [UInt64: [UInt64]] = [:]
+        var states: [UInt64: UInt64] = [:]
+        var next = present
+        while true {
+            let state = try history.state(of: next).state
+            states[next] = state
+            members[state, default: []].append(next)
+            guard next > 0, let entry = try history.entry(next), entry.isReversible else { break }
+            next -= 1
+        }
+        guard let start = states[present], let goal = states[version] else {
+            for version in stride(from: present, to: version, by: -1) {
+                try checkReversible(version, "undone", history)
+            }
+            throw StoreError(.outOfRange, "version \(version) is no longer kept")
+        }
+        var reached: [UInt64: (from: UInt64, by: UInt64)] = [:]
+        var queue = [start]
+        var position = 0
+        while position < queue.count, reached[goal] == nil, goal != start {
+            let state = queue[position]
+            position += 1
+            for member in members[state] ?? [] where member > next {
+                guard let before = states[member - 1], before != start, reached[before] == nil
+                else { continue }
+                reached[before] = (state, member)
+                queue.append(before)
+            }
+        }
+        var way: [UInt64] = []
+        var current = goal
+        while current != start, let step = reached[current] {
+            way.append(step.by)
+            current = step.from
+        }
+        guard current == start else {
+            throw StoreError(
+                .outOfRange, "version \(version) cannot be reached by reversing commits")
+        }
+        return way.reversed()
     }
 
     private func checkReversible(

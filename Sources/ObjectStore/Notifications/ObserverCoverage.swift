@@ -77,7 +77,8 @@ extension Query {
                 let tables = BoundTables(part.tables, in: view)
                 let values = predicate.dependencies.compactMap {
                     path -> (path: String, value: Value)? in
-                    guard path.components.count == 1, let property = path.components.first?.property,
+                    guard path.components.count == 1,
+                        let property = path.components.first?.property,
                         !property.isBacklinks, part.text.contains(property.name), let elements,
                         let value = try? view.value(property, of: key, in: elements)
                     else { return nil }

@@ -23,8 +23,10 @@ extension MetaCommand {
             argument: .number
         ) { session, text in
             guard !text.isEmpty else { return try session.returnToPresent() }
-            try session.visit(session.version(text))
-            session.write("store shows version \(try session.version(text)); .goto returns\n")
+            let version = try session.version(text)
+            try session.visit(version)
+            guard session.visitedVersion == version else { return }
+            session.write("store shows version \(version); .goto returns\n")
         },
         MetaCommand(
             "undo", "[VERSION]",
@@ -58,7 +60,8 @@ extension Session {
     func version(_ text: String) throws -> UInt64 {
         let digits = text.hasPrefix("v") ? String(text.dropFirst()) : text
         guard let version = UInt64(digits) else {
-            throw CommandError("expected the number of a version, got '\(text)'; .history lists them")
+            throw CommandError(
+                "expected the number of a version, got '\(text)'; .history lists them")
         }
         return version
     }

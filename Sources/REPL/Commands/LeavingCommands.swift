@@ -16,7 +16,9 @@ extension Session {
         switch word {
         case "exit", "quit", "exit()", "quit()":
             let name = String(word.prefix(4))
-            guard evaluator.local(name) == nil, context.state.globals[name].isNil else { return false }
+            guard evaluator.local(name) == nil, context.state.globals[name].isNil else {
+                return false
+            }
             end()
         case "help":
             guard evaluator.local("help") == nil, context.state.globals["help"] == installedHelp,

@@ -71,7 +71,8 @@ extension Session {
         guard !ended.isEmpty else {
             throw CommandError(
                 number == nil
-                    ? "there are no live expressions" : "there is no live expression \(number ?? "")")
+                    ? "there are no live expressions"
+                    : "there is no live expression \(number ?? "")")
         }
         for live in ended { live.effect.dispose() }
         liveExpressions.removeAll { $0.effect.isDisposed }

@@ -33,8 +33,9 @@ struct MetaCommand: Sendable {
     }
 
     /// All commands, in the order of `.help`.
-    static let all: [MetaCommand] = 
-        general + leaving + tutorial + looking + live + reasons + expressions + history + writing + results
+    static let all: [MetaCommand] =
+        general + leaving + tutorial + looking + live + reasons + expressions + history + writing
+        + results
         + files
 
     static func find(_ name: String) -> MetaCommand? { all.first { $0.name == name } }

@@ -60,7 +60,8 @@ extension Session {
 
     /// Remembers the observers, so that ended ones are still known by their numbers.
     func noteObservers() {
-        for token in context.storeModule.activeTokens where seenObservers["\(token.number)"] == nil {
+        for token in context.storeModule.activeTokens where seenObservers["\(token.number)"] == nil
+        {
             let title = "observer \(token.number), \(token.title)"
             seenObservers["\(token.number)"] = title
             if !token.name.isEmpty { seenObservers[token.name] = title }
@@ -79,7 +80,10 @@ extension Session {
         let commits = reason.version - reason.previousVersion
         tree.down(
             style.paint("version \(reason.version)", .strong)
-                + (commits > 1 ? style.paint("  \(ValueText.count(Int(clamping: commits))) commits, after \(reason.previousVersion)", .dim) : "")
+                + (commits > 1
+                    ? style.paint(
+                        "  \(ValueText.count(Int(clamping: commits))) commits, after \(reason.previousVersion)",
+                        .dim) : "")
                 + (origin.isEmpty ? "" : style.paint("  \(origin)", .dim)))
         let objects = reasonLines(reason, handle, texts)
         if !objects.isEmpty { tree.beside(objects) }
@@ -176,7 +180,9 @@ extension Session {
             remedies.append("observe \(object.classSchema.name)")
         }
         for condition in coverage.conditions {
-            let values = condition.values.map { "\($0.path) is \(texts.text($0.value, object.source.view))" }
+            let values = condition.values.map {
+                "\($0.path) is \(texts.text($0.value, object.source.view))"
+            }
             add(condition.holds, "filter", condition.text, values.joined(separator: ", "))
             if !condition.holds { remedies.append("\(condition.text) must hold") }
         }
@@ -194,10 +200,14 @@ extension Session {
                 add(
                     !covered.isEmpty, "key paths", paths,
                     "the last commit changed \(changed.joined(separator: ", "))")
-                if covered.isEmpty { remedies.append("a property on its key paths must change: \(paths)") }
+                if covered.isEmpty {
+                    remedies.append("a property on its key paths must change: \(paths)")
+                }
             }
         } else if changed.isEmpty, coverage.otherClass == nil {
-            add(false, "change", "the last commit, version \(handle.store.version), did not touch the object")
+            add(
+                false, "change",
+                "the last commit, version \(handle.store.version), did not touch the object")
             if remedies.isEmpty { remedies.append("the object must change") }
         }
         if let version = coverage.silencedVersion {
@@ -207,7 +217,9 @@ extension Session {
         }
         switch coverage.pace {
         case .debounce(let time)?:
-            add(!coverage.isHolding, "debounce", "it waits until nothing has changed for \(Self.text(of: time))")
+            add(
+                !coverage.isHolding, "debounce",
+                "it waits until nothing has changed for \(Self.text(of: time))")
             if coverage.isHolding { remedies.append("a call is pending") }
         case .throttle(let time)?:
             add(!coverage.isHolding, "throttle", "at most one call in \(Self.text(of: time))")
@@ -227,7 +239,9 @@ extension Session {
     }
 
     /// For effects and aggregates: what they depend on.
-    private func writeDependencies(_ token: TokenHandle, _ object: LiveObject, _ label: String) throws {
+    private func writeDependencies(_ token: TokenHandle, _ object: LiveObject, _ label: String)
+        throws
+    {
         let names = token.dependencies
         let own = names.filter {
             $0 == object.classSchema.name || $0.hasPrefix(object.classSchema.name + ".")
@@ -256,16 +270,19 @@ extension Session {
     private func object(_ text: String) throws -> LiveObject {
         let words = text.split(maxSplits: 1, whereSeparator: \.isWhitespace).map(String.init)
         if words.count == 2, let store, store.store.schema.find(words[0]) != nil {
-            let key: Value = Int64(words[1]).map(Value.int)
+            let key: Value =
+                Int64(words[1]).map(Value.int)
                 ?? .string(words[1].trimmingQuotes)
             if let found = try store.store.object(words[0], primaryKey: key) { return found }
             throw CommandError("there is no \(words[0]) with the key \(words[1])")
         }
         let values = try evaluator.prepare("= " + text)()
-        guard let value = values.first, case .object(let object)? = context.storeModule.inspect(value)
+        guard let value = values.first,
+            case .object(let object)? = context.storeModule.inspect(value)
         else {
             throw CommandError(
-                "expected an object, got \(values.first?.typeName ?? "nil"): give an expression, or Dog 3")
+                "expected an object, got \(values.first?.typeName ?? "nil"): give an expression, or Dog 3"
+            )
         }
         guard object.isValid else { throw CommandError("the object was deleted") }
         return object
@@ -274,7 +291,9 @@ extension Session {
 
 extension String {
     fileprivate var trimmingQuotes: String {
-        guard count >= 2, let first, first == last, first == "\"" || first == "'" else { return self }
+        guard count >= 2, let first, first == last, first == "\"" || first == "'" else {
+            return self
+        }
         return String(dropFirst().dropLast())
     }
 }

@@ -38,7 +38,8 @@ struct SavedScript {
         }
         if keepsRunning {
             lines += [
-                "", "-- Observers, effects and timers would keep the script running; the session ended here.",
+                "",
+                "-- Observers, effects and timers would keep the script running; the session ended here.",
                 "moonpool.stop()",
             ]
         }
@@ -68,7 +69,8 @@ struct SavedScript {
             return "_ = \(trimmed)\n_\(number - entry.values + 1) = _\nprint(moonpool.inspect(_))"
         }
         guard entry.values > 1 else { return "print(moonpool.inspect(\(trimmed)))" }
-        return "for _, value in ipairs(table.pack(\(trimmed))) do print(moonpool.inspect(value)) end"
+        return
+            "for _, value in ipairs(table.pack(\(trimmed))) do print(moonpool.inspect(value)) end"
     }
 
     /// A dot command as a call, or as a comment where a script has nothing like it.
@@ -81,7 +83,8 @@ struct SavedScript {
         case ".rollback": return "store:cancel_write()"
         case ".undo" where rest.isEmpty: return "store:undo()"
         case ".redo": return "store:redo()"
-        case ".load": return "dofile(\"\(rest.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\")"
+        case ".load":
+            return "dofile(\"\(rest.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\")"
         case ".live" where !rest.isEmpty && !rest.hasPrefix("off"):
             return "moonpool.effect(function() print(moonpool.inspect(\(rest))) end)"
         default:

@@ -15,7 +15,11 @@ extension Session {
             return
         }
         for entry in entries {
-            if EntryText.isCommand(entry) { runCommand(entry) } else { evaluate(entry, named: file) }
+            if EntryText.isCommand(entry) {
+                runCommand(entry)
+            } else {
+                evaluate(entry, named: file)
+            }
             if hasFailed || wantsToEnd { return }
         }
     }

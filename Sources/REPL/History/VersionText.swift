@@ -61,8 +61,12 @@ struct VersionText {
                         "- " + summary(object, entry.classSchema, difference.first), .removed))
             }
             for change in entry.modified {
-                add("~ " + style.paint(label(change.object, entry.classSchema, difference.second), .type))
-                let width = change.properties.map { TerminalText.width($0.property.name) }.max() ?? 0
+                add(
+                    "~ "
+                        + style.paint(
+                            label(change.object, entry.classSchema, difference.second), .type))
+                let width =
+                    change.properties.map { TerminalText.width($0.property.name) }.max() ?? 0
                 for property in change.properties {
                     let name = property.property.name
                     let padding = String(

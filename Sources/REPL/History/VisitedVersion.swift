@@ -19,6 +19,9 @@ extension Session {
     /// Throws `out_of_range` for a version that is not kept.
     func visit(_ version: UInt64) throws {
         let handle = try requireLiveStore()
+        if version == handle.store.version {
+            return visited == nil ? () : try returnToPresent()
+        }
         let live = visited?.live ?? context.storeModule.value(of: handle)
         let space = try handle.value(at: version)
         bindStore(to: space)

@@ -74,7 +74,8 @@ final class HistoryPanel: Panel {
         if versions.isEmpty { lines.append("no versions are recorded") }
         guard rows != .max else { return lines }
         if !detail.isEmpty {
-            lines.append(session.style.paint(String(repeating: "─", count: min(40, columns - 1)), .dim))
+            lines.append(
+                session.style.paint(String(repeating: "─", count: min(40, columns - 1)), .dim))
             lines += detail.prefix(max(2, rows - lines.count - 3))
         }
         if !remark.isEmpty { lines.append(session.style.paint(remark, .error)) }
@@ -111,6 +112,10 @@ final class HistoryPanel: Panel {
     private func showDifference() {
         guard versions.indices.contains(selected) else { return }
         let version = versions[selected].version
+        if versions[selected].changesSchema {
+            detail = ["version \(version) changed the schema, so the version before cannot be read"]
+            return
+        }
         do {
             let difference = try handle.store.difference(
                 from: version - 1, to: version, for: session.holder)

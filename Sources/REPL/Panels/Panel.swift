@@ -30,7 +30,8 @@ extension Session {
     func panelFrame() -> PanelFrame? {
         guard let panel else { return nil }
         if let size = output.window() { window = size }
-        return PanelFrame(lines: fittingPanel(panel.lines(columns: window.columns, rows: window.rows)))
+        return PanelFrame(
+            lines: fittingPanel(panel.lines(columns: window.columns, rows: window.rows)))
     }
 
     /// Hands a key to the open panel; what it shows then.

@@ -199,20 +199,22 @@ final class WatchPanel: Panel {
             lines += others
         }
         lines.append(cause(style))
+        if !fired.isEmpty {
+            lines.append(style.paint("ran: \(fired.prefix(4).joined(separator: ", "))", .word))
+        }
         if windowRows != .max { lines.append(style.paint("q leaves", .dim)) }
         return lines
     }
 
-    /// The commit that caused what is shown, and the observers that ran for it.
+    /// The commit that caused what is shown.
     private func cause(_ style: Style) -> String {
         guard let handle, !handle.store.isClosed else { return "" }
         let text = VersionText(style: style)
         var parts = [style.paint("v\(version)", .type)]
         let origin = text.origin(handle.store.commit(of: version))
         if !origin.isEmpty { parts.append(style.paint(origin, .dim)) }
-        if let summary = try? handle.store.summary(of: version) { parts.append(text.changes(summary)) }
-        if !fired.isEmpty {
-            parts.append(style.paint("ran: \(fired.prefix(4).joined(separator: ", "))", .word))
+        if let summary = try? handle.store.summary(of: version) {
+            parts.append(text.changes(summary))
         }
         return parts.joined(separator: "  ")
     }

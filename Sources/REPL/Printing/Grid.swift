@@ -36,8 +36,10 @@ struct Grid {
         if !shown.isEmpty {
             lines.append(
                 line(shown.map { columns[$0].name }, shown, widths) { style.paint($1, .strong) })
-            lines.append(
-                line(shown.map { columns[$0].type }, shown, widths) { style.paint($1, .dim) })
+            if shown.contains(where: { !columns[$0].type.isEmpty }) {
+                lines.append(
+                    line(shown.map { columns[$0].type }, shown, widths) { style.paint($1, .dim) })
+            }
             lines.append(
                 style.paint(
                     widths.map { String(repeating: "─", count: $0) }.joined(

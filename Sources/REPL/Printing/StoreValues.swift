@@ -15,6 +15,7 @@ struct StoreValues {
             switch module.inspect(value) {
             case .object(let object): return try record(object, limits)
             case .results(let results): return try grid(results, limits)
+            case .sections(let sections): return try grid(sections, limits)
             case .list(let list):
                 return try describe(list, limits) { try list.element(at: $0) }
             case .set(let set):
@@ -49,8 +50,8 @@ struct StoreValues {
             return Field(property.name, text, cell.role)
         }
         return .record(
-            name: object.classSchema.name, fields: fields,
-            remark: object.source.view.isFrozen ? "frozen" : nil)
+            name: object.classSchema.name + (object.source.view.isFrozen ? " (frozen)" : ""),
+            fields: fields, remark: nil)
     }
 
     private struct Cell {
@@ -154,7 +155,7 @@ struct StoreValues {
         }
         let rest = elements.count - fields.count
         return .record(
-            name: "map", fields: fields, remark: rest > 0 ? "and \(rest) more" : nil)
+            name: "map", fields: fields, remark: rest > 0 ? "\(rest) more" : nil)
     }
 
     /// An object in a few words: its class, its key, and the first text that is no key.
@@ -184,6 +185,35 @@ struct StoreValues {
             try grid(
                 schema, objects, count: count, limits,
                 title: "Results of \(schema.name) (\(ValueText.count(count)))"))
+    }
+
+    /// Sections: their values, how many objects each has, and a bar for that.
+    private func grid(_ sections: SectionedResults, _ limits: PrintLimits) throws -> Described {
+        guard sections.isValid else { return .text("Sections (invalid)") }
+        let counts = try sections.counts()
+        let source = sections.results.source
+        let greatest = max(1, counts.map(\.count).max() ?? 1)
+        let widest = max(8, min(40, limits.columns / 3))
+        let rows = counts.prefix(limits.rows).map { key, count in
+            let text = Self.oneLine(cell(of: key, source).text)
+            let length = max(count > 0 ? 1 : 0, count * widest / greatest)
+            return [text, ValueText.count(count), String(repeating: "█", count: length)]
+        }
+        let isNumeric = counts.contains { key, _ in
+            switch key {
+            case .int, .float, .double, .decimal: true
+            default: false
+            }
+        }
+        let name = try sections.results.classSchema().name
+        return .grid(
+            Grid(
+                title: "Sections of \(name) by \(sections.keyPath) (\(ValueText.count(counts.count)))",
+                columns: [
+                    Grid.Column(name: sections.keyPath, type: "", isNumeric: isNumeric),
+                    Grid.Column(name: "count", type: "", isNumeric: true),
+                    Grid.Column(name: "", type: "", isNumeric: false),
+                ], rows: rows, count: counts.count, thing: ("section", "sections")))
     }
 
     /// A map: its keys and values.

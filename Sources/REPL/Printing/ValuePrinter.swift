@@ -138,7 +138,7 @@ struct ValuePrinter {
                 items: fields.map {
                     ($0.name.map(named), .piece(piece($0.text, $0.role)))
                 },
-                rest: remark.map { piece("-- \($0)", .dim) }, close: piece("}", .type))
+                rest: remark.map { piece("… \($0)", .dim) }, close: piece("}", .type))
         case .sequence(let name, let items, let count):
             var rest: Piece?
             if count > items.count {
