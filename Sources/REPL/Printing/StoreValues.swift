@@ -208,7 +208,8 @@ struct StoreValues {
         let name = try sections.results.classSchema().name
         return .grid(
             Grid(
-                title: "Sections of \(name) by \(sections.keyPath) (\(ValueText.count(counts.count)))",
+                title: "Sections of \(name) by \(sections.keyPath) "
+                    + "(\(ValueText.count(counts.count)))",
                 columns: [
                     Grid.Column(name: sections.keyPath, type: "", isNumeric: isNumeric),
                     Grid.Column(name: "count", type: "", isNumeric: true),
