@@ -46,14 +46,18 @@ let package = Package(
             providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
 
         .systemLibrary(
-            name: "CYAJL", pkgConfig: "yajl",
-            providers: [.apt(["libyajl-dev"]), .brew(["yajl"])]),
+            name: "CZlib", pkgConfig: "zlib",
+            providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+        .systemLibrary(
+            name: "CZstd", pkgConfig: "libzstd",
+            providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
 
         .systemLibrary(
             name: "CCrypto", pkgConfig: "libcrypto",
             providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
 
         .target(name: "SystemCalls", swiftSettings: unsafeZone),
+        .target(name: "StructLayouts", swiftSettings: unsafeZone),
         .target(
             name: "LMDBStorage", dependencies: ["CLMDB", "CXXHash"], swiftSettings: unsafeZone),
         .target(name: "ColumnStorage", dependencies: ["LMDBStorage"], swiftSettings: unsafeZone),
@@ -67,7 +71,8 @@ let package = Package(
         .target(name: "LineEditing", dependencies: ["CEdit"], swiftSettings: unsafeZone),
 
         .target(
-            name: "DataFormats", dependencies: ["CYAJL", "CSQLite"], swiftSettings: unsafeZone),
+            name: "DataFormats", dependencies: ["CSQLite", "CZlib", "CZstd"],
+            swiftSettings: unsafeZone),
         .target(name: "RealmFiles", dependencies: ["CCrypto"], swiftSettings: unsafeZone),
         .target(
             name: "Transfer", dependencies: ["ObjectStore", "DataFormats", "RealmFiles"],
@@ -91,7 +96,9 @@ let package = Package(
         // The public face: everything else is visible inside of the package only.
         .target(
             name: "Moonpool",
-            dependencies: ["ObjectStore", "ColumnStorage", "Decimals", "SystemCalls"],
+            dependencies: [
+                "ObjectStore", "ColumnStorage", "Decimals", "StructLayouts", "SystemCalls",
+            ],
             swiftSettings: safe),
         .target(
             name: "MoonpoolScripting",

@@ -3,11 +3,11 @@
 -- Prints:
 --
 --     6 rows with the columns Customer No, Name, E-mail, Balance, Since
---     as it stands: line 2: 'Customer.id' expects int, got "C-001"
+--     as it stands: line 2, column 1: 'Customer.id' expects int, got "C-001"
 --     cleaned: 4 of 6 rows; an exact double was dropped
 --     dry run: 4 would be created, 0 updated, 1 left out
 --     taken: 3 created, 0 updated, 1 left out
---     line 5: 'Customer.since' expects date?, got "2026-13-01"
+--     line 5, column 5: 'Customer.since' expects date?, got "2026-13-01"
 --     1 Ann Lee <ann@example.org> owes 1234.5 since 2026-11-20
 --     2 Bob Ray <bob@example.org> owes 0 since 2026-10-01
 --     7 Cleo (no address) owes -12 since ?

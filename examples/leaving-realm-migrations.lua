@@ -12,7 +12,7 @@
 --
 -- Prints:
 --
---     4 migrations, 0 tests failed
+--     5 tests, 0 failed
 --     applied start
 --     applied full_names
 --     applied rename_to_name
@@ -71,7 +71,7 @@ return { changes = {}, drops = { "Draft" } }
 ]])
 
 local tests = migrate.test(dir)
-print(("%d migrations, %d tests failed"):format(#tests.tests, tests.failures))
+print(("%d tests, %d failed"):format(#tests.tests, tests.failures))
 
 local path = dir .. "/app.moonpool"
 for _, migration in ipairs(migrate.up(path, { dir = dir, backup = false }).applied) do

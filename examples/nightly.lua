@@ -13,7 +13,7 @@
 --     done: 0
 --     backup: 1 file
 --     import: 1 created, 1 updated, 1 left out
---       line 4: 'Measurement.celsius' expects double, got "hot"
+--       line 4, column 4: 'Measurement.celsius' expects double, got "hot"
 --     report: 3 stations
 --     done: 1
 --     backup: 1 file

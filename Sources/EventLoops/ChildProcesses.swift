@@ -1,3 +1,5 @@
+import CUV
+
 #if canImport(Glibc)
     import Glibc
 #else
@@ -26,20 +28,13 @@ package enum ChildProcesses {
     ///
     /// `next` is asked for the index of the next command to start, and nil means that none is to be started any more.
     /// `didEnd` receives each outcome, on the calling thread. Children share the process group, so that Ctrl-C reaches
-    /// them.
+    /// them; an error of `next` or `didEnd` ends those that still run.
     package static func run(
         _ commands: [[String]], jobs: Int, next: () throws -> Int?,
         didEnd: (Int, Outcome) throws -> Void
     ) rethrows {
-        var running: [pid_t: (index: Int, output: Int32)] = [:]
-        defer {
-            for (child, state) in running {
-                kill(child, SIGTERM)
-                var status: Int32 = 0
-                waitpid(child, &status, 0)
-                close(state.output)
-            }
-        }
+        var running: [Child] = []
+        defer { for child in running { child.terminate() } }
         var isDone = false
         while !isDone || !running.isEmpty {
             while !isDone, running.count < max(jobs, 1) {
@@ -47,40 +42,79 @@ package enum ChildProcesses {
                     isDone = true
                     break
                 }
-                if let (child, output) = start(commands[index]) {
-                    running[child] = (index, output)
+                if let child = Child(commands[index], index: index) {
+                    running.append(child)
                 } else {
                     try didEnd(index, Outcome(exitCode: 127, output: []))
                 }
             }
-            guard !running.isEmpty else { continue }
-            let (child, status) = waitForAny(of: Array(running.keys))
-            guard let state = running.removeValue(forKey: child) else { continue }
-            let signal = status & 0x7F
-            let code = signal == 0 ? (status >> 8) & 0xFF : 128 + signal
-            let output = contents(of: state.output)
-            close(state.output)
-            try didEnd(state.index, Outcome(exitCode: code, output: output))
-        }
-    }
-
-    /// Other threads may have children of their own: only these are waited for.
-    private static func waitForAny(of children: [pid_t]) -> (pid_t, Int32) {
-        while true {
-            for child in children {
-                var status: Int32 = 0
-                if waitpid(child, &status, WNOHANG) == child { return (child, status) }
+            for index in readyChildren(running).reversed() where running[index].readOutput() {
+                let child = running.remove(at: index)
+                try didEnd(child.index, child.outcome())
             }
-            var pause = timespec(tv_sec: 0, tv_nsec: 5_000_000)
-            nanosleep(&pause, nil)
         }
     }
 
-    private static func start(_ command: [String]) -> (pid_t, Int32)? {
-        var name = Array("/tmp/moonpool-output-XXXXXX".utf8CString)
-        let output = mkstemp(&name)
-        guard output >= 0, fcntl(output, F_SETFD, FD_CLOEXEC) == 0 else { return nil }
-        unlink(&name)
+    /// Waits until children have written something or have ended; their indexes, ascending.
+    private static func readyChildren(_ children: [Child]) -> [Int] {
+        var polled = children.map { pollfd(fd: $0.output, events: Int16(POLLIN), revents: 0) }
+        guard !polled.isEmpty else { return [] }
+        while poll(&polled, nfds_t(polled.count), -1) < 0, errno == EINTR {}
+        return polled.indices.filter { polled[$0].revents != 0 }
+    }
+}
+
+/// A started program, and what it has written so far.
+private final class Child {
+    let index: Int
+    /// The end of the pipe that the program's output arrives at.
+    let output: Int32
+    private let process: pid_t
+    private var collected: [UInt8] = []
+
+    init?(_ command: [String], index: Int) {
+        var pipe: [Int32] = [-1, -1]
+        // The library's pipes close in other programs that start at this moment.
+        guard uv_pipe(&pipe, 0, 0) == 0 else { return nil }
+        defer { close(pipe[1]) }
+        guard let process = Self.start(command, output: pipe[1]) else {
+            close(pipe[0])
+            return nil
+        }
+        (self.index, self.output, self.process) = (index, pipe[0], process)
+    }
+
+    deinit { close(output) }
+
+    /// Collects what the program has written; whether that was the end.
+    func readOutput() -> Bool {
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        let count = read(output, &buffer, buffer.count)
+        if count > 0 { collected += buffer[..<count] }
+        return count == 0 || (count < 0 && errno != EINTR)
+    }
+
+    /// Waits for the end of the program, whose output has ended.
+    func outcome() -> ChildProcesses.Outcome {
+        let status = wait()
+        let signal = status & 0x7F
+        let code = signal == 0 ? (status >> 8) & 0xFF : 128 + signal
+        return ChildProcesses.Outcome(exitCode: code, output: collected)
+    }
+
+    /// Ends the program and waits for that.
+    func terminate() {
+        kill(process, SIGTERM)
+        _ = wait()
+    }
+
+    private func wait() -> Int32 {
+        var status: Int32 = 0
+        while waitpid(process, &status, 0) < 0, errno == EINTR {}
+        return status
+    }
+
+    private static func start(_ command: [String], output: Int32) -> pid_t? {
         var files = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&files)
         defer { posix_spawn_file_actions_destroy(&files) }
@@ -97,22 +131,7 @@ package enum ChildProcesses {
         var arguments = command.map { strdup($0) } + [nil]
         defer { for argument in arguments { free(argument) } }
         var child = pid_t()
-        guard posix_spawn(&child, command[0], &files, &attributes, &arguments, environ) == 0 else {
-            close(output)
-            return nil
-        }
-        return (child, output)
-    }
-
-    private static func contents(of file: Int32) -> [UInt8] {
-        var result: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 1 << 16)
-        var offset: off_t = 0
-        while true {
-            let count = pread(file, &buffer, buffer.count, offset)
-            guard count > 0 else { return result }
-            result += buffer[..<count]
-            offset += off_t(count)
-        }
+        let error = posix_spawn(&child, command[0], &files, &attributes, &arguments, environ)
+        return error == 0 ? child : nil
     }
 }

@@ -24,7 +24,7 @@ import CLMDB
 ///
 /// Processes that write with calls may have the same file open: the system has one copy of each page for both.
 ///
-/// Belongs to whoever has LMDB's write lock.
+/// Only the thread that holds LMDB's write lock may use it.
 final class FileRoom: @unchecked Sendable {
     // Unchecked because: LMDB's write lock guards everything that is not constant.
     private let environment: OpaquePointer

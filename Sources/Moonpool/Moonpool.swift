@@ -1,10 +1,11 @@
-// The object store for Swift programs.
+// The object store for Swift programs: typed models over the engine in `ObjectStore`.
 //
-// This module is the public face of the store: it re-exports the public types of `ObjectStore` and of the modules below
-// it that their signatures name. All other declarations of the package are visible inside the package only.
-// `Tests/MoonpoolTests/Moonpool.symbols.txt` lists what a program sees.
+// The module re-exports the value types and errors of the engine that its signatures name. All other declarations of the
+// package are visible inside the package only. `Tests/MoonpoolTests/Moonpool.symbols.txt` lists what a program sees.
 
-@_exported import ObjectStore
-
-@_exported import enum ColumnStorage.CollectionKind
 @_exported import struct Decimals.DecimalValue
+@_exported import struct ObjectStore.ObjectIDValue
+@_exported import struct ObjectStore.StoreError
+@_exported import enum ObjectStore.StoreNotification
+@_exported import struct ObjectStore.Timestamp
+@_exported import struct ObjectStore.UUIDValue

@@ -1,5 +1,6 @@
 import EventLoops
 import LuaHost
+import Moonpool
 import ObjectStore
 import StoreBindings
 
@@ -134,9 +135,16 @@ public final class ScriptEngine: Sendable {
         }
     }
 
-    /// Opens a store for the scripts as a global, whatever their own rights; an error is thrown by this call.
-    public func open(_ configuration: StoreConfiguration, as name: String = "store") async throws {
+    /// Opens a store for the scripts as a global, whatever their own rights.
+    ///
+    /// The models are classes of the store's schema in Lua. Without models the schema is the file's. Throws as opening a store in Swift
+    /// does.
+    public func open(
+        _ location: StoreLocation, models: any ObjectModel.Type..., version: Int = 0,
+        options: StoreOptions = StoreOptions(), as name: String = "store"
+    ) async throws {
         let name = try GlobalName(name)
+        let configuration = try options.configuration(location, models: models, version: version)
         try await perform { context in
             let handle = try context.storeModule.open(configuration)
             context[name] = context.storeModule.value(of: handle)

@@ -61,7 +61,7 @@ struct ModuleFunctions {
         EffectFunctions(module).install()
         add("reference") { call in try weak.module().makeReference(call) }
         table["null"] = module.null
-        TransferModule(state: state, null: module.null).install(in: table)
+        TransferModule(state: state, null: module.null, dates: module.dates).install(in: table)
         addMethodsAsFunctions(add)
     }
 

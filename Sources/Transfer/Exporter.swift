@@ -17,21 +17,23 @@ package final class Exporter {
     private let subject: Subject
     private let format: TransferFormat
     private let dates: SQLiteDates
+    private let separator: Character?
     private let progress: TransferProgress?
     private var written = 0
     private var total: Int?
 
     /// Prepares an export.
     ///
-    /// `dates` is how a database is to keep dates. `progress` is called now and then with the number of objects written;
-    /// what it throws ends the export.
+    /// `dates` is the encoding of dates in a database, `separator` that of the fields of a CSV file. `progress` is called
+    /// from time to time with the number of objects written; an error that it throws ends the export.
     package init(
         _ subject: Subject, as format: TransferFormat, dates: SQLiteDates = .text,
-        progress: TransferProgress? = nil
+        separator: Character? = nil, progress: TransferProgress? = nil
     ) {
         self.subject = subject
         self.format = format
         self.dates = dates
+        self.separator = separator
         self.progress = progress
     }
 
@@ -49,12 +51,16 @@ package final class Exporter {
                 .invalidArgument,
                 "Realm files are only read; export to JSON Lines, JSON, CSV, SQLite or Lua source")
         }
+        guard format != .geoJSON else {
+            throw StoreError(
+                .invalidArgument, "GeoJSON can be imported but not exported; use json or jsonl")
+        }
         try progress?(0, 0)
         switch subject {
         case .store(let store):
-            guard format != .csv else {
+            guard format != .csv, format != .tsv else {
                 throw StoreError(
-                    .invalidArgument, "a CSV file holds one class; say which one to export")
+                    .invalidArgument, "a CSV file holds one class; add --class NAME")
             }
             try writeAll(try store.frozenView(), path)
         case .results(let results): try writeOne(results, path)
@@ -129,8 +135,9 @@ package final class Exporter {
             return try database.finish()
         }
         let file = try FileWriter(path)
-        if format == .csv {
-            var csv = CSVRows(view, classSchema)
+        if format == .csv || format == .tsv {
+            var csv = CSVRows(
+                view, classSchema, separator: separator ?? (format == .tsv ? "\t" : ","))
             try csv.write(keys, header: file.write) { bytes in
                 try file.write(bytes)
                 try self.count()

@@ -6,28 +6,43 @@ final class FieldTable {
     let classSchema: ClassSchema
     /// The class's name.
     let className: [UInt8]
-    /// The types of the single properties, nil for what is more than a value.
+    /// The types of the single properties, nil for links, mixed values and collections.
     let types: [PropertyType?]
-    /// The properties by the names of members; those are none that an option gives a meaning.
+    /// The properties by the names of members, for those that need no look at the options.
     let members: MemberNames
+    private let unsetIsNil: [Bool]
     private let renaming: [String: String]
 
-    enum Field: Equatable {
+    enum Field: Hashable {
         case property(Int)
         /// Left out, because an option says so or because it is computed.
         case ignored
     }
 
-    init(_ classSchema: ClassSchema, renaming: [String: String]) {
+    /// `inferred` are the properties of fields whose names no property can have.
+    init(
+        _ classSchema: ClassSchema, renaming given: [String: String],
+        inferred: [String: String] = [:]
+    ) {
+        let renaming = inferred.merging(given) { $1 }
         self.classSchema = classSchema
         self.renaming = renaming
         className = Array(classSchema.name.utf8)
         types = classSchema.properties.map {
             $0.isSingle && $0.type != .object && $0.type != .mixed ? $0.type : nil
         }
-        // A name that the options give to another field is not this one's, nor is one they give a new meaning.
+        unsetIsNil = classSchema.properties.map {
+            $0.isSingle && $0.isOptional && $0.defaultValue == nil && $0.type != .object
+        }
+        let fields = Dictionary(grouping: renaming.keys) { renaming[$0] ?? "" }
         members = MemberNames(
-            classSchema.properties.map { renaming[$0.name] == nil ? $0.name : nil })
+            classSchema.properties.map { property in
+                // A property whose name is renamed, or that several fields are for, is looked up with the options.
+                guard let own = fields[property.name] else {
+                    return renaming[property.name] == nil ? property.name : nil
+                }
+                return own.count == 1 ? own[0] : nil
+            })
     }
 
     /// The field of a member's name on a tape.
@@ -38,13 +53,19 @@ final class FieldTable {
         return try field(tape.text(name))
     }
 
-    /// The field of this name.
+    /// The field of this name: the property that the options name, the one of this name, or the one that a name with
+    /// other characters would become, such as `unit_price` for `unit price`.
     ///
     /// Throws `unknown_property` with the nearest name and a way out.
     func field(_ name: String) throws -> Field {
-        let wanted = renaming[name] ?? name
-        if wanted.isEmpty { return .ignored }
-        return try property(wanted, for: name)
+        if let wanted = renaming[name] {
+            return wanted.isEmpty ? .ignored : try property(wanted, for: name)
+        }
+        if classSchema.position(of: name) == nil, !SchemaNames.isName(name) {
+            let similar = SchemaNames.property(name)
+            if classSchema.position(of: similar) != nil { return try property(similar, for: name) }
+        }
+        return try property(name, for: name)
     }
 
     /// The field of a property, whatever was renamed.
@@ -52,15 +73,20 @@ final class FieldTable {
     /// Throws as ``field(_:)``.
     func property(_ wanted: String, for name: String? = nil) throws -> Field {
         guard let position = classSchema.position(of: wanted) else {
-            let known = classSchema.properties.map(\.name)
+            let field = name ?? wanted
+            let hint = NearestName.hint(
+                for: wanted, among: classSchema.properties.map(\.name))
             throw StoreError(
                 .unknownProperty,
-                "'\(classSchema.name)' has no property '\(wanted)'"
-                    + NearestName.hint(for: wanted, among: known)
-                    + "; map '\(name ?? wanted)' to a property, or to nothing to leave it out")
+                "'\(classSchema.name)' has no property '\(wanted)'\(hint)\(hint.isEmpty ? "; add" : " Add") "
+                    + "--map \(field)=PROPERTY, or --map \(field)= to leave the field out (in Lua, map = …)"
+            )
         }
         return isComputed(position) ? .ignored : .property(position)
     }
+
+    /// Whether a property that is not set becomes nil: it has no default that would take its place.
+    func isNilWhenUnset(_ position: Int) -> Bool { unsetIsNil[position] }
 
     private func isComputed(_ position: Int) -> Bool {
         classSchema.properties[position].isBacklinks

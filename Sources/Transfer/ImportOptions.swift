@@ -1,27 +1,47 @@
+import DataFormats
 import ObjectStore
 
-/// How a file is taken into a store.
+/// How a file is imported into a store.
+///
+///     var options = ImportOptions()
+///     options.className = "Dog"
+///     options.isUpsert = true
 package struct ImportOptions: Sendable {
-    /// The class of all rows; nil where the file says it.
+    /// The class of all rows; nil where the file names it.
     package var className: String?
-    /// Of a database: only these tables, or those of these classes; all where it is empty.
+    /// For a database: import only these tables, or those of these classes; all if empty.
     package var tables: [String] = []
-    /// Of a database: classes by the tables whose rows become their objects; an empty name leaves a table out.
+    /// For a database: the class of a table; an empty name leaves the table out.
     package var classNames: [String: String] = [:]
-    /// Of a database: how numbers in date columns are read; nil is SQLite's own way, integers as seconds since 1970 and
+    /// For a database: how numbers in date columns are read; nil is SQLite's own way, integers as seconds since 1970 and
     /// others as Julian days.
     package var dates: SQLiteDates?
-    /// Whether rows whose primary key exists update that object, instead of being an error.
+    /// Update objects whose primary key exists, instead of throwing an error.
     package var isUpsert = false
-    /// Properties by the names that the file has for them, of a database also as `table.column`; an empty name leaves a
-    /// column of the file out.
+    /// The property of a field of the file, for a database also as `table.column`; an empty name leaves the field out.
     package var names: [String: String] = [:]
-    /// Where bad rows go, as JSON Lines with line, reason and row; nil makes the first one end the import.
+    /// The file for invalid records, as they were in the input; nil makes the first one end the import.
     package var rejects: String?
-    /// How many rows are committed at a time; nil is all or nothing.
+    /// Commit every so many rows; nil is all or nothing.
     package var batch: Int?
-    /// Whether everything is rolled back at the end: to see what would happen.
+    /// Roll back at the end.
     package var isDryRun = false
+    /// The dialect of a CSV file.
+    package var csv = CSVFormat()
+    /// Leave a property as it is where a CSV field is empty, instead of setting nil.
+    package var keepsEmpty = false
+    /// The types of fields of new classes, as in a schema: `["zip": "string", "price": "decimal?"]`.
+    package var types: [String: String] = [:]
+    /// Whether text stays text in new classes, instead of becoming a number, a date or the like.
+    package var isAllText = false
+    /// Infer types from so many rows; nil looks at all of them.
+    package var sample: Int?
+    /// For JSON: the names that lead to the list of rows.
+    package var records: [String]?
+    /// The class of a field's objects: nested objects in JSON, primary keys in CSV.
+    package var links: [String: String] = [:]
+    /// Round values that have more digits than their type holds, and count them, instead of throwing an error.
+    package var isRounding = false
 
     /// How a Realm file is read.
     package var realm = RealmOptions()
@@ -29,9 +49,9 @@ package struct ImportOptions: Sendable {
     /// All or nothing, into the classes that the file names.
     package init() {}
 
-    /// Sets the class of all rows, or the tables of a database to take.
+    /// Sets the class of all rows, or the tables of a database to import.
     ///
-    /// Throws `invalid_argument` for several classes, or classes by table, of a file that is no database.
+    /// Throws `invalid_argument` for several classes, or classes by table, of a file that is not a database.
     package mutating func setClasses(_ names: [String], of format: TransferFormat) throws {
         if format == .sqlite || format == .realm {
             tables = names
@@ -45,6 +65,15 @@ package struct ImportOptions: Sendable {
         className = names.first
     }
 
+    /// Throws `invalid_argument` for options that make no sense.
+    func check() throws {
+        func refuse(_ reason: String) throws { throw StoreError(.invalidArgument, reason) }
+        if let batch, batch < 1 { try refuse("a batch has at least one row, got \(batch)") }
+        if let sample, sample < 1 { try refuse("a sample has at least one row, got \(sample)") }
+        if csv.skippedLines < 0 { try refuse("the number of lines to skip cannot be negative") }
+        if let fault = csv.fault { try refuse(fault) }
+    }
+
     /// The property that a column of a table was renamed to; nil where it keeps its name.
     func property(of column: String, in table: String) -> String? {
         names["\(table).\(column)"] ?? names[column]
@@ -53,18 +82,22 @@ package struct ImportOptions: Sendable {
 
 /// What an import did.
 package struct ImportReport: Sendable, Equatable {
+    /// The number of rows that were read, rejected ones included.
+    package var rows = 0
     /// Objects that were created.
     package var created = 0
     /// Objects that were updated.
     package var updated = 0
-    /// Rows that were left out, with the first reasons.
+    /// Rows that were left out.
     package var rejected = 0
-    /// Line and reason of the first rows, and links, that were left out, at most ten.
+    /// Values that were changed by conversion: rounded to the digits that their type holds.
+    package var changed = 0
+    /// Line and reason of the first ten rows, and links, that were left out.
     package var reasons: [String] = []
     /// Classes that the import created.
     package var newClasses: [String] = []
-    /// The same with their properties and the types found for them; of a dry run, what would be created.
+    /// The classes that the import created, with the types of their properties; for a dry run, those it would create.
     package var newSchema: [ClassSchema] = []
-    /// What became of what has no counterpart in a store, such as the composite keys of a database.
+    /// What was converted or left out because a store has no counterpart, such as composite keys of a database.
     package var notes: [String] = []
 }

@@ -9,9 +9,12 @@ import ObjectStore
 /// the store.
 package final class Importer {
     let store: Store
-    let options: ImportOptions
+    private(set) var options: ImportOptions
     private let progress: TransferProgress?
     private(set) var report = ImportReport()
+    /// Finds places in the current row, for messages.
+    var locator: (any RowLocator)?
+    private var renames: [String: [String: String]] = [:]
     private var rejects: RejectFile?
     var links: LinkTable
     private var fieldTables: [String: FieldTable] = [:]
@@ -40,9 +43,7 @@ package final class Importer {
     /// Throws `FormatError` with file and line of a bad row, and what writing to the store or `progress` throws; nothing has
     /// been imported then, but for batches that were committed before.
     package func read(_ path: String, as format: TransferFormat) throws -> ImportReport {
-        if let batch = options.batch, batch < 1 {
-            throw StoreError(.invalidArgument, "a batch has at least one row, got \(batch)")
-        }
+        try options.check()
         if let path = options.rejects { rejects = try RejectFile(path) }
         let isNested = store.isInWrite
         guard !isNested || options.batch == nil && !options.isDryRun else {
@@ -69,7 +70,8 @@ package final class Importer {
         return report
     }
 
-    /// Deals with links to what never came: all or nothing gives up, else the links are left out and told.
+    /// Handles links to objects that never came: without rejects the import fails, otherwise the links are left out and
+    /// reported.
     private func settleLinks(isNested: Bool) throws {
         let missing = links.missing
         guard let first = missing.first else { return }
@@ -83,7 +85,8 @@ package final class Importer {
             throw fault
         }
         for link in missing {
-            try reject(link.place, link.reason + "; the link was left out", row: "")
+            let fault = link.place.fault(link.reason + "; the link was left out")
+            try reject(link.place, fault, record: nil)
         }
     }
 
@@ -95,15 +98,23 @@ package final class Importer {
         switch format {
         case .sqlite: return try SQLiteSource(path, options)
         case .realm: return try RealmSource(path, options)
-        case .jsonLines, .json, .csv, .lua: return try TextSource(path, format, options)
+        case .tsv:
+            var tabs = options
+            if tabs.csv.separator == CSVFormat().separator { tabs.csv.separator = "\t" }
+            self.options = tabs
+            return try TextSource(path, format, tabs)
+        default: return try TextSource(path, format, options)
         }
     }
 
-    /// Creates the classes that the file describes or that its first rows show, in the transaction of the rows.
+    /// Creates the classes that the file describes or that its rows show, in the transaction of the rows.
     private func defineClasses(_ source: any RowSource, isNested: Bool) throws {
         let known = store.view.schema
-        let new = try source.classes(besides: known).filter { known.find($0.name) == nil }
+        let found = try source.classes(besides: known)
+        renames = found.renames
+        let new = found.classes.filter { known.find($0.name) == nil }
         report.notes = source.notes
+        try checkTypes(new, known)
         guard !new.isEmpty else { return }
         if isNested {
             throw StoreError(
@@ -117,6 +128,37 @@ package final class Importer {
         report.newSchema = new
     }
 
+    /// Throws `invalid_argument` where the options give types to fields that do not exist, or that have other types.
+    private func checkTypes(_ new: [ClassSchema], _ known: Schema) throws {
+        guard !options.types.isEmpty else { return }
+        let name = options.className
+        let classes = new.isEmpty ? known.classes.filter { $0.name == name } : new
+        for (field, text) in options.types.sorted(by: { $0.key < $1.key }) {
+            let wanted = options.names[field] ?? field
+            let names = [wanted] + classes.compactMap { renames[$0.name]?[field] }
+            let found = classes.compactMap { classSchema in
+                names.lazy.compactMap(classSchema.property(named:)).first
+                    ?? classSchema.property(named: SchemaNames.property(field))
+            }
+            guard let property = found.first else {
+                let known = classes.flatMap(\.properties).map(\.name)
+                throw StoreError(
+                    .invalidArgument,
+                    "a type is given for '\(field)', which is not in the file"
+                        + NearestName.hint(for: field, among: known))
+            }
+            let given = try PropertySyntax.parse(
+                name: property.name, in: name ?? classes[0].name, text)
+            guard new.isEmpty, given.type != property.type || given.target != property.target else {
+                continue
+            }
+            throw StoreError(
+                .invalidArgument,
+                "'\(field)' is given the type \(text), but the store has it as "
+                    + "\(property.typeName)")
+        }
+    }
+
     // MARK: - Rows
 
     /// How the fields of a class's rows are read.
@@ -124,7 +166,9 @@ package final class Importer {
         if let last = lastFields, last.classSchema.name == className { return last }
         let table =
             try fieldTables[className]
-            ?? FieldTable(try store.view.schema.require(className), renaming: options.names)
+            ?? FieldTable(
+                try store.view.schema.require(className), renaming: options.names,
+                inferred: renames[className] ?? [:])
         fieldTables[className] = table
         lastFields = table
         return table
@@ -142,9 +186,9 @@ package final class Importer {
         case updated
     }
 
-    /// Takes one row: `decode` makes its values; `place` and `text` are for the report of a bad one.
-    func take(_ place: RowPlace, text: () -> String, decode: () throws -> Row) throws {
-        try attempt(place, text: text) {
+    /// Takes one row: `decode` makes its values; `place` and `record` are for the report of an invalid one.
+    func take(_ place: RowPlace, record: () -> [UInt8], decode: () throws -> Row) throws {
+        try attempt(place, record: record) {
             switch try decode() {
             case .none: return false
             case .values(let row): try store(row)
@@ -155,35 +199,75 @@ package final class Importer {
         }
     }
 
-    /// Does what belongs to rows that were taken before: fills their collections, for example.
-    func complete(_ place: RowPlace, text: () -> String, _ work: () throws -> Void) throws {
-        try attempt(place, text: text) {
+    /// Does work for rows that were taken before: fills their collections, for example.
+    func complete(_ place: RowPlace, record: () -> [UInt8], _ work: () throws -> Void) throws {
+        try attempt(place, record: record) {
             try work()
             return true
         }
     }
 
+    /// What an invalid record needs before it, such as the header of a CSV file.
+    func setRejectHeader(_ header: [UInt8]) { rejects?.header = header }
+
     private func attempt(
-        _ place: RowPlace, text: () -> String, _ work: () throws -> Bool
+        _ place: RowPlace, record: () -> [UInt8], _ work: () throws -> Bool
     ) throws {
         links.startRow()
+        let before = report
         do {
             guard try work() else { return }
         } catch let error where isRowFault(error) {
-            let reason = Self.reason(error)
-            guard rejects != nil else { throw place.fault(reason) }
+            let fault = place.fault(error, locator)
+            guard rejects != nil else { throw fault }
             try links.abandonRow()
+            report = before
             report.rejected += 1
-            try reject(place, reason, row: text())
+            try reject(place, fault, record: record())
         }
         rows += 1
+        report.rows += 1
         if rows % 4096 == 0 { try progress?(rows, part()) }
         try endBatch()
     }
 
-    private func reject(_ place: RowPlace, _ reason: String, row: String) throws {
-        if report.reasons.count < 10 { report.reasons.append("\(place.description): \(reason)") }
-        try rejects?.add(place, reason: reason, row: row)
+    private func reject(_ place: RowPlace, _ fault: FormatError, record: [UInt8]?) throws {
+        if report.reasons.count < 10 { report.reasons.append(fault.description) }
+        var reason = fault
+        if place.table != nil, fault.line == nil {
+            // The place is in members of its own.
+            reason.reason.trimPrefix("\(place.description): ")
+        }
+        try rejects?.add(place, reason: reason, record: record)
+    }
+
+    // MARK: Values
+
+    /// The value of a text in a property of a type, rounded where the options say so; nil if it does not fit.
+    func value(_ text: String, as type: PropertyType) -> Value? {
+        ValueText.value(text, as: type) ?? rounded(text, as: type)
+    }
+
+    /// The nearest value to a text with too many digits, where the options say so; it counts as changed.
+    func rounded(_ text: String, as type: PropertyType) -> Value? {
+        guard options.isRounding, let value = ValueText.rounded(text, as: type) else { return nil }
+        noteChange()
+        return value
+    }
+
+    /// Counts a value that was changed by conversion.
+    func noteChange() { report.changed += 1 }
+
+    /// The error for a value that a property does not hold; `text` is the value where it is a number or a text.
+    func mismatch(
+        _ property: Property, _ classSchema: ClassSchema, got description: String, _ text: String?
+    ) -> StoreError {
+        let isTooLong = text.flatMap { ValueText.rounded($0, as: property.type) } != nil
+        return StoreError(
+            .typeMismatch,
+            "'\(classSchema.name).\(property.name)' expects \(property.typeName), got \(description)"
+                + (isTooLong ? ", which does not fit exactly; --round takes the nearest value" : "")
+        )
     }
 
     /// The value of a link to the object with this primary key, which may come later.
@@ -220,21 +304,27 @@ package final class Importer {
     /// Stores the values of a row: in the object that was made for who linked to it, in a new one, or in the one to update.
     func store(_ row: DecodedRow) throws {
         let classSchema = row.classSchema
+        let nested = try checkNested(row)
         if let key = try links.claim(row) {
-            // Made before, for who linked to it: now its values come.
+            // Created before, for links to it: now its values come.
+            for (property, value) in zip(classSchema.properties, row.values) where value == nil {
+                try store.requireDefault(property, classSchema)
+            }
             let object = ObjectSource.store(store).object(classSchema, key)
             try store.update(object, row.valuesByName)
-            report.created += 1
+            noteStored(1, nested)
             return
         }
         let exists = options.isUpsert && row.primaryKey.map { store.find($0, classSchema) } ?? false
         // A class without a primary key has nothing to update, but the objects nested in its rows may.
-        let nestedMode: UpdateMode = options.isUpsert ? .modified : .error
+        let nestedMode: UpdateMode =
+            options.isUpsert || !options.links.isEmpty ? .modified : .error
         let key: ObjectKey
         do {
             key = try store.create(
                 classSchema, positional: row.values,
-                mode: classSchema.primaryKey == nil ? .error : nestedMode, nestedMode: nestedMode)
+                mode: options.isUpsert && classSchema.primaryKey != nil ? .modified : .error,
+                nestedMode: nestedMode)
         } catch let error as StoreError where error.code == .duplicateKey {
             // Nothing of the row is stored now, so an object with its key is an earlier one.
             if let key = row.primaryKey, store.find(key, classSchema) {
@@ -242,8 +332,31 @@ package final class Importer {
             }
             throw Self.nestedDuplicate(error)
         }
-        if exists { report.updated += 1 } else { report.created += 1 }
+        if exists { report.updated += 1 }
+        noteStored(exists ? 0 : 1, nested)
         if let number = row.number { links.note(number, classSchema, key) }
+    }
+
+    /// Checks the objects that nested values describe; nil for a row without any.
+    private func checkNested(_ row: DecodedRow) throws -> NestedObjects? {
+        let hasNested = zip(row.classSchema.properties, row.values).contains { property, value in
+            switch value {
+            case .dictionary?, .list?: property.type == .object
+            default: false
+            }
+        }
+        guard hasNested else { return nil }
+        var nested = NestedObjects(
+            store, isUpsert: options.isUpsert, allowsRepetition: !options.links.isEmpty)
+        try nested.check(row) { links.isAwaited($1, $0) }
+        return nested
+    }
+
+    private func noteStored(_ created: Int, _ nested: NestedObjects?) {
+        report.created += created
+        guard let nested else { return }
+        if !options.links.isEmpty { report.created += nested.new }
+        for (classSchema, key) in nested.described { links.settle(key, classSchema) }
     }
 
     /// The error of a row whose object exists already.
@@ -271,7 +384,7 @@ package final class Importer {
 
     /// Whether an error is the row's fault: what befalls the store itself ends the import in any case.
     private func isRowFault(_ error: any Error) -> Bool {
-        if error is FormatError { return true }
+        if error is FormatError || error is ValueFault { return true }
         guard let error = error as? StoreError else { return false }
         let faults: [StoreError.Code] = [
             .duplicateKey, .missingValue, .typeMismatch, .unknownClass, .unknownProperty,
@@ -280,10 +393,6 @@ package final class Importer {
         return faults.contains(error.code)
     }
 
-    private static func reason(_ error: any Error) -> String {
-        if let error = error as? FormatError { return error.reason }
-        return (error as? StoreError)?.message ?? "\(error)"
-    }
 }
 
 extension Store {

@@ -105,6 +105,16 @@ struct LinkTable {
         return pending.removeValue(forKey: Name(table: row.classSchema.table, key: key))?.key
     }
 
+    /// Whether an object was created for the links to it, and its values have not come.
+    func isAwaited(_ key: Value, _ classSchema: ClassSchema) -> Bool {
+        pending[Name(table: classSchema.table, key: key)] != nil
+    }
+
+    /// Ends the wait for an object whose values have come.
+    mutating func settle(_ key: Value, _ classSchema: ClassSchema) {
+        pending[Name(table: classSchema.table, key: key)] = nil
+    }
+
     /// Remembers an object by its number in the file.
     mutating func note(_ number: Int64, _ classSchema: ClassSchema, _ key: ObjectKey) {
         numbered[classSchema.table, default: NumberedObjects()].add(number, key)
@@ -138,9 +148,7 @@ struct LinkTable {
     private func make(_ row: DecodedRow) throws -> ObjectKey {
         var row = row
         for (position, property) in row.classSchema.properties.enumerated()
-        where row.values[position] == nil && property.isSingle && !property.isOptional
-            && property.defaultValue == nil
-        {
+        where row.values[position] == nil && store.needsValue(property, row.classSchema) {
             row.values[position] = property.type.zero
         }
         return try store.create(row.classSchema, positional: row.values)

@@ -1,12 +1,25 @@
 import DataFormats
 
-/// Rows that could not be taken, as JSON Lines with their line (or table and row), the reason and the row's text.
+/// The records that could not be imported, as they were in the input, so that the file can be corrected and imported.
+///
+/// The reasons are in a second file, `FILE.reasons.jsonl`: JSON Lines with the line (or table and row) and the reason.
 final class RejectFile {
-    private let file: FileWriter
+    private let records: FileWriter
+    private let reasons: FileWriter
+    /// What the first record needs before it, such as the header of a CSV file.
+    var header: [UInt8] = []
 
-    init(_ path: String) throws { file = try FileWriter(path) }
+    init(_ path: String) throws {
+        records = try FileWriter(path)
+        reasons = try FileWriter(path == "-" ? "/dev/null" : RejectNames.reasons(of: path))
+    }
 
-    func add(_ place: RowPlace, reason: String, row: String) throws {
+    func add(_ place: RowPlace, reason: FormatError, record: [UInt8]?) throws {
+        if let record {
+            if !header.isEmpty { try records.write(header + [0x0A]) }
+            header = []
+            try records.write(record + [0x0A])
+        }
         var json = JSONWriter()
         json.beginObject()
         if let table = place.table {
@@ -14,15 +27,26 @@ final class RejectFile {
             json.string(table)
         }
         json.key(place.table == nil ? "line" : "row")
-        json.int(Int64(place.line))
+        json.int(Int64(reason.line ?? place.line))
+        if let column = reason.column {
+            json.key("column")
+            json.int(Int64(column))
+        }
         json.key("reason")
-        json.string(reason)
-        json.key(place.table == nil ? "row" : "values")
-        json.string(row)
+        json.string(reason.reason)
         json.endObject()
         json.newLine()
-        try file.write(json.bytes)
+        try reasons.write(json.bytes)
     }
 
-    func finish() throws { try file.finish() }
+    func finish() throws {
+        try records.finish()
+        try reasons.finish()
+    }
+}
+
+/// The names of the files for invalid records.
+package enum RejectNames {
+    /// The file with the reasons for the records in a file.
+    package static func reasons(of path: String) -> String { path + ".reasons.jsonl" }
 }

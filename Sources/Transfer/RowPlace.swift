@@ -1,10 +1,11 @@
 import DataFormats
+import ObjectStore
 
-/// Where a row stands, for reports about it.
+/// The place of a row in its file, for messages.
 struct RowPlace {
     /// The table, in a database; nil in a file of lines.
     var table: String?
-    /// The line of a file; in a database the row's rowid, or its position where it has none.
+    /// The line of a file; in a database the row's rowid, or its number where it has none.
     var line: Int
 
     /// `line 3`, or `dogs, row 3`.
@@ -14,4 +15,46 @@ struct RowPlace {
     func fault(_ reason: String) -> FormatError {
         table == nil ? FormatError(line: line, reason) : FormatError("\(description): \(reason)")
     }
+
+    /// An error of this row as one with a place.
+    func fault(_ error: any Error, _ locator: (any RowLocator)?) -> FormatError {
+        switch error {
+        case let error as FormatError where error.line != nil: return error
+        case let error as FormatError: return fault(error.reason)
+        case let error as ValueFault:
+            var placed = fault(error.underlying, locator)
+            guard table == nil, placed.column == nil else { return placed }
+            switch error.place {
+            case .field(let number): placed.column = number
+            case .offset(let offset):
+                guard let place = locator?.location(offset) else { break }
+                placed.line = place.line
+                placed.column = place.column
+            }
+            return placed
+        case let error as StoreError: return fault(error.message)
+        default: return fault("\(error)")
+        }
+    }
 }
+
+/// An error in one value of a row.
+struct ValueFault: Error {
+    enum Place {
+        /// The number of the field in its record, from 1.
+        case field(Int)
+        /// The offset in the bytes of the row.
+        case offset(Int)
+    }
+
+    let place: Place
+    let underlying: any Error
+}
+
+/// Finds the line and column of an offset in the current row.
+protocol RowLocator: AnyObject {
+    func location(_ offset: Int) -> (line: Int, column: Int)
+}
+
+extension JSONRowReader: RowLocator {}
+extension JSONLineReader: RowLocator {}

@@ -3,15 +3,15 @@ import ObjectStore
 
 /// Where rows come from: an opened file of some format.
 protocol RowSource: AnyObject {
-    /// What becomes of what has no counterpart in a store.
+    /// What was converted or left out because a store has no counterpart.
     var notes: [String] { get }
     /// The part of the work that is done, from 0 to 1, where that is known.
     var part: Double? { get }
-    /// The classes of the rows, as the file describes them or its rows show; those included that the schema has.
-    func classes(besides known: Schema) throws -> [ClassSchema]
+    /// The classes of the rows, as the file describes them or its rows show, with those that the schema has.
+    func classes(besides known: Schema) throws -> ClassInference.Result
     /// The version of the schema that the file states; nil if it states none.
     func schemaVersion() throws -> UInt64?
-    /// Hands over all rows.
+    /// Gives all rows to an importer.
     func read(into importer: Importer) throws
 }
 
@@ -21,15 +21,13 @@ extension RowSource {
 
 /// The rows of a file that is read from its beginning to its end.
 final class TextSource: RowSource {
-    let notes: [String] = []
-    private let path: String
+    private(set) var notes: [String] = []
     private let format: TransferFormat
     private let options: ImportOptions
     private let file: FileReader
 
     /// Opens the file.
     init(_ path: String, _ format: TransferFormat, _ options: ImportOptions) throws {
-        self.path = path
         self.format = format
         self.options = options
         file = try FileReader(path)
@@ -39,18 +37,29 @@ final class TextSource: RowSource {
         file.size.flatMap { $0 > 0 ? Double(file.position) / Double($0) : nil }
     }
 
-    func classes(besides known: Schema) throws -> [ClassSchema] {
-        if let name = options.className, known.find(name) != nil { return [] }
-        // What comes through a pipe cannot be read twice.
-        guard file.size != nil else { return [] }
-        return try ClassInference.classes(in: path, format, options)
+    func classes(besides known: Schema) throws -> ClassInference.Result {
+        if let name = options.className, known.find(name) != nil, !makesLinkedClass(known) {
+            return ClassInference.Result()
+        }
+        file.keepForRewinding()
+        let result = try ClassInference.classes(in: file, format, options, besides: known)
+        notes = result.notes
+        try file.rewind()
+        return result
+    }
+
+    /// Whether nested objects become objects of a class that is new.
+    private func makesLinkedClass(_ known: Schema) -> Bool {
+        options.links.values.contains { known.find($0) == nil }
     }
 
     func read(into importer: Importer) throws {
         switch format {
         case .jsonLines: try JSONLinesSource(file).read(into: importer)
-        case .json: try JSONSource(file).read(into: importer)
-        case .csv: try CSVSource(file).read(into: importer)
+        case .json:
+            try JSONSource(JSONRowReader(file, path: options.records)).read(into: importer)
+        case .geoJSON: try JSONSource(.features(file)).read(into: importer)
+        case .csv, .tsv: try CSVSource(file).read(into: importer)
         case .lua: try LuaSource(file).read(into: importer)
         case .sqlite, .realm: throw StoreError(.invalidArgument, "a database is not text")
         }

@@ -1,54 +1,62 @@
 import ObjectStore
 
-/// A form in which data leaves a store and comes back.
+/// A format in which data leaves a store and comes back.
 package enum TransferFormat: String, CaseIterable, Sendable {
-    /// One JSON object a line.
+    /// One JSON object on each line.
     case jsonLines = "jsonl"
     /// One JSON text.
     case json
-    /// Comma-separated values, one class a file.
+    /// The features of a GeoJSON collection, for importing.
+    case geoJSON = "geojson"
+    /// Comma-separated values, one class per file.
     case csv
-    /// A database of SQLite, one table a class.
+    /// Tab-separated values, one class per file.
+    case tsv
+    /// A SQLite database with one table per class.
     case sqlite
-    /// Source of Lua that holds data only.
+    /// Lua source that holds only data.
     case lua
     /// A database of Realm, which is only read.
     case realm
 
-    /// The format that a file's ending names; JSON Lines for `-`, which is standard input or output.
+    /// The format that a file's extension names, `.gz` and `.zst` aside; JSON Lines for `-`, which is standard input or
+    /// output.
     ///
-    /// Throws `invalid_argument` with the endings that there are.
+    /// Throws `invalid_argument` with the extensions that are known.
     package init(path: String) throws {
         guard path != "-" else {
             self = .jsonLines
             return
         }
-        let ending = path.split(separator: "/").last?.split(separator: ".").last ?? ""
-        switch ending.lowercased() {
+        var parts = (path.split(separator: "/").last ?? "").split(separator: ".")
+        if let last = parts.last?.lowercased(), last == "gz" || last == "zst" { parts.removeLast() }
+        switch parts.last?.lowercased() {
         case "jsonl", "ndjson": self = .jsonLines
         case "json": self = .json
+        case "geojson": self = .geoJSON
         case "csv": self = .csv
+        case "tsv", "tab": self = .tsv
         case "sqlite", "sqlite3", "db": self = .sqlite
         case "lua": self = .lua
         case "realm": self = .realm
         default:
             throw StoreError(
                 .invalidArgument,
-                "the ending of '\(path)' names no format; use .jsonl, .json, .csv, .sqlite, "
-                    + ".lua or, to import, .realm, or say the format with --format (in Lua, format = …)"
+                "the ending of '\(path)' names no format; use .jsonl, .json, .geojson, .csv, .tsv, "
+                    + ".sqlite, .lua or, to import, .realm, or give the format with --format (in Lua, format = …)"
             )
         }
     }
 
     /// The format of this name.
     ///
-    /// Throws `invalid_argument` with the names that there are.
+    /// Throws `invalid_argument` with the names that are known.
     package init(name: String) throws {
         guard let format = Self(rawValue: name.lowercased()) else {
             let known = Self.allCases.map(\.rawValue)
             throw StoreError(
                 .invalidArgument,
-                "there is no format '\(name)'\(NearestName.hint(for: name, among: known)); the "
+                "unknown format '\(name)'\(NearestName.hint(for: name, among: known)); the "
                     + "formats are \(known.joined(separator: ", "))")
         }
         self = format

@@ -1,6 +1,7 @@
+import DataFormats
 import ObjectStore
 
-/// Values of the types that formats know nothing of, as text and back.
+/// Values of the types that formats do not have, as text and back.
 enum ValueText {
     /// The text of a single value; nil for null, links and collections.
     static func text(_ value: Value) -> String? {
@@ -19,7 +20,8 @@ enum ValueText {
         }
     }
 
-    /// The value that a text stands for in a property of a type; nil if it stands for none.
+    /// The value that a text stands for in a property of a type; nil if it stands for none, or for one that the type does
+    /// not hold exactly.
     static func value(_ text: String, as type: PropertyType) -> Value? {
         switch type {
         case .string: return .string(text)
@@ -29,25 +31,102 @@ enum ValueText {
             case "false", "no", "0": return .bool(false)
             default: return nil
             }
-        case .int: return Int64(text).map(Value.int)
-        case .float: return number(text).map { .float(Float($0)) }
-        case .double: return number(text).map(Value.double)
-        case .decimal: return DecimalValue(text).map(Value.decimal)
+        case .int: return NumberText.exactInt(text).map(Value.int)
+        case .float:
+            return (NumberText.exactFloat(text) ?? special(text).map { Float($0) })
+                .map(Value.float)
+        case .double: return (NumberText.exactDouble(text) ?? special(text)).map(Value.double)
+        case .decimal: return decimal(text).map(Value.decimal)
         case .data: return Base64.decode(text).map(Value.data)
-        case .date: return Timestamp(text).map(Value.date)
+        case .date:
+            guard TimeDigits(text)?.isExact != false else { return nil }
+            return Timestamp(text).map(Value.date)
         case .uuid: return UUIDValue(text).map(Value.uuid)
         case .objectID: return ObjectIDValue(text).map(Value.objectID)
         default: return nil
         }
     }
 
-    /// A number as JSON, CSV and the store write it: `1e3`, `Infinity`, `nan`.
-    static func number(_ text: String) -> Double? {
+    /// The nearest value of a type to a text that has more digits than the type holds; nil for other texts.
+    static func rounded(_ text: String, as type: PropertyType) -> Value? {
+        switch type {
+        case .float:
+            guard NumberText.isNumber(text), let number = Float(text) else { return nil }
+            return number.isFinite ? .float(number) : nil
+        case .double:
+            guard NumberText.isNumber(text), let number = Double(text) else { return nil }
+            return number.isFinite ? .double(number) : nil
+        case .decimal:
+            guard NumberText.isNumber(text), let number = DecimalValue(text) else { return nil }
+            return number.isFinite ? .decimal(number) : nil
+        case .date: return TimeDigits(text)?.rounded.map(Value.date)
+        default: return nil
+        }
+    }
+
+    /// The number that JSON digits stand for: a double or a decimal, whichever has exactly this value; nil if neither has.
+    static func number(_ text: String) -> Value? {
+        if let number = NumberText.exactDouble(text) ?? special(text) { return .double(number) }
+        return decimal(text).map(Value.decimal)
+    }
+
+    private static func decimal(_ text: String) -> DecimalValue? {
+        guard let number = DecimalValue(text) else { return nil }
+        guard number.isFinite else { return number }
+        return NumberText.isSameNumber(text, number.description) ? number : nil
+    }
+
+    /// Values without digits, as the store and JSON write them.
+    private static func special(_ text: String) -> Double? {
         switch text {
         case "Infinity", "inf", "+inf": .infinity
         case "-Infinity", "-inf": -.infinity
         case "NaN", "nan": .nan
-        default: Double(text)
+        default: nil
         }
+    }
+}
+
+/// The digits of a date's second.
+///
+/// A store keeps microseconds; other programs write nanoseconds.
+struct TimeDigits {
+    private let head: Substring
+    private let fraction: Substring
+    private let tail: Substring
+
+    /// Splits `2026-01-01T00:00:00.123456789Z`; nil for a text without a fraction.
+    init?(_ text: String) {
+        guard let point = text.firstIndex(of: ".") else { return nil }
+        head = text[..<point]
+        let rest = text[text.index(after: point)...]
+        fraction = rest.prefix { ("0"..."9").contains($0) }
+        tail = rest[fraction.endIndex...]
+    }
+
+    /// Whether microseconds hold the fraction.
+    var isExact: Bool { fraction.dropFirst(6).allSatisfy { $0 == "0" } }
+
+    /// The nearest microsecond; nil for a text that is not a date.
+    var rounded: Timestamp? {
+        let digits = fraction.prefix(6)
+        guard let cut = Timestamp("\(head).\(digits)\(tail)") else { return nil }
+        let isUp = fraction.dropFirst(6).first.map { $0 >= "5" } ?? false
+        let (microseconds, overflow) = cut.microseconds.addingReportingOverflow(isUp ? 1 : 0)
+        return overflow ? nil : Timestamp(microseconds: microseconds)
+    }
+}
+
+/// Numbers of JSON that are not 64-bit integers.
+package enum JSONNumber {
+    /// The double that has exactly the value of these digits, otherwise the decimal, otherwise nil.
+    package static func value(_ digits: String) -> Value? { ValueText.number(digits) }
+}
+
+/// Values of single properties as text, as CSV files have it.
+package enum FieldText {
+    /// The value that a text stands for in a property of a type; nil if the type does not hold it exactly.
+    package static func value(_ text: String, as type: PropertyType) -> Value? {
+        ValueText.value(text, as: type)
     }
 }

@@ -61,7 +61,7 @@ enum EmbeddingSnippets {
     }
 
     static func stores(_ engine: ScriptEngine, _ path: String) async throws -> Int {
-        try await engine.open(StoreConfiguration(.file(path)), as: "store")
+        try await engine.open(.file(path), as: "store")
         let dogs: Int = try await engine.run(
             """
             store:define { Dog = { name = 'string' } }

@@ -353,7 +353,7 @@ private struct Refused: Error, Equatable { let what: String }
     @Test func `the host opens a store for its scripts, who open no files`() async throws {
         let folder = try TemporaryFolder()
         let engine = try ScriptEngine(.sandboxed(limits: .none))
-        try await engine.open(StoreConfiguration(.file(folder.path + "/zoo.moonpool")))
+        try await engine.open(.file(folder.path + "/zoo.moonpool"))
         let count: Int = try await engine.run(
             """
             store:define { Dog = { name = "string" } }

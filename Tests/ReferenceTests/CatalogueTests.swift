@@ -147,7 +147,7 @@ import Testing
     /// Types of which a script gets or gives tables, or has globals: nothing that declares its names.
     static let tables: Set = [
         "prompt", "section change", "open options", "property declaration", "observe options",
-        "write options", "import options", "export options",
+        "write options", "import options", "export options", "csv options", "json options",
     ]
 
     /// The properties of the specimen object's class.

@@ -20,7 +20,10 @@ import Testing
             TemporaryFolder.names(in: "\(Tool.root)/\($0)")
         }
         let known = try Self.declarations().union(modules)
-            .union(["ArgumentParser", "Logging", "Sendable", "Leaves", "Tests", "Sources"])
+            .union([
+                "ArgumentParser", "Logging", "Observation", "FoundationEssentials", "Sendable",
+                "Leaves", "Tests", "Sources",
+            ])
         let named = try contents(of: Self.article)
             .matches(of: /`([A-Z][A-Za-z]+)(\.[a-z][A-Za-z]+)?`/).filter { $0.2 != ".swift" }
         #expect(named.count > 50)

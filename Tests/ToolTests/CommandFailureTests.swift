@@ -111,7 +111,7 @@ import Testing
         guard access("/usr/bin/sqlite3", X_OK) == 0 else { return }
         _ = try Subprocess(
             "/usr/bin/sqlite3",
-            [database, "UPDATE moonpool SET value = '2' WHERE name = 'format'"]
+            [database, "UPDATE moonpool SET value = '9' WHERE name = 'format'"]
         ).finish()
         let words = ["import", folder.path + "/new.moonpool", database]
         expectOneLine(try Tool.run(words), words, "newer version of Moonpool")

@@ -154,7 +154,7 @@ import Testing
         let outcome = try Tool.run(["migrate", "test", Self.folder + "/migrations"])
         #expect(outcome.error == "")
         #expect(outcome.exitCode == 0)
-        #expect(outcome.lines.last == "6 tests, none failed")
+        #expect(outcome.lines.last == "9 tests, none failed")
         #expect(outcome.lines.contains("ok      0002 split_names: a single name"))
     }
 }

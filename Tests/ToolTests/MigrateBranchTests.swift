@@ -142,6 +142,22 @@ import Testing
         #expect(try shop.migrate("check").output.hasPrefix("up to date"))
     }
 
+    @Test
+    func
+        `another file under the number of an applied one is pending, and the applied one is withdrawn`()
+        throws
+    {
+        let shop = try deployed(Self.phone, as: "0002_phone.lua")
+        unlink(shop.migrations + "/0002_phone.lua")
+        try shop.write(Self.mail, to: "0002_mail.lua")
+        let check = try shop.migrate("check")
+        #expect(check.exitCode == 2)
+        #expect(check.output.contains("problem: migration 2 (phone) was applied, and is not in"))
+        #expect(check.output.contains("0002 mail  pending"))
+        #expect(!check.output.contains("was edited"))
+        #expect(check.lines.last == "store and folder contradict each other, schema version 2")
+    }
+
     @Test func `squash keeps the schema and the data that migrations create`() throws {
         let shop = try MigrationShop()
         #expect(try shop.migrate("up").exitCode == 0)

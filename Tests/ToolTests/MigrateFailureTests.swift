@@ -63,7 +63,7 @@ import Testing
             outcome.lines.suffix(3) == [
                 "failed  0003 ages",
                 "        'migrations/0003_ages_test.lua' cannot be read: it is longer than 16 MiB",
-                "3 tests, 1 failed",
+                "4 tests, 1 failed",
             ])
     }
 

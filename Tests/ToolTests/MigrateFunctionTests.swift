@@ -96,9 +96,10 @@ import Testing
             outcome.lines == [
                 "ok      0001 people (on an empty store)", "ok      0002 names: joins",
                 "failed  0002 names: fails", "        migrations/0002_names_test.lua:5: not so",
+                "ok      0002 names: generated objects",
                 "failed  0003 ages",
                 "        'migrations/0003_ages_test.lua': unknown key 'befor'; did you mean 'before'?",
-                "4 tests, 2 failed",
+                "5 tests, 2 failed",
             ])
         let json = try Tool.run(
             ["migrate", "test", "migrations", "--json"], in: shop.folder.path)

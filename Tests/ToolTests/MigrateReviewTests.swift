@@ -257,4 +257,78 @@ import Testing
             ])
         #expect(refused.error.contains("moonpool migrate up"), "\(refused.error)")
     }
+
+    @Test(arguments: [
+        ("Person.frist", "did you mean 'first'?"), ("Persn.first", "did you mean 'Person'?"),
+        ("Person.", "which neither schema declares"),
+    ])
+    func `a declared loss that names nothing is refused`(place: String, hint: String) throws {
+        let second = MigrationShop.second.replacing(
+            "Person.last\"", with: "Person.last\", \"\(place)\"")
+        let shop = try MigrationShop([MigrationShop.first, second, MigrationShop.third])
+        let up = try shop.migrate("up")
+        #expect(up.exitCode == 1)
+        #expect(
+            up.error.contains("drops names '\(place)', which neither schema declares"),
+            "\(up.error)")
+        #expect(up.error.contains(hint), "\(up.error)")
+        let check = try shop.migrate("check")
+        #expect(check.exitCode == 2)
+        #expect(
+            check.lines.last?.hasPrefix("2 pending, 1 problem, schema version 1") == true,
+            "\(check.output)")
+    }
+
+    /// The outcome of `migrate test` for a migration from a schema with the given `up` and `down`.
+    private func tested(_ declarations: String) throws -> Tool.Outcome {
+        let first = """
+            return { schema = { Owner = { name = "string primary" }, Pet = { id = "int primary", name = "string",
+              tags = "string{}", weights = "double[]", owner = "Owner?", born = "date?" } } }
+            """
+        let second = "return { \(declarations) }"
+        let shop = try MigrationShop([first, second])
+        return try Tool.run(["migrate", "test", "migrations"], in: shop.folder.path)
+    }
+
+    @Test func `a down that does not bring everything back fails its test`() throws {
+        let outcome = try tested(
+            "changes = {}, up = function(m) m:each('Pet', function(o, n) n.name = o.name .. '!' end) end, "
+                + "down = function(m) end")
+        #expect(outcome.exitCode == 1)
+        #expect(
+            outcome.lines.contains("failed  0002 names: generated objects"), "\(outcome.output)")
+        #expect(
+            outcome.output.contains(
+                "after up and down, 'Pet.name' of Pet id = 1 was \"D\" and is \"D!\""),
+            "\(outcome.output)")
+    }
+
+    @Test(arguments: [
+        "changes = {}, up = function(m) m:each('Pet', function(o, n) n.name = o.name .. '!' end) end, "
+            + "down = function(m) m:each('Pet', function(o, n) n.name = o.name:sub(1, -2) end) end",
+        "changes = {}, up = function(m) m:each('Pet', function(o, n) n.name = o.name:lower() end) end, "
+            + "down_drops = { 'Pet.name' }, down = function(m) end",
+        "changes = { Pet = { title = 'string' } }, drops = { 'Pet.name' }, "
+            + "up = function(m) m:rename_property('Pet', 'name', 'title') end, "
+            + "down = function(m) m:rename_property('Pet', 'title', 'name') end",
+        "changes = {}, drops = { 'Pet.born' }, down = function(m) end",
+    ])
+    func `a down that brings back what is not declared as lost passes its test`(
+        declarations: String
+    ) throws {
+        let outcome = try tested(declarations)
+        #expect(outcome.exitCode == 0, "\(outcome.output)")
+        #expect(
+            outcome.lines.contains("ok      0002 names: generated objects"), "\(outcome.output)")
+    }
+
+    @Test func `generated objects that up refuses are said to be skipped`() throws {
+        let outcome = try tested(
+            "changes = {}, up = function(m) m:each('Pet', function(o, n) error 'never' end) end, down = function(m) end"
+        )
+        #expect(outcome.exitCode == 0, "\(outcome.output)")
+        #expect(
+            outcome.lines.contains("skipped 0002 names: generated objects"), "\(outcome.output)")
+        #expect(outcome.output.contains("up refuses them: "))
+    }
 }

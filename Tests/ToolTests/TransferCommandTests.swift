@@ -33,7 +33,7 @@ import Testing
         ),
         (["export", "STORE", "-", "--format", "csv", "--class", "Dgo"], "Dgo"),
         (["import", "STORE", "/nonexistent.csv", "--class", "Dog"], "No such file"),
-        (["import", "STORE", "/dev/null", "--format", "csv"], "say which"),
+        (["import", "STORE", "/dev/null", "--format", "csv"], "add --class NAME"),
         (["import", "STORE", "STORE", "--format", "jsonl", "--class", "Dog"], "line 1"),
         (
             ["import", "STORE", "-", "--format", "jsonl", "--map", "x"],
@@ -65,7 +65,8 @@ import Testing
             "import", store, rows, "--class", "Dog", "--skip-bad", rejects,
         ])
         #expect(outcome.output.contains("2 created, 0 updated, 1 left out"))
-        #expect(try contents(of: rejects).contains("\"line\":3"))
+        #expect(try contents(of: rejects) == "id,age\nx,4\n")
+        #expect(try contents(of: rejects + ".reasons.jsonl").contains("\"line\":3,\"column\":1"))
     }
 
     @Test func `scripts encode, decode, export and import`() throws {
@@ -104,7 +105,7 @@ import Testing
             outcome.output == """
                 [1,2.5,"x",{"a":true,"b":null}]
                 1\ttrue\tv\t9007199254740993
-                false\tline 1: not JSON: invalid char in json text
+                false\tline 1, column 2: not JSON: expected a name in quotes
                 false\tJSON cannot hold a function (at .f)
                 [{"id":1,"name":"Rex"}]\t{"id":1,"name":"Rex"}
                 1
@@ -117,7 +118,7 @@ import Testing
                 false\trow 2: 'a' holds bytes that are not UTF-8; CSV is text, write them in base64 or hexadecimal
                 false\tin.csv, line 1: two columns are called 'a'
                 false\tin.csv, line 2: the record has 2 fields, the header names 1
-                false\tin.csv, line 2: 'a' holds bytes that are not UTF-8
+                false\tin.csv, line 2, column 1: 'a' holds bytes that are not UTF-8; convert the file first, for instance with iconv --from-code=latin1
                 false\tbad argument #2 to 'import' (unknown option 'clas'; did you mean 'class'?)
 
                 """, "\(outcome.error)")
@@ -135,7 +136,7 @@ import Testing
                   id     int primary
                   name   string?
                   since  date?
-                2 created, 0 updated (dry run: nothing kept)
+                2 created, 0 updated (dry run: nothing committed)
 
                 """, "\(outcome.error)")
         #expect(TemporaryFolder.names(in: folder.path) == ["dogs.csv"])

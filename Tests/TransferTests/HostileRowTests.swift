@@ -33,7 +33,7 @@ import Transfer
         (#"{"id": 1, "bytes": {"$binary": 99999999}}"#, "expects data?, got an object"),
         (#"{"id": 1, "bytes": {"$binary": {"base64": 99999999}}}"#, "expects data?, got an object"),
         (#"{"id": 1, "tag": {"$uuid": {"$uuid": 5}}}"#, "expects uuid?, got an object"),
-        (#"{"id": 1, "any": {"$binary": 99999999}}"#, "names no type of value"),
+        (#"{"id": 1, "any": {"$binary": 99999999}}"#, "\"$binary\" holds no value of type data"),
     ])
     func `values that say their type wrongly are refused`(row: String, expected: String) throws {
         let world = try TransferWorld(Self.schema)

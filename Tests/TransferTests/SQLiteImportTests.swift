@@ -168,7 +168,9 @@ import Transfer
         #expect(report.created == 2 && report.rejected == 1)
         #expect(report.reasons.last?.hasPrefix("dog, row 9: links to Person \"Ann\"") == true)
         #expect(try world.values("Dog", "owner") == [.null, .null])
-        #expect(try world.text(of: "rejects.jsonl").contains("\"table\":\"dog\",\"row\":5"))
+        #expect(
+            try world.text(of: "rejects.jsonl.reasons.jsonl").contains(
+                "\"table\":\"dog\",\"row\":5"))
     }
 
     @Test func `rows update objects when asked to`() throws {
@@ -221,7 +223,7 @@ import Transfer
         let text = try world.write(String(repeating: "no database ", count: 100), to: "in.txt")
         #expect(
             message { _ = try importer.read(text, as: .sqlite) }
-                == "\(text) is no SQLite database, or an encrypted one")
+                == "\(text) is not a SQLite database, or it is encrypted")
         #expect(
             message { _ = try importer.read("/no-such-folder/x.db", as: .sqlite) }
                 .contains("cannot read /no-such-folder/x.db: No such file"))

@@ -5,7 +5,7 @@
 --
 -- Prints:
 --
---     6 tests, 0 failed
+--     9 tests, 0 failed
 --     4 pending
 --     migration 3 would fail: JAM has no price: 'ask'
 --     the store is still at migration 1

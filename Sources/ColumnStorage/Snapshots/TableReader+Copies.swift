@@ -3,6 +3,7 @@ extension TableReader {
     /// A string, or nil as for ``int(_:_:)``.
     ///
     /// Bytes that are no UTF-8 are replaced by U+FFFD.
+    @usableFromInline
     package func string(_ column: ColumnID, _ key: ObjectKey) -> String? {
         withBytes(column, key) { span in
             span.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }

@@ -11,6 +11,7 @@ import LMDBStorage
 /// The reader of a live snapshot follows it, writes included.
 ///
 /// Belongs to the snapshot's thread. After the snapshot is closed it reads as an empty table.
+@usableFromInline
 package final class TableReader {
     /// The table's number.
     package let id: TableID

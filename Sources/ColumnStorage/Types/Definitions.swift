@@ -2,6 +2,7 @@
 ///
 /// Dates are `int` (microseconds). A `list` column holds the number of elements of a list, a set or a
 /// map; see ``ColumnDefinition/collection``.
+@usableFromInline
 package enum ColumnKind: UInt8, Sendable, Hashable, CaseIterable {
     case bool = 1
     case int

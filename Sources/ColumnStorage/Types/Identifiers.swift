@@ -48,8 +48,10 @@ package struct TableID: RawRepresentable, Hashable, Comparable, Sendable {
 /// The place of a column in its table's array of columns.
 ///
 /// A dropped column leaves a hole.
+@usableFromInline
 package struct ColumnID: RawRepresentable, Hashable, Comparable, Sendable {
     /// The place, below ``limit``.
+    @usableFromInline
     package var rawValue: Int
 
     /// Column ids are below this: keys of index blocks have 16 bits for them, of which two tell the kinds of

@@ -1,14 +1,16 @@
 /// Writes comma-separated values (RFC 4180) into bytes.
+///
+/// A record of one nil is an empty line, which ``CSVReader`` takes for such a record in files of one column.
 package struct CSVWriter: Sendable {
-    /// What has been written.
+    /// The bytes written so far.
     package private(set) var bytes: [UInt8] = []
     private let separator: UInt8
     private var isFirst = true
 
-    /// An empty text; the separator is an ASCII character.
+    /// Creates an empty text; the separator is an ASCII character.
     package init(separator: Character = ",") { self.separator = separator.asciiValue ?? 0x2C }
 
-    /// A field: nothing at all for nil, `""` for the empty text, quotes where they are needed.
+    /// Writes a field: nothing at all for nil, `""` for the empty text, quotes where they are needed.
     package mutating func field(_ text: String?) {
         if !isFirst { bytes.append(separator) }
         isFirst = false
@@ -26,14 +28,12 @@ package struct CSVWriter: Sendable {
         bytes.append(0x22)
     }
 
-    /// Ends a record, as the standard has it, with CR LF.
+    /// Ends a record with CR LF, as the standard requires.
     package mutating func endRecord() {
-        // A record of one missing value would be an empty line, which is no record.
-        if bytes.isEmpty || bytes.last == 0x0A { bytes.append(contentsOf: [0x22, 0x22]) }
         bytes.append(contentsOf: [0x0D, 0x0A])
         isFirst = true
     }
 
-    /// Forgets what was written, which its owner has put elsewhere.
+    /// Removes what was written, once its owner has stored it.
     package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 }

@@ -1,8 +1,8 @@
 /// A node of a tape, for code that reads trees.
 package struct JSONNode {
-    /// The tape that it is on.
+    /// The tape that holds it.
     package let tape: JSONTape
-    /// Where it begins.
+    /// The index of its first token.
     package let index: Int
 
     /// The node at an index; the whole row at 0.
@@ -11,12 +11,12 @@ package struct JSONNode {
         self.index = index
     }
 
-    /// What it is.
+    /// Its kind.
     package var kind: JSONTape.Kind { tape.kind(index) }
-    /// The text of a string or of a number that is no `int`.
+    /// The text of a string, or of a number that is not an `int`.
     package var text: String { tape.text(index) }
 
-    /// The members of an object; nothing for any other node.
+    /// Calls `body` with the members of an object; does nothing for any other node.
     package func forEachMember(_ body: (String, JSONNode) throws -> Void) rethrows {
         guard kind == .object else { return }
         var position = index + 1
@@ -27,7 +27,7 @@ package struct JSONNode {
         }
     }
 
-    /// The elements of a list; nothing for any other node.
+    /// Calls `body` with the elements of a list; does nothing for any other node.
     package func forEachElement(_ body: (JSONNode) throws -> Void) rethrows {
         guard kind == .array else { return }
         var position = index + 1
@@ -45,7 +45,7 @@ package struct JSONNode {
         return JSONNode(tape, index + 2)
     }
 
-    /// What it is, for messages.
+    /// A short description for messages.
     package var description: String {
         switch kind {
         case .null: "null"
@@ -53,10 +53,35 @@ package struct JSONNode {
         case .falsehood: "false"
         case .int: String(tape.int(index))
         case .real: text
-        case .string: "\"\(text.prefix(40))\""
+        case .string: text.count > 40 ? "\"\(text.prefix(40))…\"" : "\"\(text)\""
         case .array: "a list"
         case .object: "an object"
         case .end: "an end"
+        }
+    }
+}
+
+extension JSONNode {
+    /// Writes the node as JSON, numbers as they were read.
+    package func write(to json: inout JSONWriter) {
+        switch kind {
+        case .null, .end: json.null()
+        case .truth: json.bool(true)
+        case .falsehood: json.bool(false)
+        case .int: json.int(tape.int(index))
+        case .real: json.number(text)
+        case .string: json.string(text)
+        case .array:
+            json.beginArray()
+            forEachElement { $0.write(to: &json) }
+            json.endArray()
+        case .object:
+            json.beginObject()
+            forEachMember { name, member in
+                json.key(name)
+                member.write(to: &json)
+            }
+            json.endObject()
         }
     }
 }

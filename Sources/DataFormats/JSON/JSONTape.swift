@@ -1,8 +1,7 @@
 /// One JSON value as a flat list of tokens, in the order of the text.
 ///
-/// A tape is filled again and again, so that reading a million rows allocates what their strings need and no more.
-/// Numbers keep their text: what is no 64-bit integer can still become a decimal without loss. A node is known by the
-/// index of its first token.
+/// One tape serves many rows, so that reading a million rows allocates little. Numbers that are not 64-bit integers keep
+/// their text, and can become decimals without loss. A node is identified by the index of its first token.
 package final class JSONTape {
     /// What a token is.
     package enum Kind: UInt8, Sendable {
@@ -51,6 +50,9 @@ package final class JSONTape {
     /// The text of a string or of a `real`; empty for anything else.
     package func text(_ index: Int) -> String { String(decoding: utf8(index), as: UTF8.self) }
 
+    /// The number of bytes in the text of a string or of a `real`.
+    package func textLength(_ index: Int) -> Int { utf8(index).count }
+
     /// The first byte of a string; nil for an empty one.
     package func firstByte(_ index: Int) -> UInt8? { utf8(index).first }
 
@@ -67,12 +69,38 @@ package final class JSONTape {
         try body(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(utf8(index))))
     }
 
-    /// The number of an `int` or a `real`; infinite where it is too large.
-    package func double(_ index: Int) -> Double {
+    /// The offset in its text at which a token begins, for messages.
+    package func offset(_ index: Int) -> Int { Int(buffer.pointee[index].offset) }
+
+    /// The number of an `int` or a `real` as a double; nil where no double has exactly this value.
+    ///
+    /// A number counts as exact if a double that is written with as many digits gives the same digits.
+    package func exactDouble(_ index: Int) -> Double? {
         let token = buffer.pointee[index]
-        if token.kind == .int { return Double(token.payload) }
-        let text = buffer.pointee.text(of: token)
-        return NumberText.double(text) ?? Double(String(decoding: text, as: UTF8.self)) ?? .nan
+        if token.kind == .int { return Double(exactly: token.payload) }
+        if let value = NumberText.exactDouble(buffer.pointee.text(of: token)) { return value }
+        // Lua source has values that JSON does not have.
+        switch text(index) {
+        case "inf": return .infinity
+        case "-inf": return -.infinity
+        case "nan": return .nan
+        default: return nil
+        }
+    }
+
+    /// The number of an `int` or a `real` as a float; nil where no float has exactly this value.
+    package func exactFloat(_ index: Int) -> Float? {
+        let token = buffer.pointee[index]
+        if token.kind == .int { return Float(exactly: token.payload) }
+        if let value = NumberText.exactFloat(buffer.pointee.text(of: token)) { return value }
+        return exactDouble(index).flatMap { $0.isFinite ? nil : Float($0) }
+    }
+
+    /// The whole number that an `int` or a `real` is, such as 5 for `5.0`; nil for a fraction and outside of 64 bits.
+    package func exactInt(_ index: Int) -> Int64? {
+        let token = buffer.pointee[index]
+        if token.kind == .int { return token.payload }
+        return NumberText.exactInt(buffer.pointee.text(of: token))
     }
 
     private func utf8(_ index: Int) -> UnsafeBufferPointer<UInt8> {
@@ -86,13 +114,13 @@ package final class JSONTape {
 
 // What readers of texts do.
 extension JSONTape {
-    func clear() { buffer.pointee.clear() }
+    package func clear() { buffer.pointee.clear() }
 
     func add(_ kind: Kind, _ payload: Int64 = 0) { buffer.pointee.add(kind, payload) }
 
     func add(_ kind: Kind, _ text: UnsafeBufferPointer<UInt8>) { buffer.pointee.add(kind, text) }
 
-    /// Makes a container that was begun another one.
+    /// Turns a container that was opened into one of another kind.
     func become(_ kind: Kind, at start: Int) { buffer.pointee.become(kind, at: start) }
 
     /// Ends the container that began at an index.

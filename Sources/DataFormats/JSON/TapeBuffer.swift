@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// The memory of a tape: tokens, and the bytes of their texts one behind the other.
+/// The memory of a tape: tokens, and the bytes of their texts one after the other.
 ///
 /// Lives behind a pointer, because each token of a text is written and read here: properties of a class would be
 /// checked for exclusive access every time, which costs more than the work.
@@ -12,8 +12,10 @@ struct TapeBuffer {
     struct Token {
         /// An integer's value, the start of a text, or the index behind a container's end.
         var payload: Int64
-        /// How many bytes the text has.
-        var length: Int
+        /// The number of bytes in the text.
+        var length: UInt32
+        /// The offset of the token in the text that was read.
+        var offset: UInt32
         var kind: JSONTape.Kind
     }
 
@@ -21,7 +23,7 @@ struct TapeBuffer {
     private var tokens: UnsafeMutablePointer<Token>
     private var capacity = 64
     private var text: UnsafeMutablePointer<UInt8>
-    private var textCount = 0
+    private(set) var textCount = 0
     private var textCapacity = 1024
 
     init() {
@@ -34,10 +36,10 @@ struct TapeBuffer {
         text.deallocate()
     }
 
-    /// The token at an index, which must be there.
+    /// The token at an index, which must exist.
     subscript(index: Int) -> Token {
         @inline(__always) get {
-            precondition(index >= 0 && index < count, "a tape has no token there")
+            precondition(index >= 0 && index < count, "the tape has no such token")
             return tokens[index]
         }
     }
@@ -45,13 +47,13 @@ struct TapeBuffer {
     /// The bytes of a token's text, valid until the next one is added.
     @inline(__always)
     func text(of token: Token) -> UnsafeBufferPointer<UInt8> {
-        UnsafeBufferPointer(start: text + Int(token.payload), count: token.length)
+        UnsafeBufferPointer(start: text + Int(token.payload), count: Int(token.length))
     }
 
     /// Whether a token's text has these bytes.
     @inline(__always)
     func equals(_ token: Token, _ other: UnsafeBufferPointer<UInt8>) -> Bool {
-        guard token.length == other.count, let start = other.baseAddress else {
+        guard Int(token.length) == other.count, let start = other.baseAddress else {
             return token.length == 0 && other.isEmpty
         }
         return memcmp(text + Int(token.payload), start, other.count) == 0
@@ -63,33 +65,64 @@ struct TapeBuffer {
     }
 
     @inline(__always)
-    mutating func add(_ kind: JSONTape.Kind, _ payload: Int64 = 0, length: Int = 0) {
+    mutating func add(
+        _ kind: JSONTape.Kind, _ payload: Int64 = 0, length: Int = 0, offset: Int = 0
+    ) {
         if count == capacity { growTokens() }
-        (tokens + count).initialize(to: Token(payload: payload, length: length, kind: kind))
+        (tokens + count).initialize(
+            to: Token(
+                payload: payload, length: UInt32(truncatingIfNeeded: length),
+                offset: UInt32(truncatingIfNeeded: offset), kind: kind))
         count &+= 1
     }
 
     @inline(__always)
-    mutating func add(_ kind: JSONTape.Kind, _ bytes: UnsafeBufferPointer<UInt8>) {
+    mutating func add(
+        _ kind: JSONTape.Kind, _ bytes: UnsafeBufferPointer<UInt8>, offset: Int = 0
+    ) {
+        let start = textCount
+        append(bytes)
+        add(kind, Int64(start), length: bytes.count, offset: offset)
+    }
+
+    /// Adds bytes to the text of a token that ``add(_:textFrom:offset:)`` completes.
+    @inline(__always)
+    mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) {
         if textCapacity &- textCount < bytes.count { growText(bytes.count) }
         if let start = bytes.baseAddress {
             (text + textCount).update(from: start, count: bytes.count)
         }
-        add(kind, Int64(textCount), length: bytes.count)
         textCount &+= bytes.count
     }
 
-    /// Makes a container that was begun another one.
+    /// Adds one byte to the text of a token that ``add(_:textFrom:offset:)`` completes.
+    @inline(__always)
+    mutating func append(_ byte: UInt8) {
+        if textCapacity == textCount { growText(1) }
+        text[textCount] = byte
+        textCount &+= 1
+    }
+
+    /// Adds a token whose text has been appended from `start` on.
+    @inline(__always)
+    mutating func add(_ kind: JSONTape.Kind, textFrom start: Int, offset: Int) {
+        add(kind, Int64(start), length: textCount &- start, offset: offset)
+    }
+
+    /// Turns a container that was opened into one of another kind.
     mutating func become(_ kind: JSONTape.Kind, at start: Int) {
-        precondition(start >= 0 && start < count, "a tape has no token there")
+        precondition(start >= 0 && start < count, "the tape has no such token")
         tokens[start].kind = kind
     }
 
-    /// Ends the container that began at an index.
-    mutating func close(_ start: Int) {
-        add(.end)
-        precondition(start >= 0 && start < count, "a tape has no token there")
+    /// Ends the container that began at an index; returns what its payload was.
+    @discardableResult  // because readers that recurse need no link to the parent
+    mutating func close(_ start: Int, offset: Int = 0) -> Int64 {
+        add(.end, offset: offset)
+        precondition(start >= 0 && start < count, "the tape has no such token")
+        let parent = tokens[start].payload
         tokens[start].payload = Int64(count)
+        return parent
     }
 
     @inline(never)

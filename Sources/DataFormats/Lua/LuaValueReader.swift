@@ -106,8 +106,8 @@ final class LuaValueReader {
     }
 
     private func table() throws {
-        guard depth < JSONParser.deepestNesting else {
-            throw fault("values are nested more than \(JSONParser.deepestNesting) deep")
+        guard depth < JSONLimits.depth else {
+            throw fault("values are nested more than \(JSONLimits.depth) deep")
         }
         depth += 1
         defer { depth -= 1 }

@@ -10,7 +10,7 @@ import CSQLite
 ///
 /// Confined to one thread.
 package final class SQLiteDatabase {
-    let handle: OpaquePointer
+    private(set) var handle: OpaquePointer
     let path: String
     /// For a database that is being made.
     private let draft: DraftFile?
@@ -25,11 +25,47 @@ package final class SQLiteDatabase {
         self.path = path
         draft = nil
         handle = try Self.open(path, path, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX)
+        do {
+            try beginReading()
+        } catch  where Self.isLogMissing(handle, path) {
+            // The log of such a database cannot be created where nothing can be written, and nothing can change there.
+            sqlite3_close_v2(handle)
+            handle = try Self.open(
+                Self.immutableAddress(of: path), path,
+                SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI)
+            try beginReading()
+        }
+    }
+
+    private func beginReading() throws {
         sqlite3_busy_timeout(handle, 5000)
-        // What stands in a schema may come from anybody.
+        // A schema may come from an untrusted source.
         try run("PRAGMA trusted_schema = OFF")
         try run("BEGIN")
         _ = try prepare("SELECT count(*) FROM sqlite_schema").step()
+    }
+
+    /// Whether a database could not be read because it has no write-ahead log and none can be created.
+    private static func isLogMissing(_ handle: OpaquePointer, _ path: String) -> Bool {
+        let code = sqlite3_errcode(handle)
+        return (code == SQLITE_CANTOPEN || code == SQLITE_READONLY)
+            && access(path + "-wal", F_OK) != 0 && access(path + "-journal", F_OK) != 0
+    }
+
+    private static func immutableAddress(of path: String) -> String {
+        var address = "file:"
+        for byte in path.utf8 {
+            let isPlain =
+                byte == 0x2F || byte == 0x2E || byte == 0x2D || byte == 0x5F
+                || byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 26
+            if isPlain {
+                address.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                let digits = String(byte, radix: 16)
+                address += "%" + (digits.count == 1 ? "0" : "") + digits
+            }
+        }
+        return address + "?immutable=1"
     }
 
     /// Begins a database that appears under its name when ``finish()`` is called, and not before.
@@ -113,8 +149,17 @@ package final class SQLiteDatabase {
     private static func failure(_ handle: OpaquePointer, _ path: String) -> FormatError {
         let code = sqlite3_errcode(handle)
         switch code {
+        case SQLITE_READONLY, SQLITE_CANTOPEN:
+            if let reason = interrupted(path) { return FormatError(reason) }
+        default: break
+        }
+        switch code {
+        case SQLITE_CORRUPT:
+            return FormatError(
+                "\(path) is damaged; recover it first, as in: sqlite3 \(path) .recover "
+                    + "| sqlite3 new.db")
         case SQLITE_NOTADB:
-            return FormatError("\(path) is no SQLite database, or an encrypted one")
+            return FormatError("\(path) is not a SQLite database, or it is encrypted")
         case SQLITE_BUSY:
             return FormatError("\(path) is locked: another program is writing to it")
         case SQLITE_FULL:
@@ -126,6 +171,18 @@ package final class SQLiteDatabase {
         default: break
         }
         return FormatError("\(path): \(String(cString: sqlite3_errmsg(handle)))")
+    }
+
+    /// The reason why a database cannot be read that a write was interrupted in; nil if there was none.
+    private static func interrupted(_ path: String) -> String? {
+        if access(path + "-journal", F_OK) == 0 {
+            return "\(path) contains an interrupted write that \(path)-journal undoes; open the "
+                + "database once with sqlite3, as in: sqlite3 \(path) .tables"
+        }
+        guard access(path + "-wal", F_OK) == 0 else { return nil }
+        return
+            "\(path) has commits in \(path)-wal that cannot be read where nothing can be written; copy "
+            + "both files to a folder that you can write to, and import the copy"
     }
 
     /// A name as SQL writes it, whatever it contains.

@@ -76,6 +76,11 @@ package final class SQLiteStatement {
         return UnsafeBufferPointer(start: start?.assumingMemoryBound(to: UInt8.self), count: count)
     }
 
+    /// The name of a column.
+    package func name(_ column: Int) -> String {
+        sqlite3_column_name(handle, Int32(column)).map { String(cString: $0) } ?? "?"
+    }
+
     /// How many columns a row has.
     package var columnCount: Int { Int(sqlite3_column_count(handle)) }
 

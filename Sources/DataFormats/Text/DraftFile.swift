@@ -78,6 +78,12 @@ final class DraftFile {
         return true
     }
 
+    /// Adds files to those that end with this process unless they are forgotten.
+    static func add(_ paths: [String]) { unfinished.withLock { $0.formUnion(paths) } }
+
+    /// Keeps files.
+    static func forget(_ paths: [String]) { unfinished.withLock { $0.subtract(paths) } }
+
     /// Removes the drafts of this process, which is about to end.
     static func removeAll() {
         Self.unfinished.withLock { paths in for path in paths { unlink(path) } }
@@ -86,10 +92,16 @@ final class DraftFile {
 
 /// Files that are being written.
 package enum UnfinishedFiles {
-    /// Removes what this process has begun to write and not finished, for who ends it early.
+    /// Removes what this process has begun to write and not finished, before an early end.
     ///
     /// On any thread; nothing may be written afterwards.
     package static func remove() { DraftFile.removeAll() }
+
+    /// Adds files that ``remove()`` removes, until they are forgotten.
+    package static func add(_ paths: [String]) { DraftFile.add(paths) }
+
+    /// Keeps files that were added.
+    package static func forget(_ paths: [String]) { DraftFile.forget(paths) }
 }
 
 /// Whether two paths lead to the same file.

@@ -4,40 +4,50 @@
     import Darwin
 #endif
 
-/// A file or standard input, read in large pieces.
+/// A file, a pipe or standard input, read in large pieces.
+///
+/// Files compressed with gzip or zstd are decompressed.
 ///
 /// Confined to one thread.
+///
+///     let file = try FileReader("people.csv.gz")
+///     while case let bytes = try file.read(), !bytes.isEmpty { … }
 package final class FileReader {
-    /// How many bytes there are; nil for what is no plain file.
-    package let size: Int?
-    /// How many bytes have been read.
-    package private(set) var position = 0
-    private let descriptor: Int32
+    private let file: RawFile
     private let path: String
+    private var decompressor: (any Decompressor)?
+    /// The first bytes, which show whether the file is compressed; nil until they have been read.
+    private var beginning: [UInt8]?
+    private var beginningUsed = 0
 
     /// Opens a file; `-` is standard input.
     ///
-    /// Throws a `FormatError` that names the file and what the system says.
+    /// Throws a `FormatError` that names the file and the system's reason.
     package init(_ path: String) throws {
         self.path = path
-        descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw FormatError("cannot read \(path): \(systemMessage())") }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else {
-            size = nil
-            return
-        }
-        if status.st_mode & S_IFMT == S_IFDIR {
-            if descriptor > 0 { close(descriptor) }
-            throw FormatError("cannot read \(path): it is a folder")
-        }
-        size = status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil
+        file = try RawFile(path)
     }
 
-    deinit { if descriptor > 0 { close(descriptor) } }
+    /// The number of bytes in the file as it is stored; nil for pipes and devices.
+    package var size: Int? { file.size }
 
-    /// Throws, as opening it would, for a file that cannot be read; without opening it, which whoever writes to a pipe
-    /// would notice.
+    /// The number of bytes of the file that have been read, as it is stored.
+    package var position: Int { file.position }
+
+    /// Keeps what is read from a pipe in a temporary file from now on, so that ``rewind()`` works.
+    ///
+    /// Call it before the first read. A plain file needs no copy.
+    package func keepForRewinding() { file.keepsBytes = true }
+
+    /// Goes back to the beginning, and stops keeping what a pipe gives.
+    package func rewind() throws {
+        try file.rewind()
+        file.keepsBytes = false
+        decompressor = nil
+        beginning = nil
+    }
+
+    /// Throws the error that opening the file would throw, without opening it: the writer of a pipe would notice.
     package static func check(_ path: String) throws {
         var status = stat()
         guard path == "-" || stat(path, &status) == 0 && access(path, R_OK) == 0 else {
@@ -45,75 +55,92 @@ package final class FileReader {
         }
     }
 
-    /// The next bytes, at most 256 KiB; empty at the end.
+    /// Reads the next bytes, at most 256 KiB; empty at the end.
     package func read() throws -> [UInt8] {
-        var result: Int = 0
-        let bytes = [UInt8](unsafeUninitializedCapacity: 256 << 10) { buffer, count in
-            repeat {
-                result = systemRead(descriptor, buffer.baseAddress, buffer.count)
-            } while result < 0 && errno == EINTR
-            count = max(0, result)
+        try [UInt8](unsafeUninitializedCapacity: 256 << 10) { buffer, count in
+            count = try read(into: UnsafeMutableRawBufferPointer(buffer))
         }
-        if result < 0 { throw FormatError("cannot read \(path): \(systemMessage())") }
-        position += result
-        return bytes
+    }
+
+    /// Reads the next bytes into memory; the number of them, 0 at the end.
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        if beginning == nil { try begin() }
+        guard let decompressor else { return try readStored(into: buffer) }
+        return try decompressor.read(into: buffer, from: readStored)
+    }
+
+    private func begin() throws {
+        var bytes: [UInt8] = []
+        while bytes.count < 4 {
+            let piece = try [UInt8](unsafeUninitializedCapacity: 256 << 10) { buffer, count in
+                count = try file.read(into: UnsafeMutableRawBufferPointer(buffer))
+            }
+            if piece.isEmpty { break }
+            bytes += piece
+        }
+        beginning = bytes
+        beginningUsed = 0
+        decompressor = try Compression.decompressor(bytes, path)
+    }
+
+    private func readStored(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        if let beginning, beginningUsed < beginning.count {
+            let piece = beginning[beginningUsed...].prefix(buffer.count)
+            buffer.copyBytes(from: piece)
+            beginningUsed += piece.count
+            if beginningUsed == beginning.count {
+                self.beginning = []
+                beginningUsed = 0
+            }
+            return piece.count
+        }
+        return try file.read(into: buffer)
     }
 }
 
 /// The lines of a file, without their ends.
+///
+/// A byte order mark at the beginning is skipped. Confined to one thread.
 package final class LineReader {
-    private let file: FileReader
-    private var buffer: [UInt8] = []
-    private var start = 0
-    private var isAtEnd = false
-    /// The number of the line that was read last, from 1 on.
+    private let buffer: InputBuffer
+    /// The number of the line that was read last, from 1.
     package private(set) var line = 0
 
     /// The lines of a file.
-    package init(_ file: FileReader) { self.file = file }
+    package init(_ file: FileReader) { buffer = InputBuffer(file) }
 
-    /// Calls `body` with the bytes of the next line and where it lies in them; false at the end of the file.
+    /// Calls `body` with the bytes of the next line; false at the end of the file.
     ///
-    /// A carriage return before the line's end is no part of it.
-    package func next(_ body: ([UInt8], Range<Int>) throws -> Void) throws -> Bool {
-        var searched = start
+    /// A carriage return before the line's end is not part of the line.
+    package func next(_ body: (RawSpan) throws -> Void) throws -> Bool {
+        try nextLine { try body(RawSpan(_unsafeBytes: UnsafeRawBufferPointer($0))) }
+    }
+
+    func nextLine(_ body: (UnsafeBufferPointer<UInt8>) throws -> Void) throws -> Bool {
+        if line == 0 { try buffer.skipByteOrderMark() }
+        var searched = 0
+        var end: Int?
         while true {
-            if let end = lineEnd(from: searched) {
-                line += 1
-                let range = start..<end
-                start = end + 1
-                try body(buffer, trimmed(range))
-                return true
-            }
-            if isAtEnd {
-                guard start < buffer.count else { return false }
-                line += 1
-                let range = start..<buffer.count
-                start = buffer.count
-                try body(buffer, trimmed(range))
-                return true
-            }
-            let more = try file.read()
-            isAtEnd = more.isEmpty
-            searched = buffer.count - start
-            buffer.removeFirst(start)
-            start = 0
-            buffer += more
+            end = Self.lineEnd(buffer.bytes, searched)
+            if end != nil { break }
+            searched = buffer.bytes.count
+            guard try buffer.fill() else { break }
         }
+        let bytes = buffer.bytes
+        guard let length = end ?? (bytes.isEmpty ? nil : bytes.count) else { return false }
+        line += 1
+        let hasReturn = length > 0 && bytes[length - 1] == 0x0D
+        // Consumed first, so that an error in the body does not give the line again.
+        buffer.consume(min(length + 1, bytes.count))
+        try body(UnsafeBufferPointer(rebasing: bytes[..<(hasReturn ? length - 1 : length)]))
+        return true
     }
 
-    private func lineEnd(from start: Int) -> Int? {
-        buffer.withUnsafeBytes { bytes in
-            guard start < bytes.count, let base = bytes.baseAddress else { return nil }
-            return memchr(base + start, 0x0A, bytes.count - start).map {
-                $0 - UnsafeMutableRawPointer(mutating: base)
-            }
+    private static func lineEnd(_ bytes: UnsafeBufferPointer<UInt8>, _ start: Int) -> Int? {
+        guard let base = bytes.baseAddress, start < bytes.count else { return nil }
+        return memchr(base + start, 0x0A, bytes.count - start).map {
+            UnsafeRawPointer($0) - UnsafeRawPointer(base)
         }
-    }
-
-    private func trimmed(_ range: Range<Int>) -> Range<Int> {
-        range.upperBound > range.lowerBound && buffer[range.upperBound - 1] == 0x0D
-            ? range.lowerBound..<range.upperBound - 1 : range
     }
 }
 

@@ -1,22 +1,26 @@
-/// What is wrong with a text, and where.
+/// A fault in a text, and where it is.
 package struct FormatError: Error, Equatable, CustomStringConvertible, Sendable {
-    /// The file that the line is of, where that is known.
+    /// The file of the line, where it is known.
     package private(set) var file: String?
-    /// The line, from 1 on; nil where a text has no lines.
+    /// The line, from 1; nil where a text has no lines.
     package var line: Int?
-    /// What is wrong.
+    /// The column in the line, from 1; nil where it is not known.
+    package var column: Int?
+    /// What is wrong, and what to do.
     package var reason: String
 
     /// An error at a line.
-    package init(line: Int? = nil, _ reason: String) {
+    package init(line: Int? = nil, column: Int? = nil, _ reason: String) {
         self.line = line
+        self.column = column
         self.reason = reason
     }
 
-    /// File, line and reason: `dogs.csv, line 3: a quoted field has no closing quote`.
+    /// File, line, column and reason: `dogs.csv, line 3, column 7: a quoted field has no closing quote`.
     package var description: String {
         guard let line else { return reason }
-        return (file.map { "\($0), " } ?? "") + "line \(line): \(reason)"
+        let place = "line \(line)" + (column.map { ", column \($0)" } ?? "")
+        return (file.map { "\($0), " } ?? "") + "\(place): \(reason)"
     }
 
     /// The same error in a file; `-`, which is standard input, has no name.

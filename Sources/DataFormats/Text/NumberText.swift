@@ -1,6 +1,14 @@
-/// Numbers that are written as JSON and CSV files write them.
-enum NumberText {
-    /// A whole number; nil for any other text, and outside of 64 bits.
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Numbers as JSON and CSV files write them, taken exactly or not at all.
+package enum NumberText {
+    // MARK: Whole numbers
+
+    /// Digits with an optional `-`; nil for any other text, and outside of 64 bits.
     static func int(_ text: UnsafeBufferPointer<UInt8>) -> Int64? {
         let isNegative = text.first == 0x2D
         let digits = UnsafeBufferPointer(rebasing: text[(isNegative ? 1 : 0)...])
@@ -29,11 +37,60 @@ enum NumberText {
         return value
     }
 
-    /// A number with a decimal point or an exponent; nil for any other text.
-    static func double(_ text: UnsafeBufferPointer<UInt8>) -> Double? {
+    /// A whole number in any notation, such as `+5`, `5.0` or `5e3`; nil for fractions and outside of 64 bits.
+    static func exactInt(_ text: UnsafeBufferPointer<UInt8>) -> Int64? {
+        if let value = int(text) { return value }
+        guard let shape = NumberShape(text) else { return nil }
+        guard shape.exponent >= 0, shape.digits.count + shape.exponent <= 19 else {
+            return shape.digits.isEmpty ? 0 : nil
+        }
+        var digits: [UInt8] = shape.isNegative ? [0x2D] : []
+        digits += shape.digits
+        digits += [UInt8](repeating: 0x30, count: shape.exponent)
+        return digits.withUnsafeBufferPointer(int)
+    }
+
+    /// As ``exactInt(_:)``, of a text.
+    package static func exactInt(_ text: String) -> Int64? { withBytes(text, exactInt) }
+
+    // MARK: Binary fractions
+
+    /// The double that is written as this text, with as many digits; nil for other texts and numbers that need more.
+    static func exactDouble(_ text: UnsafeBufferPointer<UInt8>) -> Double? {
+        if let value = shortDouble(text) { return value }
+        guard let shape = NumberShape(text) else { return nil }
+        let value = Double(String(decoding: text, as: UTF8.self)) ?? .nan
+        guard value.isFinite else { return nil }
+        return shape.isExactly(value, description: value.description) ? value : nil
+    }
+
+    /// As ``exactDouble(_:)``, of a text.
+    package static func exactDouble(_ text: String) -> Double? { withBytes(text, exactDouble) }
+
+    /// The float that is written as this text, with as many digits; nil for other texts and numbers that need more.
+    static func exactFloat(_ text: UnsafeBufferPointer<UInt8>) -> Float? {
+        guard let shape = NumberShape(text) else { return nil }
+        let value = Float(String(decoding: text, as: UTF8.self)) ?? .nan
+        guard value.isFinite else { return nil }
+        return shape.isExactly(Double(value), description: value.description) ? value : nil
+    }
+
+    /// As ``exactFloat(_:)``, of a text.
+    package static func exactFloat(_ text: String) -> Float? { withBytes(text, exactFloat) }
+
+    private static func withBytes<Result>(
+        _ text: String, _ body: (UnsafeBufferPointer<UInt8>) -> Result
+    ) -> Result {
+        var text = text
+        return text.withUTF8(body)
+    }
+
+    /// A number of at most 15 digits, all of which a double keeps; nil for any other text.
+    private static func shortDouble(_ text: UnsafeBufferPointer<UInt8>) -> Double? {
         var position = 0
         let isNegative = text.first == 0x2D
         if isNegative { position = 1 }
+        guard text.count - position <= 16 else { return nil }
         var mantissa: UInt64 = 0
         var digits = 0
         var scale = 0
@@ -47,28 +104,103 @@ enum NumberText {
             } else if text[position] == 0x2E, !hasPoint {
                 hasPoint = true
             } else {
+                return nil
+            }
+            position += 1
+        }
+        guard digits > 0, digits <= 15 else { return nil }
+        // Both the digits and the power of ten are exact here, so one rounding gives the nearest double.
+        let value = Double(mantissa) / powers[scale]
+        return isNegative ? -value : value
+    }
+
+    private static let powers: [Double] = [
+        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+    ]
+}
+
+/// The digits of a decimal number and their power of ten, without leading and trailing zeros.
+struct NumberShape: Equatable {
+    private(set) var isNegative = false
+    private(set) var digits: [UInt8] = []
+    /// The power of ten of the last digit.
+    private(set) var exponent = 0
+
+    /// Reads `12`, `-1.5`, `+2e10`, `.5` or `5.`; nil for anything else.
+    init?(_ text: UnsafeBufferPointer<UInt8>) {
+        var position = 0
+        if let sign = text.first, sign == 0x2B || sign == 0x2D {
+            isNegative = sign == 0x2D
+            position = 1
+        }
+        var hasDigits = false
+        var hasPoint = false
+        while position < text.count {
+            let byte = text[position]
+            if byte &- 0x30 < 10 {
+                hasDigits = true
+                if hasPoint { exponent -= 1 }
+                if byte != 0x30 || !digits.isEmpty { digits.append(byte) }
+            } else if byte == 0x2E, !hasPoint {
+                hasPoint = true
+            } else {
                 break
             }
             position += 1
         }
-        guard digits > 0 else { return nil }
-        // Both the digits and the power of ten are exact here, so one rounding gives the nearest double.
-        if position == text.count, digits <= 19, mantissa <= 1 << 53, scale < powers.count {
-            let value = Double(mantissa) / powers[scale]
-            return isNegative ? -value : value
+        guard hasDigits else { return nil }
+        if position < text.count {
+            guard text[position] | 0x20 == 0x65 else { return nil }
+            guard let power = Self.power(UnsafeBufferPointer(rebasing: text[(position + 1)...]))
+            else { return nil }
+            exponent += power
         }
-        while position < text.count {
-            switch text[position] {
-            // Digits, and "+", "-", ".", "E", "e".
-            case 0x30...0x39, 0x2B, 0x2D, 0x2E, 0x45, 0x65: position += 1
-            default: return nil
-            }
+        while digits.last == 0x30 {
+            digits.removeLast()
+            exponent += 1
         }
-        return Double(String(decoding: text, as: UTF8.self))
+        if digits.isEmpty { exponent = 0 }
     }
 
-    private static let powers: [Double] = [
-        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
-        1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
-    ]
+    private static func power(_ text: UnsafeBufferPointer<UInt8>) -> Int? {
+        let isNegative = text.first == 0x2D
+        let digits = text.dropFirst(isNegative || text.first == 0x2B ? 1 : 0)
+        guard !digits.isEmpty else { return nil }
+        var power = 0
+        for byte in digits {
+            guard byte &- 0x30 < 10 else { return nil }
+            // Far beyond any number; further digits change nothing.
+            if power < 1_000_000_000 { power = power * 10 + Int(byte &- 0x30) }
+        }
+        return isNegative ? -power : power
+    }
+
+    /// Whether a value that is written with as many digits has these digits.
+    ///
+    /// Covers the shortest form, as most programs write it, 17 digits as C does, and the full expansion.
+    func isExactly(_ value: Double, description: String) -> Bool {
+        if digits.isEmpty { return value == 0 }
+        guard value != 0 else { return false }
+        if Self(description) == self { return true }
+        guard digits.count <= 1100 else { return false }
+        return Self(Self.text(of: value, digits: digits.count)) == self
+    }
+
+    private init?(_ text: String) {
+        var text = text
+        guard let shape = text.withUTF8({ NumberShape($0) }) else { return nil }
+        self = shape
+    }
+
+    private static func text(of value: Double, digits: Int) -> String {
+        let bytes = [CChar](unsafeUninitializedCapacity: digits + 16) { buffer, count in
+            let written = withVaList([Int32(digits - 1), value]) {
+                vsnprintf(buffer.baseAddress, buffer.count, "%.*e", $0)
+            }
+            count = max(0, min(Int(written), buffer.count - 1))
+        }
+        // The decimal separator depends on the locale.
+        let text = bytes.map { UInt8(bitPattern: $0) }.map { $0 == 0x2C ? 0x2E : $0 }
+        return String(decoding: text, as: UTF8.self)
+    }
 }

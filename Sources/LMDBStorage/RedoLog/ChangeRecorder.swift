@@ -3,7 +3,7 @@ import CLMDB
 /// The changes of the open write as its record keeps them, in the order in which they were made.
 ///
 /// A change is what it is (a byte), the table's number (a byte), the lengths of key (2) and value (4), key and value.
-/// Belongs to whoever has the write lock. The memory is used again for the next write.
+/// Only the thread that holds the write lock may use it. The memory is used again for the next write.
 final class ChangeRecorder: @unchecked Sendable {
     // Unchecked because: only who has the write lock uses it.
 

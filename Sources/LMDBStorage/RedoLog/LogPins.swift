@@ -8,7 +8,7 @@ import CLMDB
 
 /// A version that stays in the data file because the log counts on it: a read transaction that nobody reads with.
 ///
-/// Not `Sendable` in itself: belongs to whoever has the write lock.
+/// Not `Sendable` in itself: only the thread that holds the write lock may use it.
 struct LogPin {
     let pointer: OpaquePointer
     let version: UInt64

@@ -22,8 +22,8 @@ import Synchronization
 // * A data file with a log bears the log's identity (LogMarker). It is removed when all is on the device, at closing
 //   and when nobody has written for a while; the data file is then whole alone.
 //
-// Everything here belongs to whoever has LMDB's write lock, except what Checkpointer's thread does with a checkpoint that
-// was begun.
+// Only the thread that holds LMDB's write lock may use what is here, except that Checkpointer's thread finishes a
+// checkpoint that was begun.
 
 /// How the open write reaches the device.
 enum CommitMode {

@@ -117,7 +117,8 @@ struct MigrateTestCommand: ParsableCommand {
                     lines: [
                         format.text(
                             outcomes.compactMap(\.finding), suite: "migrate test \(folder)",
-                            passed: outcomes.filter { $0.message == nil }.map(\.title))
+                            passed: outcomes.filter { $0.message == nil && $0.skipped == nil }
+                                .map(\.title))
                     ], exitCode: code, isFormatted: true)
             }
             return .init(

@@ -35,7 +35,7 @@ struct MigrateUpCommand: ParsableCommand {
     var report: String?
 
     @Option(help: "With --dry-run: write the report to standard output as txt, json, md or html.")
-    var format: RehearsalReport?
+    var format: RehearsalFormat?
 
     @Flag(inversion: .prefixedNo, help: "Copy the store before anything changes.")
     var backup: Bool?
@@ -124,7 +124,7 @@ struct MigrateUpCommand: ParsableCommand {
         let findings = MigrationFinding.gated(rehearsal, gate.kinds)
         let code: Int32 = rehearsal.hasFailures ? 1 : findings.isEmpty ? 0 : 3
         if let report {
-            let text = try RehearsalReport(path: report).text(rehearsal)
+            let text = try RehearsalFormat(path: report).text(rehearsal)
             if let reason = ProcessServices.write(text, to: report) {
                 throw StoreError(.invalidArgument, "'\(report)' cannot be written: \(reason)")
             }
@@ -157,7 +157,7 @@ struct MigrateUpCommand: ParsableCommand {
     }
 }
 
-extension RehearsalReport: ExpressibleByArgument {
+extension RehearsalFormat: ExpressibleByArgument {
     /// The format of a name, as the ending of a file or in full.
     public init?(argument: String) {
         switch argument {

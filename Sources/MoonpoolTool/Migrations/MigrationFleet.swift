@@ -1,3 +1,4 @@
+import DataFormats
 import EventLoops
 import ObjectStore
 import ScriptHost
@@ -40,20 +41,19 @@ struct MigrationFleet {
         }
         let commands = stores.map { [program, "migrate", "up", $0] + arguments + ["--json"] }
         var states = [State](repeating: .skipped, count: stores.count)
-        var reports = [String](repeating: "", count: stores.count)
+        var messages = [String?](repeating: nil, count: stores.count)
         var started = 0
         var ended = 0
         var failures = 0
         let canaries = min(options.canaries, stores.count)
         func didEnd(_ index: Int, _ outcome: ChildProcesses.Outcome) throws {
             ended += 1
-            let text = String(decoding: outcome.output, as: UTF8.self)
-                .trimmed
-            reports[index] = text
+            let report = ChildReport(outcome.output)
             if outcome.exitCode == 0 {
-                states[index] = text.contains("\"applied\":[]") ? .upToDate : .migrated
+                states[index] = report.isUpToDate ? .upToDate : .migrated
             } else {
                 states[index] = .failed
+                messages[index] = report.message ?? "the process ended without a report"
                 failures += 1
             }
             if options.showsProgress {
@@ -84,63 +84,57 @@ struct MigrationFleet {
                 try didEnd($0, $1)
             }
         }
-        return result(states, reports, failures)
+        return result(states, messages, failures)
     }
 
     private func result(
-        _ states: [State], _ reports: [String], _ failures: Int
+        _ states: [State], _ messages: [String?], _ failures: Int
     ) -> MigrationSession.Result {
         func count(_ state: State) -> Int { states.count { $0 == state } }
         var lines: [String] = []
-        for (store, (state, report)) in zip(stores, zip(states, reports)) where state == .failed {
-            lines.append("\(store): \(FleetReport.message(in: report))")
+        var values: [ReportValue] = []
+        for ((store, state), message) in zip(zip(stores, states), messages) {
+            if let message { lines.append("\(store): \(message)") }
+            values.append(
+                .members([
+                    "store": .text(store), "state": .text(state.rawValue),
+                    "error": message.map(ReportValue.text) ?? .null,
+                ]))
         }
         lines.append(
             "\(stores.count) stores: \(count(.migrated)) migrated, \(count(.upToDate)) up to date, "
                 + "\(count(.failed)) failed, \(count(.skipped)) not started")
         let report = ReportValue.members([
-            "stores": .array(
-                zip(stores, zip(states, reports)).map { store, outcome in
-                    .members([
-                        "store": .text(store), "state": .text(outcome.0.rawValue),
-                        "error": outcome.0 == .failed
-                            ? .text(FleetReport.message(in: outcome.1)) : .null,
-                    ])
-                }),
-            "migrated": .count(count(.migrated)), "up_to_date": .count(count(.upToDate)),
-            "failed": .count(count(.failed)), "not_started": .count(count(.skipped)),
+            "stores": .array(values), "migrated": .count(count(.migrated)),
+            "up_to_date": .count(count(.upToDate)), "failed": .count(count(.failed)),
+            "not_started": .count(count(.skipped)),
         ])
         return .init(report: report, lines: lines, exitCode: failures == 0 ? 0 : 1)
     }
 }
 
-/// What the process of one store has reported.
-private enum FleetReport {
-    /// The message of the error in a report; the report itself if there is none.
-    static func message(in report: String) -> String {
-        guard let start = report.firstRange(of: "\"message\":\"")?.upperBound else {
-            return report.isEmpty ? "the process has ended without a report" : report
-        }
-        var message = ""
-        var isEscaped = false
-        for character in report[start...] {
-            if isEscaped {
-                message.append(character == "n" ? "\n" : character)
-                isEscaped = false
-            } else if character == "\\" {
-                isEscaped = true
-            } else if character == "\"" {
-                break
-            } else {
-                message.append(character)
+/// The JSON that `migrate up --json` has printed for one store.
+private struct ChildReport {
+    /// Whether no migration was pending.
+    private(set) var isUpToDate = false
+    /// The message of the error, if there is one.
+    private(set) var message: String?
+
+    init(_ output: [UInt8]) {
+        let tape = JSONTape()
+        // A process that was killed has written no report, or the beginning of one.
+        guard (try? JSONText.read(output, onto: tape)) != nil else { return }
+        JSONNode(tape).forEachMember { name, member in
+            switch name {
+            case "applied":
+                isUpToDate = true
+                member.forEachElement { _ in isUpToDate = false }
+            case "error":
+                member.forEachMember { name, member in
+                    if name == "message" { message = member.text }
+                }
+            default: break
             }
         }
-        return message
-    }
-}
-
-extension String {
-    fileprivate var trimmed: String {
-        String(drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
     }
 }

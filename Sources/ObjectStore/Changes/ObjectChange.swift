@@ -17,4 +17,6 @@ public struct ObjectChange {
     public let object: ObjectReference
     /// What changed; empty unless the kind is `change`.
     public let properties: [PropertyChange]
+    /// The version before the change; nil if it is unknown.
+    package var viewBefore: StoreView?
 }

@@ -17,6 +17,18 @@ package struct LossPolicy: Sendable {
     let isStrict: Bool
     private(set) var declared: Set<String>
 
+    /// Throws `invalid_schema` if a strict policy names what neither the schema before nor the one after declares.
+    func checkPlaces(_ before: [ClassSchema], _ after: [ClassSchema]) throws {
+        guard isStrict else { return }
+        for place in declared.sorted() {
+            if let hint = LossPlace(place).missing(in: before, after) {
+                throw StoreError(
+                    .invalidSchema,
+                    "drops names '\(place)', which neither schema declares\(hint)")
+            }
+        }
+    }
+
     /// Adds to what is declared.
     mutating func declare(_ place: String) { declared.insert(place) }
 
@@ -31,8 +43,10 @@ package struct LossPolicy: Sendable {
 
 /// Finds losses that a migration has not declared.
 enum UndeclaredLoss {
-    /// Throws `invalid_schema` for a property that disappears without being declared, with the number of values
-    /// at stake, and for a declaration that names nothing.
+    /// Throws `invalid_schema`, or `migration_needed` where the policy is not strict, for properties that disappear
+    /// without being declared; the message has the number of values at stake.
+    ///
+    /// Only undeclared properties cost a look at the data before the migration, which `before` opens.
     static func check(
         _ losses: LossPolicy, _ differences: [SchemaDifference],
         before: () throws -> StoreView, in store: Store
@@ -40,32 +54,65 @@ enum UndeclaredLoss {
         guard losses.isChecked else { return }
         var oldNames: [String: String] = [:]
         for case .classRenamed(let from, let to) in differences { oldNames[to] = from }
-        var open: [String] = []
-        for difference in differences {
-            guard case .propertyRemoved(let name, let old) = difference,
-                !losses.covers(property: old.name, of: name),
-                !losses.covers(property: old.name, of: oldNames[name] ?? name)
-            else { continue }
-            let view = try before()
-            defer { view.close() }
-            let count =
-                SchemaLoss.losses(differences, in: view)
-                .first { $0.place == "\(name).\(old.name)" }?.count ?? 0
+        let undeclared = differences.filter { difference in
+            guard case .propertyRemoved(let name, let old) = difference else { return false }
+            return !losses.covers(property: old.name, of: name)
+                && !losses.covers(property: old.name, of: oldNames[name] ?? name)
+        }
+        guard !undeclared.isEmpty else { return }
+        let view = try before()
+        defer { view.close() }
+        let counts = Dictionary(
+            SchemaLoss.losses(differences.filter(\.isClassRenamed) + undeclared, in: view)
+                .map { ($0.place, $0.count) }, uniquingKeysWith: +)
+        var sentences: [String] = []
+        var places: [String] = []
+        for case .propertyRemoved(let name, let old) in undeclared {
+            let place = "\(name).\(old.name)"
+            let count = counts[place] ?? 0
             guard losses.isStrict || count > 0 else { continue }
-            let what = count == 1 ? "1 object has a value" : "\(count) objects have a value"
-            open.append("'\(name).\(old.name)' would disappear, and \(what) in it")
+            let objects = count == 1 ? "1 object has a value" : "\(count) objects have a value"
+            sentences.append("'\(place)' would disappear, and \(objects) in it")
+            places.append("\"\(place)\"")
         }
-        guard !open.isEmpty else { return }
-        let places = differences.compactMap { difference -> String? in
-            guard case .propertyRemoved(let name, let old) = difference,
-                !losses.covers(property: old.name, of: name)
-            else { return nil }
-            return "\"\(name).\(old.name)\""
-        }
+        guard !sentences.isEmpty else { return }
         throw StoreError(
             losses.isStrict ? .invalidSchema : .migrationNeeded,
-            open.joined(separator: "; ") + "; declare the loss with drops = { "
+            sentences.joined(separator: "; ") + "; declare the loss with drops = { "
                 + places.joined(separator: ", ") + " }, keep the values with m:rename_property, or "
                 + "keep the property in the schema")
+    }
+}
+
+extension SchemaDifference {
+    fileprivate var isClassRenamed: Bool { if case .classRenamed = self { true } else { false } }
+}
+
+/// A place that a migration declares as lost: a class, or `Class.property`.
+private struct LossPlace {
+    private let className: String
+    private let property: String?
+
+    init(_ text: String) {
+        let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+            .map(String.init)
+        className = parts.first ?? text
+        property = parts.count > 1 ? parts[1] : nil
+    }
+
+    /// A hint at the nearest name, or an empty text, if no schema has the place; nil if one has it.
+    ///
+    /// A property may be declared with either name of a class that the migration renames, so a class that only one of
+    /// the schemas has stands for every class of the other.
+    func missing(in before: [ClassSchema], _ after: [ClassSchema]) -> String? {
+        let all = before + after
+        guard all.contains(where: { $0.name == className }) else {
+            return NearestName.hint(for: className, among: all.map(\.name))
+        }
+        guard let property else { return nil }
+        let isInBoth = [before, after].allSatisfy { $0.contains { $0.name == className } }
+        let names = all.filter { !isInBoth || $0.name == className }
+            .flatMap { $0.properties.map(\.name) }
+        return names.contains(property) ? nil : NearestName.hint(for: property, among: names)
     }
 }

@@ -101,6 +101,7 @@ final class SchemaMigration {
     /// Before the function runs, existing objects have the defaults of new properties, and the values of properties
     /// with another type as far as they convert exactly.
     func run(_ body: (Migration) throws -> Void) throws {
+        try losses.checkPlaces(before.classes, wanted)
         let old = try oldView()
         try define(keepingOldColumns: true)
         try store.migrating {

@@ -13,7 +13,7 @@ extension StoreView {
     }
 
     /// What a message calls an object: its primary key, or its number.
-    func name(of object: ObjectReference) -> String {
+    package func name(of object: ObjectReference) -> String {
         guard let classSchema = schema.find(table: object.table),
             let primary = classSchema.primaryKey,
             let value = try? value(primary, of: object.key, in: classSchema)

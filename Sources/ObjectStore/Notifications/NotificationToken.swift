@@ -20,6 +20,12 @@ public final class NotificationToken {
         observer.end()
     }
 
+    /// Makes deliveries pass the observer by, so that only ``pull()`` calls the handler.
+    package func holdDeliveries() { observer.isPulled = true }
+
+    /// Calls the handler now if something has changed since its last call.
+    package func pull() { observer.dispatcher?.pull(observer) }
+
     /// Whether the handler may still be called.
     public var isValid: Bool { observer.isActive }
 

@@ -41,6 +41,11 @@ extension Store {
         }
         inserter = nil
     }
+
+    /// Whether a function gives new objects their value of a property.
+    package func hasFunctionDefault(_ property: Property, _ classSchema: ClassSchema) -> Bool {
+        functionDefaults[classSchema.table, property.column] != nil
+    }
 }
 
 /// The default functions of a store's properties.

@@ -3,7 +3,7 @@ import ColumnStorage
 // Waiting for the write lock of the file, which another thread or process has.
 extension Store {
     /// Whether a queued write can begin without keeping the thread; if not, there will be a turn when it can.
-    func isWriteTurn() -> Bool {
+    func isWriteTurn(_ notify: (@Sendable () -> Void)? = nil) -> Bool {
         if let turn = queue.turn {
             switch turn.standing {
             case .ready: return true
@@ -13,7 +13,7 @@ extension Store {
         }
         let file = view.snapshot.file
         guard file.isLocked else { return true }
-        queue.turn = try? file.lineUp(patience: queue.patience, notify: anyThreadWakeup)
+        queue.turn = try? file.lineUp(patience: queue.patience, notify: notify ?? anyThreadWakeup)
         // because: only a closed file has no line, and a write then says so.
         return queue.turn == nil
     }

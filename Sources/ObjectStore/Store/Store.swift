@@ -40,6 +40,9 @@ public final class Store {
     /// Called when the schema that the store shows has become another one, on the store's thread.
     package var schemaHandler: (() -> Void)?
 
+    /// Called when the store has moved to another version or committed one, on the store's thread.
+    package var moveHandler: (() -> Void)?
+
     /// Called again and again while a write waits for another writer for longer than a moment; what it throws ends
     /// the wait, and is thrown by what would have written.
     let waitHandler: (() throws -> Void)?

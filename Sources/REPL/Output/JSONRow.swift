@@ -35,11 +35,11 @@ struct JSONRow {
     func cell(_ column: String) -> String? { names.isEmpty ? value : cells[column] }
 
     /// Calls the body with the text's tree.
-    static func read(_ bytes: [UInt8], _ body: @escaping (JSONNode) -> Void) {
-        let parser = JSONParser(.values) { body(JSONNode($0.tape)) }
-        // Because: it is the JSON that our own writer made.
-        try? parser.parse(bytes)
-        try? parser.finish()
+    static func read(_ bytes: [UInt8], _ body: (JSONNode) -> Void) {
+        let tape = JSONTape()
+        // Our own writer made the JSON.
+        guard (try? JSONText.read(bytes, onto: tape)) != nil else { return }
+        body(JSONNode(tape))
     }
 
     private static func cell(_ node: JSONNode) -> String? {
@@ -51,30 +51,8 @@ struct JSONRow {
         case .real, .string: return node.text
         case .array, .object:
             var writer = JSONWriter()
-            write(node, to: &writer)
+            node.write(to: &writer)
             return String(decoding: writer.bytes, as: UTF8.self)
-        }
-    }
-
-    private static func write(_ node: JSONNode, to json: inout JSONWriter) {
-        switch node.kind {
-        case .null, .end: json.null()
-        case .truth: json.bool(true)
-        case .falsehood: json.bool(false)
-        case .int: json.int(node.tape.int(node.index))
-        case .real: json.number(node.text)
-        case .string: json.string(node.text)
-        case .array:
-            json.beginArray()
-            node.forEachElement { write($0, to: &json) }
-            json.endArray()
-        case .object:
-            json.beginObject()
-            node.forEachMember { name, member in
-                json.key(name)
-                write(member, to: &json)
-            }
-            json.endObject()
         }
     }
 }

@@ -6,9 +6,9 @@ extension Catalogue {
     package static let prompt = CatalogueType(
         "prompt", "Prompt", "What entries of the prompt have besides the globals of scripts.")
     static let json = CatalogueType(
-        "moonpool.json", "json", "Reads and writes JSON.")
+        "moonpool.json", "json", "Reads and writes JSON, strictly by RFC 8259.")
     static let csv = CatalogueType(
-        "moonpool.csv", "csv", "Reads and writes CSV as RFC 4180 has it.")
+        "moonpool.csv", "csv", "Reads and writes CSV (RFC 4180) and its dialects.")
     static let migrate = CatalogueType(
         "moonpool.migrate", "migrate",
         "Migrates files by numbered scripts, as the command `moonpool migrate` does.")
@@ -190,6 +190,23 @@ extension Catalogue {
             local report = store:import("dogs.csv", { class = "Dog", upsert = true, map = { nr = "id" } })
             print(report.created, report.updated, rex.name)  --> 1 1 Rexy
             """)
+    static let csvOptions = CatalogueType(
+        "csv options", "CSVOptions", "The dialect of a CSV file, and the types of its columns.",
+        example: """
+            moonpool.csv.write("toys.csv", { { name = "rope", price = 2 } }, nil, { separator = ";" })
+            for row in moonpool.csv.rows("toys.csv", { separator = ";", types = { price = "int" } }) do
+              print(row.name, row.price + 1)  --> rope 3
+            end
+            """)
+    static let jsonOptions = CatalogueType(
+        "json options", "JSONOptions", "The form of a file of JSON.",
+        example: """
+            local file <close> = assert(io.open("toys.json", "w"))
+            file:write('{"data": {"toys": [{"name": "rope"}]}}'):flush()
+            for toy in moonpool.json.rows("toys.json", { records = "data.toys" }) do
+              print(toy.name)  --> rope
+            end
+            """)
     static let exportOptions = CatalogueType(
         "export options", "ExportOptions", "What export takes besides a path.",
         example: """
@@ -210,6 +227,7 @@ extension Catalogue {
         mixedList, mixedMap, observeOptions, token, computed, change, objectChange, propertyChange,
         sectionChange, timer, worker, reference, recording, date, uuid, objectID, decimal, data,
         null,
-        migration, importOptions, exportOptions, importReport, prompt, error,
+        migration, importOptions, csvOptions, jsonOptions, exportOptions, importReport, prompt,
+        error,
     ]
 }

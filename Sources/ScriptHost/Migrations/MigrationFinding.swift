@@ -5,7 +5,7 @@ import StoreBindings
 package struct MigrationFinding: Sendable {
     /// What kind of finding it is.
     package enum Kind: String, Sendable {
-        /// Store and folder do not belong together.
+        /// Store and folder contradict each other.
         case drift
         /// A file does not compile, or its migration fails.
         case failure

@@ -116,19 +116,20 @@ struct MigrationHistory {
         }.sorted { $0.number < $1.number }
     }
 
+    /// The file that a recorded migration is now: one with its content, else one with its name that was edited.
+    ///
+    /// A file that has nothing but the number in common is another migration.
     private static func file(
         of entry: MigrationLog.Entry, in directory: MigrationDirectory, besides taken: Set<Int>
     ) -> MigrationFile? {
         let files = directory.files.filter { !taken.contains($0.number) }
         let sameNumber = files.first { $0.number == entry.number }
-        if let sameNumber, isSame(entry, sameNumber) { return sameNumber }
+        if let sameNumber, isSame(entry, sameNumber) || isSameCode(entry, sameNumber) {
+            return sameNumber
+        }
         if let same = files.first(where: { isSame(entry, $0) }) { return same }
         if let sameNumber, sameNumber.name == entry.name { return sameNumber }
-        let sameName = files.first { $0.name == entry.name }
-        if let sameName, isSameCode(entry, sameName) { return sameName }
-        // A file under the old number that has nothing in common with the migration is another one.
-        if let sameName, sameNumber != nil { return sameName }
-        return sameName == nil ? sameNumber : sameName
+        return files.first { $0.name == entry.name }
     }
 
     /// Whether a file is a migration that was recorded, under whatever number.

@@ -20,7 +20,7 @@ package struct MigrationPlanning {
         let classes = try classes(schema)
         return try withExisting(store) { handle in
             try SchemaPlan(from: handle.store.schema.classes, to: classes, answer: answer)
-                .script(for: store)
+                .script(for: store, to: .output)
         }
     }
 
@@ -35,7 +35,10 @@ package struct MigrationPlanning {
         let listing = try MigrationListing(path)
         guard !listing.files.isEmpty else {
             let plan = try SchemaPlan(from: [], to: classes, answer: answer)
-            return ("0001_\(name ?? "start").lua", plan.script(for: path), classes.isEmpty)
+            return (
+                "0001_\(name ?? "start").lua", plan.script(for: path, to: .firstFile),
+                classes.isEmpty
+            )
         }
         let directory = try MigrationDirectory(path)
         let last = directory.files.last
@@ -45,7 +48,7 @@ package struct MigrationPlanning {
         let fileName = "\(MigrationState.number(number))_\(name ?? plan.suggestedName).lua"
         return (
             fileName,
-            plan.script(for: path, isDelta: true, parent: directory.identity(before: number)),
+            plan.script(for: path, to: .nextFile(parent: directory.identity(before: number))),
             plan.isEmpty
         )
     }
@@ -56,7 +59,7 @@ package struct MigrationPlanning {
             let schema = handle.store.schema
             return (
                 try SchemaPlan(from: [], to: schema.classes, answer: { _ in .no }).script(
-                    for: store),
+                    for: store, to: .firstFile),
                 schema.version
             )
         }

@@ -130,14 +130,17 @@ extension MigrationRunner {
             ProcessServices.remove(kept)
             throw error
         }
-        // Migrations commit once each; all other versions since the backup are writes that the store has lost.
-        let since = entry.flatMap { entry in log.entries.last.map { ($0.version, entry.version) } }
-        let later = since.flatMap { last, _ in last > 0 && version > last ? Int(version - last) : 0
-        }
         return .members([
             "store": .text(store), "restored": .text(backup), "kept": .text(kept),
             "undone": log.backupOfDown == nil ? entry.map { .count($0.number) } ?? .null : .null,
-            "lost_commits": later.map(ReportValue.count) ?? .null,
+            "lost_commits": lostCommits(log, version).map(ReportValue.count) ?? .null,
         ])
+    }
+
+    /// How many commits the store has had since its last migration, which a backup does not have; nil if unknown.
+    private func lostCommits(_ log: MigrationLog, _ version: UInt64) -> Int? {
+        // Records of older builds have no version.
+        guard let last = log.entries.last?.version, last > 0 else { return nil }
+        return version > last ? Int(version - last) : 0
     }
 }

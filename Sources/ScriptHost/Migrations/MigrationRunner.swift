@@ -98,7 +98,7 @@ package final class MigrationRunner {
 
     /// Applies what is pending, up to a number; a store that does not exist is created.
     ///
-    /// Throws `migration_needed` where store and folder do not belong together, `invalid_argument` for a
+    /// Throws `migration_needed` where store and folder contradict each other, `invalid_argument` for a
     /// number that is not there, `limit_exceeded` if the write lock is not free in time, and ``MigrationFailure`` for
     /// what a migration throws; the migrations before it have been applied then.
     package func up(to target: Int? = nil, backup: Backup = .whenLosing) throws -> UpReport {

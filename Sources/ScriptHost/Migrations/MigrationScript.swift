@@ -60,7 +60,7 @@ struct MigrationScript {
                     "expected either 'schema', the whole schema after the migration, or 'changes', what it "
                         + "changes in the schema before it; both are tables")
             }
-            try Self.checkDrops(drops, schema)
+            try checkDrops()
             _ = try Schema.planned(schema)
         } catch let error as StoreError {
             throw StoreError(error.code, "'\(file.path)': \(error.message)")
@@ -82,8 +82,8 @@ struct MigrationScript {
         return Set(list.array.compactMap(\.text))
     }
 
-    /// A declared loss that the schema still has would be a contradiction.
-    private static func checkDrops(_ drops: Set<String>, _ schema: [ClassSchema]) throws {
+    /// Throws `invalid_schema` for a class that is declared as lost and is in the schema.
+    private func checkDrops() throws {
         for classSchema in schema where drops.contains(classSchema.name) {
             throw StoreError(
                 .invalidSchema,

@@ -9,7 +9,9 @@ package struct MigrationState: Sendable {
     package let pending: [MigrationFile]
     /// How far the next migration has come if it was interrupted and can be resumed.
     package let resumable: (done: Int, total: Int)?
-    /// In sentences: why the store and the folder do not belong together.
+    /// Whether the store and the folder contradict each other.
+    let hasDrift: Bool
+    /// In sentences: how the store and the folder contradict each other, or why what is pending would fail.
     package internal(set) var problems: [String]
     /// In sentences: what is unusual and no problem, such as renumbered migrations.
     package let notes: [String]
@@ -70,7 +72,11 @@ package struct MigrationState: Sendable {
     /// The state in one line.
     package var summary: String {
         let version = "schema version \(schemaVersion)"
-        if !problems.isEmpty { return "store and folder do not belong together, \(version)" }
+        if hasDrift { return "store and folder contradict each other, \(version)" }
+        if !problems.isEmpty {
+            return "\(pending.count) pending, \(problems.count) "
+                + "problem\(problems.count == 1 ? "" : "s"), \(version)"
+        }
         return pending.isEmpty
             ? "up to date, \(version)" : "\(pending.count) pending, \(version)"
     }
@@ -113,7 +119,7 @@ extension MigrationRunner {
         }
         return MigrationState(
             applied: standing.history.applied.map(\.entry), pending: standing.history.pending,
-            resumable: standing.resumable,
+            resumable: standing.resumable, hasDrift: !standing.problems.isEmpty,
             problems: standing.problems.map { $0.message(store: store, folder: directory.path) },
             notes: standing.problems.isEmpty ? renumbered : [],
             schemaVersion: standing.schemaVersion)
@@ -141,7 +147,7 @@ extension MigrationRunner {
             schemaVersion: handle.store.schema.version)
     }
 
-    /// Throws `migration_needed` where store and folder do not belong together.
+    /// Throws `migration_needed` where store and folder contradict each other.
     func requireSound(_ standing: MigrationStanding) throws {
         guard !standing.problems.isEmpty else { return }
         throw StoreError(

@@ -9,6 +9,9 @@ import StoreBindings
 /// `before` fills a store in memory that has been through the earlier migrations, in a write transaction;
 /// `after` asserts on what `up` has made of it, and `down`, where it is given, on what the migration's
 /// `down` has made of that. An array of such tables is several tests; `name` names one of them.
+///
+/// A migration with a `down` is tested with generated objects as well: after `up` and `down` the store must be as
+/// before, except for what is declared as lost.
 package struct MigrationTestRun {
     /// What became of a test.
     package struct Outcome: Sendable {
@@ -22,6 +25,8 @@ package struct MigrationTestRun {
         package let hasFixture: Bool
         /// Why it failed.
         package let message: String?
+        /// Why it did not run.
+        package var skipped: String?
 
         /// The migration and the name of the test.
         package var title: String {
@@ -44,7 +49,8 @@ package struct MigrationTestRun {
                 "number": file.map { .count($0.number) } ?? .null,
                 "migration": file.map { .text($0.name) } ?? .null, "file": .text(path),
                 "test": name.map(ReportValue.text) ?? .null, "fixture": .bool(hasFixture),
-                "ok": .bool(message == nil), "message": message.map(ReportValue.text) ?? .null,
+                "ok": .bool(message == nil), "skipped": skipped.map(ReportValue.text) ?? .null,
+                "message": message.map(ReportValue.text) ?? .null,
             ])
         }
     }
@@ -74,6 +80,7 @@ package struct MigrationTestRun {
             let path = file.testPath
             guard ProcessServices.size(of: path) != nil else {
                 outcomes.append(try outcome(file, nil, hasFixture: false) { try test(file, nil) })
+                try outcomes.append(contentsOf: generatedOutcomes(file))
                 continue
             }
             var cases: [LuaTable] = []
@@ -92,6 +99,7 @@ package struct MigrationTestRun {
                 outcomes.append(
                     try outcome(file, name, hasFixture: true) { try test(file, fixture) })
             }
+            try outcomes.append(contentsOf: generatedOutcomes(file))
         }
         return outcomes
     }
@@ -110,6 +118,7 @@ package struct MigrationTestRun {
         let lines = outcomes.flatMap { outcome in
             let title = outcome.title
             if let message = outcome.message { return ["failed  \(title)", "        \(message)"] }
+            if let skipped = outcome.skipped { return ["skipped \(title)", "        \(skipped)"] }
             return ["ok      \(title)" + (outcome.hasFixture ? "" : " (on an empty store)")]
         }
         return lines + [
@@ -188,9 +197,64 @@ package struct MigrationTestRun {
         }
     }
 
-    private func apply(_ file: MigrationFile, to handle: StoreHandle) throws {
+    /// Whether `down` is the reverse of `up`; nothing for a migration without `down`, and for one that fails otherwise.
+    private func generatedOutcomes(_ file: MigrationFile) throws -> [Outcome] {
+        // A file that does not run has failed in its other test.
+        guard let script = try? scripts.script(file), script.down != nil else { return [] }
+        var skipped: String?
+        var result = try outcome(file, "generated objects", hasFixture: true) {
+            for text in GeneratedFixture.Text.allCases {
+                skipped = try testGenerated(file, script, text)
+                if skipped == nil { return }
+            }
+        }
+        if result.message == nil { result.skipped = skipped }
+        return [result]
+    }
+
+    /// Takes generated objects up and down; why `up` refuses them, or nil.
+    private func testGenerated(
+        _ file: MigrationFile, _ script: MigrationScript, _ text: GeneratedFixture.Text
+    ) throws -> String? {
+        let configuration = StoreConfiguration(.memory("migration test \(UUIDValue.random())"))
+        return try module.withStore(configuration) { handle in
+            for earlier in directory.files where earlier.number < file.number {
+                try apply(earlier, to: handle)
+            }
+            do {
+                try GeneratedFixture(handle.store, text).fill()
+            } catch let error as StoreError {
+                return "the store refuses them: \(error.message)"
+            }
+            let before = try StoreContents(handle.store)
+            let report: MigrationReport?
+            do {
+                report = try apply(file, to: handle)
+            } catch {
+                if MigrationFailure.code(of: error) == "interrupted" { throw error }
+                return "up refuses them: \(MigrationFailure.message(of: error))"
+            }
+            try takeBack(file, handle)
+            var lost = script.drops.union(script.downDrops).union(
+                report?.dropped.map(\.place) ?? [])
+            for case .classRenamed(let old, let new) in report?.differences ?? [] {
+                for place in lost where place.hasPrefix(new + ".") {
+                    lost.insert(old + place.dropFirst(new.count))
+                }
+            }
+            let after = try StoreContents(handle.store)
+            guard let difference = before.difference(to: after, except: lost) else { return nil }
+            throw StoreError(
+                .invalidArgument,
+                "after up and down, \(difference); change down, or declare what it cannot bring back with "
+                    + "down_drops")
+        }
+    }
+
+    @discardableResult  // because most tests look at the store
+    private func apply(_ file: MigrationFile, to handle: StoreHandle) throws -> MigrationReport? {
         let script = try scripts.script(file)
-        _ = try handle.store.migrate(
+        return try handle.store.migrate(
             to: script.schema, version: UInt64(file.number), dropping: script.drops,
             if: { _ in true }, recording: { _, _ in },
             migration: { migration in

@@ -2,21 +2,40 @@ import ObjectStore
 import Reference
 
 extension SchemaPlan {
+    /// Where a planned migration goes.
+    enum Destination {
+        /// Standard output: somebody saves it.
+        case output
+        /// The first file of a folder.
+        case firstFile
+        /// The next file of a folder, behind the file of this identity.
+        case nextFile(parent: String?)
+    }
+
     /// The plan as a migration script that is ready to edit.
     ///
-    /// As a delta it names only what changes; otherwise it has the whole schema. Renames that were not asked about are
-    /// done, so that nothing is lost, and marked.
-    package func script(for subject: String, isDelta: Bool = false, parent: String? = nil) -> String
-    {
+    /// The next file of a folder names only what changes; otherwise the script has the whole schema. Renames that were
+    /// not asked about are done, so that nothing is lost, and marked.
+    func script(for subject: String, to destination: Destination) -> String {
         let name = subject.split(separator: "/").last.map(String.init) ?? subject
-        var lines = [
-            isDelta
-                ? "-- The next migration of \(name), written by moonpool migrate plan. Read it and decide what it leaves open."
-                : "-- A migration of \(name), written by moonpool migrate plan. Read it, decide what it leaves open, and\n"
-                    + "-- save it under the next number, such as 0002_what_it_does.lua.",
-            "return {",
-        ]
-        if let parent { lines.append("  parent = \(LuaLiteral.string(parent)),") }
+        var lines: [String] = []
+        var isDelta = false
+        switch destination {
+        case .output:
+            lines += [
+                "-- A migration of \(name), written by moonpool migrate plan. Read it, decide what it leaves open, and",
+                "-- save it under the next number, such as 0002_what_it_does.lua.", "return {",
+            ]
+        case .firstFile:
+            lines += ["-- The first migration of \(name): the schema as it was found.", "return {"]
+        case .nextFile(let parent):
+            isDelta = true
+            lines += [
+                "-- The next migration of \(name), written by moonpool migrate plan. Read it and decide what it leaves open.",
+                "return {",
+            ]
+            if let parent { lines.append("  parent = \(LuaLiteral.string(parent)),") }
+        }
         if isDelta {
             lines.append("  -- What changes in the schema; everything else stays.")
             lines.append("  changes = \(changes),")
@@ -24,6 +43,7 @@ extension SchemaPlan {
             lines.append("  -- The whole schema after the migration.")
             lines.append("  schema = \(SchemaDocument(wanted).lua(indent: 2)),")
         }
+        if case .firstFile = destination { return (lines + ["}", ""]).joined(separator: "\n") }
         let drops = drops(isDelta: isDelta)
         if !drops.isEmpty {
             lines.append("  -- What disappears on purpose; values of renamed properties are kept.")

@@ -4,11 +4,55 @@ import ObjectStore
 import Transfer
 
 /// Lua values as JSON and back.
+///
+/// Tables made of JSON objects have a metatable, so that `{}` is written as `{}` again and not as `[]`.
 struct LuaJSON {
     let state: LuaState
     let null: LuaValue
+    /// The metatable of tables that are objects even if they are empty.
+    let objects: LuaTable
 
-    private static let deepest = 100
+    /// Creates the metatable of objects once per state.
+    init(state: LuaState, null: LuaValue) {
+        self.state = state
+        self.null = null
+        objects = state.makeTable(fields: 2)
+        Self.mark(objects, in: state)
+    }
+
+    /// Makes a metatable one of JSON objects; empty ones are equal.
+    private static func mark(_ metatable: LuaTable, in state: LuaState) {
+        metatable["__jsontype"] = .text("object")
+        metatable["__eq"] = .function(
+            state.makeFunction("__eq") { call in
+                let areEmpty = [call[1], call[2]].allSatisfy {
+                    guard let table = $0.table, isObject(table) else { return false }
+                    return table.pairs.isEmpty
+                }
+                return call.answer(.boolean(areEmpty))
+            })
+    }
+
+    /// Creates a table that is written as an empty object and equal to all empty objects.
+    ///
+    /// It cannot be changed.
+    func makeEmptyObject() -> LuaTable {
+        let metatable = state.makeTable(fields: 3)
+        Self.mark(metatable, in: state)
+        metatable["__newindex"] = .function(
+            state.makeFunction("__newindex") { _ in
+                throw StoreError(
+                    .invalidArgument,
+                    "moonpool.json.empty_object cannot be changed; create a table of your own")
+            })
+        let table = state.makeTable()
+        table.metatable = metatable
+        return table
+    }
+
+    private static func isObject(_ table: LuaTable) -> Bool {
+        table.metatable?["__jsontype"].text == "object"
+    }
 
     // MARK: To JSON
 
@@ -19,11 +63,6 @@ struct LuaJSON {
     func write(_ value: LuaValue, to json: inout JSONWriter, path: String = "", depth: Int = 0)
         throws
     {
-        guard depth <= Self.deepest else {
-            throw StoreError(
-                .invalidArgument,
-                "tables are nested more than \(Self.deepest) deep, or contain themselves")
-        }
         switch value {
         case .nil: json.null()
         case .boolean(let flag): json.bool(flag)
@@ -43,7 +82,16 @@ struct LuaJSON {
     private func write(
         _ table: LuaTable, to json: inout JSONWriter, _ path: String, _ depth: Int
     ) throws {
+        guard depth < JSONLimits.depth else {
+            throw StoreError(
+                .invalidArgument,
+                "tables are nested more than \(JSONLimits.depth) deep, or contain themselves")
+        }
         let pairs = table.pairs
+        if pairs.isEmpty, Self.isObject(table) {
+            json.beginObject()
+            return json.endObject()
+        }
         if pairs.isEmpty || table.count == pairs.count {
             json.beginArray()
             for (index, element) in table.array.enumerated() {
@@ -100,6 +148,10 @@ struct LuaJSON {
         if let box = userdata.object(as: DataBox.type) {
             return json.string(Base64.encode(box.bytes))
         }
+        if let box = userdata.object(as: DecimalBox.type), box.number.isFinite {
+            // Reading gives the same decimal, or a number that it is equal to.
+            return json.number(box.number.description)
+        }
         guard
             userdata.object(as: UUIDBox.type) != nil || userdata.object(as: ObjectIDBox.type) != nil
                 || userdata.object(as: DecimalBox.type) != nil
@@ -132,39 +184,45 @@ struct LuaJSON {
 
     /// The value that a text of JSON stands for.
     ///
-    /// Throws `invalid_argument` with the line of the fault.
+    /// Throws `invalid_argument` with line and column.
     func read(_ text: LuaString) throws -> LuaValue {
-        var values: [LuaValue] = []
-        let parser = JSONParser(.values) { values.append(value(JSONNode($0.tape))) }
+        let tape = JSONTape()
         do {
-            try parser.parse(text.bytes)
-            try parser.finish()
+            try JSONText.read(text.bytes, onto: tape)
+            return try value(JSONNode(tape))
         } catch let error as FormatError {
             throw StoreError(.invalidArgument, error.description)
         }
-        guard values.count == 1 else {
-            throw StoreError(
-                .invalidArgument, "expected one JSON value, got \(values.count)")
-        }
-        return values[0]
     }
 
-    private func value(_ node: JSONNode) -> LuaValue {
+    /// The value of a node.
+    ///
+    /// Throws a `FormatError` for a number that neither an integer, a double nor a decimal holds exactly.
+    func value(_ node: JSONNode) throws -> LuaValue {
         switch node.kind {
         case .null, .end: return null
         case .truth: return .boolean(true)
         case .falsehood: return .boolean(false)
         case .int: return .integer(node.tape.int(node.index))
-        case .real: return .number(node.tape.double(node.index))
+        case .real: return try number(node)
         case .string: return .text(node.text)
         case .array:
             var elements: [LuaValue] = []
-            node.forEachElement { elements.append(value($0)) }
+            try node.forEachElement { elements.append(try value($0)) }
             return .table(state.makeTable(elements))
         case .object:
             let table = state.makeTable()
-            node.forEachMember { table[$0] = value($1) }
+            try node.forEachMember { table[$0] = try value($1) }
+            table.metatable = objects
             return .table(table)
+        }
+    }
+
+    private func number(_ node: JSONNode) throws -> LuaValue {
+        switch JSONNumber.value(node.text) {
+        case .double(let number): return .number(number)
+        case .decimal(let number): return state.userdata(DecimalBox(number), DecimalBox.type)
+        default: throw FormatError("no type of number holds \(node.text) exactly")
         }
     }
 }

@@ -1,8 +1,9 @@
+import DataFormats
 import LuaHost
 import ObjectStore
 import Transfer
 
-/// The methods by which data leaves and comes: `results:export`, `store:export`, `store:import`.
+/// The methods that export and import data: `results:export`, `store:export`, `store:import`.
 enum TransferMethods {
     static var results: [LuaMethod<ResultsHandle>] {
         [
@@ -28,13 +29,16 @@ enum TransferMethods {
         _ subject: Exporter.Subject, _ call: borrowing LuaCall
     ) throws -> LuaAnswer {
         let path = try call.path(2, for: .writing)
-        let given = call[3].table == nil ? nil : try call.options(3, ["format", "dates"])
-        let name = given == nil ? (call.isNil(3) ? nil : try call.text(3)) : given?["format"].text
+        let given =
+            call[3].table == nil ? nil : try call.options(3, ["format", "dates", "separator"])
+        let options = TransferOptions(given)
+        let name = given == nil && !call.isNil(3) ? try call.text(3) : try options.text("format")
         let format = try name.map { try TransferFormat(name: $0) } ?? TransferFormat(path: path)
-        let dates = try given?["dates"].text.map { try SQLiteDates(name: $0) } ?? .text
+        let dates = try options.text("dates").map { try SQLiteDates(name: $0) } ?? .text
+        let separator = try options.character("separator")
         let interrupt = call.state.makeInterrupt()
         let count = try TransferError.wrapping {
-            try Exporter(subject, as: format, dates: dates) { _, _ in
+            try Exporter(subject, as: format, dates: dates, separator: separator) { _, _ in
                 try TransferError.check(interrupt)
             }.write(to: path)
         }
@@ -54,35 +58,42 @@ enum TransferMethods {
             hasDotNetGUIDs: given?["dotnet_guids"].isTruthy ?? false)
     }
 
+    /// The names of the options of `store:import`.
+    static let importOptions =
+        [
+            "class", "format", "upsert", "map", "skip_bad", "batch", "dry_run", "dates",
+            "keep_empty",
+            "types", "all_text", "sample", "records", "link", "round", "key", "rescue",
+            "dotnet_guids",
+        ] + TransferOptions.csv
+
     private static func take(_ handle: StoreHandle, _ call: borrowing LuaCall) throws -> LuaAnswer {
         let path = try call.path(2, for: .reading)
-        let given = try call.options(
-            3,
-            [
-                "class", "format", "upsert", "map", "skip_bad", "batch", "dry_run", "dates", "key",
-                "rescue", "dotnet_guids",
-            ])
+        let given = try call.options(3, importOptions)
         let format =
             try given?["format"].text.map { try TransferFormat(name: $0) }
             ?? TransferFormat(path: path)
+        let texts = TransferOptions(given)
         var options = ImportOptions()
-        options.isUpsert = given?["upsert"].isTruthy ?? false
-        options.isDryRun = given?["dry_run"].isTruthy ?? false
-        options.rejects = try given?["skip_bad"].text.map {
-            try call.state.files.check($0, for: .writing)
+        options.isUpsert = texts.flag("upsert")
+        options.isDryRun = texts.flag("dry_run")
+        options.keepsEmpty = texts.flag("keep_empty")
+        options.isAllText = texts.flag("all_text")
+        options.isRounding = texts.flag("round")
+        options.rejects = try texts.text("skip_bad").map {
+            let path = try call.state.files.check($0, for: .writing)
+            _ = try call.state.files.check(RejectNames.reasons(of: $0), for: .writing)
+            return path
         }
-        options.dates = try given?["dates"].text.map { try SQLiteDates(name: $0) }
+        options.dates = try texts.text("dates").map { try SQLiteDates(name: $0) }
         options.realm = try realmOptions(given, call)
-        if let batch = given?["batch"], !batch.isNil {
-            guard let count = batch.integer, count > 0 else {
-                throw call.argumentError(3, "'batch' must be a positive integer")
-            }
-            options.batch = Int(count)
-        }
-        for (name, property) in given?["map"].table?.pairs ?? [] {
-            guard let name = name.text else { continue }
-            options.names[name] = property.text ?? ""
-        }
+        options.batch = try texts.count("batch")
+        options.sample = try texts.count("sample")
+        options.csv = try texts.csv(path)
+        options.records = try texts.path("records")
+        options.names = try texts.texts("map")
+        options.types = try texts.texts("types")
+        options.links = try texts.texts("link")
         var classes: [String] = []
         if let name = given?["class"].text { classes = [name] }
         for (table, name) in given?["class"].table?.pairs ?? [] {
@@ -101,10 +112,16 @@ enum TransferMethods {
                 try TransferError.check(interrupt)
             }.read(path, as: format)
         }
-        let table = state.makeTable(fields: 7)
+        return call.answer(.table(table(of: report, state)))
+    }
+
+    private static func table(of report: ImportReport, _ state: LuaState) -> LuaTable {
+        let table = state.makeTable(fields: 9)
+        table["rows"] = .integer(Int64(report.rows))
         table["created"] = .integer(Int64(report.created))
         table["updated"] = .integer(Int64(report.updated))
         table["rejected"] = .integer(Int64(report.rejected))
+        table["changed"] = .integer(Int64(report.changed))
         table["reasons"] = .table(state.makeTable(report.reasons.map(LuaValue.text)))
         table["new_classes"] = .table(state.makeTable(report.newClasses.map(LuaValue.text)))
         let schema = state.makeTable()
@@ -117,6 +134,6 @@ enum TransferMethods {
         }
         table["schema"] = .table(schema)
         table["notes"] = .table(state.makeTable(report.notes.map(LuaValue.text)))
-        return call.answer(.table(table))
+        return table
     }
 }

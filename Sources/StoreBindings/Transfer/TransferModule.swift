@@ -7,10 +7,11 @@ import Transfer
 struct TransferModule {
     let state: LuaState
     let null: LuaValue
+    let dates: DateClass
 
-    func install(in module: LuaTable) {
+    func install(in table: LuaTable) {
         let json = LuaJSON(state: state, null: null)
-        let jsonTable = state.makeTable(fields: 2)
+        let jsonTable = state.makeTable(fields: 4)
         jsonTable["encode"] = .function(
             state.makeFunction("encode") { call in
                 var writer = JSONWriter()
@@ -19,64 +20,69 @@ struct TransferModule {
             })
         jsonTable["decode"] = .function(
             state.makeFunction("decode") { call in call.answer(try json.read(call.string(1))) })
-        module["json"] = .table(jsonTable)
+        jsonTable["rows"] = .function(
+            state.makeFunction("rows") { call in
+                let path = try call.path(1, for: .reading)
+                let options = try call.options(2, LuaJSONRows.options)
+                let rows = try TransferError.wrapping { try LuaJSONRows(path, options, json) }
+                return call.answer(Self.iterator("rows", call.state) { try rows.next() })
+            })
+        jsonTable["empty_object"] = .table(json.makeEmptyObject())
+        table["json"] = .table(jsonTable)
 
-        let csvTable = state.makeTable(fields: 2)
+        let csvTable = state.makeTable(fields: 3)
         csvTable["read"] = .function(state.makeFunction("read", readCSV))
+        csvTable["rows"] = .function(
+            state.makeFunction("rows") { [dates] call in
+                let path = try call.path(1, for: .reading)
+                let options = try call.options(2, LuaCSVRows.options)
+                let rows = try TransferError.wrapping {
+                    try LuaCSVRows(path, options, call.state, dates)
+                }
+                return call.answer(
+                    Self.iterator("rows", call.state) { try rows.next().map(LuaValue.table) })
+            })
         csvTable["write"] = .function(state.makeFunction("write", writeCSV))
-        module["csv"] = .table(csvTable)
-        module["replay"] = .function(state.makeFunction("replay", RecordingMethods.replay))
+        table["csv"] = .table(csvTable)
+        table["replay"] = .function(state.makeFunction("replay", RecordingMethods.replay))
     }
 
-    /// `read(path)` → an array of rows by the header's names; what stands between two commas alone is absent.
+    /// A function that returns the next row each time, and nil at the end.
+    private static func iterator(
+        _ name: String, _ state: LuaState, _ next: @escaping () throws -> LuaValue?
+    ) -> LuaValue {
+        var isAtEnd = false
+        return .function(
+            state.makeFunction(name) { call in
+                guard !isAtEnd else { return call.answer(.nil) }
+                do {
+                    guard let row = try TransferError.wrapping(next) else {
+                        isAtEnd = true
+                        return call.answer(.nil)
+                    }
+                    return call.answer(row)
+                } catch {
+                    // A reader that has failed is not asked again.
+                    isAtEnd = true
+                    throw error
+                }
+            })
+    }
+
+    /// `read(path [, options])` → an array of rows by the names of the columns, and these names.
     private func readCSV(_ call: borrowing LuaCall) throws -> LuaAnswer {
         let path = try call.path(1, for: .reading)
-        let state = state
-        var header: [String]?
-        var rows: [LuaValue] = []
-        try TransferError.wrapping {
-            let parser = CSVParser { record, line in
-                guard let names = header else {
-                    let names = record.fields.enumerated().map { $1 ?? "column \($0 + 1)" }
-                    if let twice = names.indices.first(where: { names[..<$0].contains(names[$0]) })
-                    {
-                        throw FormatError(line: line, "two columns are called '\(names[twice])'")
-                    }
-                    header = names
-                    return
-                }
-                guard record.count <= names.count else {
-                    throw FormatError(
-                        line: line,
-                        "the record has \(record.count) fields, the header names \(names.count)")
-                }
-                let row = state.makeTable(fields: names.count)
-                for index in 0..<record.count {
-                    guard record.isText(index) else {
-                        throw FormatError(
-                            line: line, "'\(names[index])' holds bytes that are not UTF-8")
-                    }
-                    row[names[index]] = record.field(index).map(LuaValue.text) ?? .nil
-                }
-                rows.append(.table(row))
-            }
-            let file = try FileReader(path)
-            do {
-                while true {
-                    let bytes = try file.read()
-                    if bytes.isEmpty { break }
-                    try parser.parse(bytes)
-                }
-                try parser.finish()
-            } catch let error as FormatError {
-                throw error.inFile(path)
-            }
+        let options = try call.options(2, LuaCSVRows.options)
+        return try TransferError.wrapping {
+            let reader = try LuaCSVRows(path, options, state, dates)
+            var rows: [LuaValue] = []
+            while let row = try reader.next() { rows.append(.table(row)) }
+            let names = state.makeTable(reader.table.names.map(LuaValue.text))
+            return call.answer(.table(state.makeTable(rows)), .table(names))
         }
-        let names = state.makeTable((header ?? []).map(LuaValue.text))
-        return call.answer(.table(state.makeTable(rows)), .table(names))
     }
 
-    /// `write(path, rows [, names])`: rows are tables; without names, those of all rows in order.
+    /// `write(path, rows [, names [, options]])`: rows are tables; without names, those of all rows in order.
     private func writeCSV(_ call: borrowing LuaCall) throws -> LuaAnswer {
         let path = try call.path(1, for: .writing)
         let rows = try call.table(2).array
@@ -86,14 +92,17 @@ struct TransferModule {
         } else {
             names = try call.table(3).array.compactMap(\.text)
         }
+        let format = try TransferOptions(call.options(4, ["separator"])).csv(path)
         try TransferError.wrapping {
             let file = try FileWriter(path)
-            var csv = CSVWriter()
+            var csv = CSVWriter(separator: format.separator)
             for name in names { csv.field(name) }
             csv.endRecord()
             for (index, row) in rows.enumerated() {
                 guard let row = row.table else {
-                    throw StoreError(.invalidArgument, "row \(index + 1) is no table")
+                    throw StoreError(
+                        .invalidArgument,
+                        "row \(index + 1) must be a table, got a \(rows[index].typeName)")
                 }
                 guard row.count == 0 else {
                     throw StoreError(

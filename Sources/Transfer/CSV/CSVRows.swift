@@ -9,9 +9,10 @@ struct CSVRows {
     private let view: StoreView
     private let classSchema: ClassSchema
     private let encoder: RowEncoder
-    private var csv = CSVWriter()
+    private var csv: CSVWriter
 
-    init(_ view: StoreView, _ classSchema: ClassSchema) {
+    init(_ view: StoreView, _ classSchema: ClassSchema, separator: Character = ",") {
+        csv = CSVWriter(separator: separator)
         self.view = view
         self.classSchema = classSchema
         encoder = RowEncoder(view: view)

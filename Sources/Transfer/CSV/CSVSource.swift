@@ -1,70 +1,69 @@
 import DataFormats
 import ObjectStore
 
-/// The rows of a CSV file, whose first record names the properties.
+/// The rows of a CSV file, whose columns are named by its header.
 final class CSVSource {
     private let file: FileReader
-    private var fields: FieldTable?
     private var columns: [FieldTable.Field] = []
 
     init(_ file: FileReader) { self.file = file }
 
     func read(into importer: Importer) throws {
         guard let className = importer.options.className else {
-            throw StoreError(
-                .invalidArgument, "a CSV file does not name its class; say which to import into")
+            throw StoreError(.invalidArgument, "add --class NAME: a CSV file has no class name")
         }
-        let parser = CSVParser { [self] record, line in
-            guard let fields else { return try readHeader(record, importer, className, line) }
-            try importer.take(RowPlace(line: line)) {
-                record.fields.map { $0 ?? "" }.joined(separator: ",")
+        let table = try CSVTable(file, importer.options.csv)
+        importer.setRejectHeader(table.header)
+        let fields = try importer.fields(of: className)
+        columns = try readHeader(table, fields)
+        let record = table.reader
+        while try table.next() {
+            try importer.take(RowPlace(line: record.line)) {
+                record.record
             } decode: {
-                if try insert(record, fields, importer) { return .stored }
-                return .values(try row(record, fields, importer, line))
+                if record.fault == nil, try insert(table, fields, importer) { return .stored }
+                try table.check()
+                return .values(try row(table, fields, importer))
             }
         }
-        while true {
-            let bytes = try file.read()
-            if bytes.isEmpty { break }
-            try parser.parse(bytes)
-        }
-        try parser.finish()
     }
 
-    private func readHeader(
-        _ record: CSVParser.Record, _ importer: Importer, _ className: String, _ line: Int
-    ) throws {
-        let table = try importer.fields(of: className)
-        columns = try record.fields.enumerated().map { index, name in
-            guard let name else { throw FormatError(line: line, "column \(index + 1) has no name") }
-            guard record.isText(index) else { throw Self.notText(line: line, "the header") }
+    private func readHeader(_ table: CSVTable, _ fields: FieldTable) throws -> [FieldTable.Field] {
+        let line = table.reader.line
+        var taken: Set<FieldTable.Field> = []
+        return try table.names.enumerated().map { index, name in
+            let field: FieldTable.Field
             do {
-                return try table.field(name)
+                field = try fields.field(name)
             } catch let error as StoreError {
-                throw FormatError(line: line, error.message)
+                throw FormatError(line: line, column: index + 1, error.message)
             }
-        }
-        let positions = columns.filter { $0 != .ignored }
-        for (index, field) in positions.enumerated() where positions[..<index].contains(field) {
-            if case .property(let position) = field {
-                let name = table.classSchema.properties[position].name
+            if case .property(let position) = field, !taken.insert(field).inserted {
+                let name = fields.classSchema.properties[position].name
                 throw FormatError(line: line, "two columns are for '\(name)'")
             }
+            return field
         }
-        fields = table
     }
+
+    // MARK: Fast path
 
     /// Stores a record of single values at once; false, and nothing has happened, for any other.
     private func insert(
-        _ record: CSVParser.Record, _ fields: FieldTable, _ importer: Importer
+        _ table: CSVTable, _ fields: FieldTable, _ importer: Importer
     ) throws -> Bool {
+        let record = table.reader
         guard record.count == columns.count,
             let inserter = try importer.directInserter(of: fields.classSchema)
         else { return false }
         inserter.clear()
         for (index, column) in columns.enumerated() {
-            guard case .property(let position) = column, !record.isNothing(index) else { continue }
-            guard set(position, record, index, fields.types[position], inserter) else {
+            guard case .property(let position) = column else { continue }
+            let isStored =
+                record.isNil(index)
+                ? fields.isNilWhenUnset(position)
+                : set(position, record, index, fields.types[position], inserter)
+            guard isStored else {
                 inserter.clear()
                 return false
             }
@@ -72,21 +71,14 @@ final class CSVSource {
         do {
             try inserter.insert()
         } catch let error as StoreError where error.code == .duplicateKey {
-            let key = columns.firstIndex {
-                guard case .property(let position) = $0 else { return false }
-                return fields.classSchema.properties[position].isPrimary
-            }
             throw Importer.duplicate(
-                key.flatMap(record.field).map {
-                    record.int(key ?? 0).map(Value.int) ?? .string($0)
-                },
-                fields.classSchema)
+                try? row(table, fields, importer).primaryKey, fields.classSchema)
         }
         return true
     }
 
     private func set(
-        _ position: Int, _ record: CSVParser.Record, _ index: Int, _ type: PropertyType?,
+        _ position: Int, _ record: CSVReader, _ index: Int, _ type: PropertyType?,
         _ inserter: ObjectInserter
     ) -> Bool {
         switch type {
@@ -97,8 +89,8 @@ final class CSVSource {
         case .double:
             guard let number = record.double(index) else { return false }
             inserter.set(position, double: number)
-        case .bool, .date:
-            guard let type, let text = record.field(index),
+        case .bool, .date, .decimal:
+            guard let type, let text = try? record.text(index),
                 let value = ValueText.value(text, as: type)
             else { return false }
             inserter.set(position, value)
@@ -107,32 +99,37 @@ final class CSVSource {
         return true
     }
 
+    // MARK: In general
+
     private func row(
-        _ record: CSVParser.Record, _ fields: FieldTable, _ importer: Importer, _ line: Int
+        _ table: CSVTable, _ fields: FieldTable, _ importer: Importer
     ) throws -> DecodedRow {
-        guard record.count == columns.count else {
-            throw FormatError(
-                "the record has \(record.count) fields, the header names \(columns.count)")
-        }
         var row = DecodedRow(fields.classSchema)
         for (index, column) in columns.enumerated() {
             guard case .property(let position) = column else { continue }
             let property = fields.classSchema.properties[position]
-            guard record.isText(index) else {
-                throw Self.notText(line: line, "column '\(property.name)'")
-            }
-            row.values[position] = try record.field(index).map {
-                try value($0, property, fields.classSchema, importer, line)
+            do {
+                if let text = try table.text(index) {
+                    row.values[position] = try value(
+                        text, property, fields.classSchema, importer, table.reader.line)
+                } else if !importer.options.keepsEmpty {
+                    row.values[position] = nilValue(property, importer)
+                }
+            } catch let error where error is FormatError || error is StoreError {
+                throw ValueFault(place: .field(index + 1), underlying: error)
             }
         }
         return row
     }
 
-    private static func notText(line: Int, _ subject: String) -> FormatError {
-        FormatError(
-            line: line,
-            "\(subject) holds bytes that are not UTF-8; convert the file first, for instance with "
-                + "iconv --from-code=latin1")
+    /// What an empty field means; nil leaves the property to its default.
+    private func nilValue(_ property: Property, _ importer: Importer) -> Value? {
+        guard property.isSingle else {
+            guard importer.options.isUpsert else { return nil }
+            return property.isMap ? .dictionary([:]) : .list([])
+        }
+        let holdsNil = property.isOptional || property.type == .object || property.type == .mixed
+        return holdsNil || importer.options.isUpsert ? .null : nil
     }
 
     private func value(
@@ -146,15 +143,13 @@ final class CSVSource {
             {
                 return try importer.link(to: value, of: target, RowPlace(line: line))
             }
-            if let value = ValueText.value(text, as: property.type) { return value }
+            if let value = importer.value(text, as: property.type) { return value }
         }
         if property.type == .object || !property.isSingle || property.type == .mixed {
             return try JSONField.value(
                 text, property, classSchema, importer, RowPlace(line: line),
                 container: "CSV files")
         }
-        throw StoreError(
-            .typeMismatch,
-            "'\(classSchema.name).\(property.name)' expects \(property.typeName), got \"\(text)\"")
+        throw importer.mismatch(property, classSchema, got: "\"\(text)\"", text)
     }
 }

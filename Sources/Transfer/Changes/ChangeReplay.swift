@@ -34,26 +34,15 @@ package final class ChangeReplay {
                 .alreadyInWrite,
                 "a replay makes write transactions of its own; begin it outside of one")
         }
-        let lines = LineReader(try FileReader(path))
+        let lines = JSONLineReader(try FileReader(path))
         importer.links.takeOwnNumbers()
-        var rows = 0
-        let parser = JSONParser(.values) { [self] parser in
-            rows += 1
-            guard rows == 1 else { return }
-            try take(JSONNode(parser.tape), lines.line)
-        }
         do {
-            while try lines.next({ bytes, range in
-                guard bytes[range].contains(where: { $0 > 0x20 }) else { return }
-                rows = 0
+            while try lines.advance() {
                 try located(lines.line, path) {
-                    try parser.parse(bytes, range)
-                    try parser.parse([0x0A])
-                    guard rows == 1, !parser.isInsideValue else {
-                        throw FormatError("a line holds exactly one JSON object")
-                    }
+                    try lines.parse()
+                    try take(JSONNode(lines.tape), lines.line)
                 }
-            }) {}
+            }
             guard !isInStep else {
                 throw FormatError(
                     line: lines.line, "the file ends inside a step, which was not replayed"
@@ -71,7 +60,7 @@ package final class ChangeReplay {
         do {
             try work()
         } catch let error as FormatError {
-            throw FormatError(line: line, error.reason).inFile(path)
+            throw FormatError(line: line, column: error.column, error.reason).inFile(path)
         } catch let error as StoreError where error.code != .closed && error.code != .interrupted {
             let placed = FormatError(line: line, error.message).inFile(path)
             throw StoreError(error.code, placed.description)

@@ -13,8 +13,8 @@ enum ExtendedJSON {
     /// The value of a node that says its type, for a property of a type; nil if it says none that fits.
     static func value(_ node: JSONNode, as type: PropertyType) -> Value? {
         guard let tag = tag(of: node), let inner = node.only(tag) else { return nil }
-        if tag == "$date", type == .date, let milliseconds = milliseconds(inner) {
-            return Timestamp(seconds: milliseconds / 1000).map(Value.date)
+        if tag == "$date", type == .date, inner.kind != .string, let moment = moment(inner) {
+            return .date(moment)
         }
         if tag == "$binary" {
             let text = inner.kind == .object ? member("base64", of: inner) : inner
@@ -46,13 +46,17 @@ enum ExtendedJSON {
         }
     }
 
-    private static func milliseconds(_ node: JSONNode) -> Double? {
+    /// The moment of milliseconds since 1970, a number or `{"$numberLong": "…"}`.
+    private static func moment(_ node: JSONNode) -> Timestamp? {
         let number = node.only("$numberLong") ?? node
+        let milliseconds: Int64?
         switch number.kind {
-        case .int: return Double(number.tape.int(number.index))
-        case .string where number.index != node.index: return Double(number.text)
-        default: return nil
+        case .int: milliseconds = number.tape.int(number.index)
+        case .string where number.index != node.index:
+            milliseconds = NumberText.exactInt(number.text)
+        default: milliseconds = nil
         }
+        return milliseconds.flatMap { SQLiteDates.milliseconds.moment($0) }
     }
 
     private static func member(_ name: String, of node: JSONNode) -> JSONNode? {
@@ -63,6 +67,9 @@ enum ExtendedJSON {
 }
 
 /// Values of mixed properties in JSON.
+///
+/// An object whose only member names a type, such as `{"$date": "…"}`, is a value of that type. Members with other names
+/// that begin with `$` are data.
 struct MixedJSON {
     /// Finds the object of a link: by its class, and by what else the link holds.
     let link: (_ className: String, _ key: JSONNode) throws -> Value
@@ -74,7 +81,11 @@ struct MixedJSON {
         case .truth: return .bool(true)
         case .falsehood: return .bool(false)
         case .int: return .int(node.tape.int(node.index))
-        case .real: return .double(node.tape.double(node.index))
+        case .real:
+            guard let number = ValueText.number(node.text) else {
+                throw FormatError("no type of number holds \(node.text) exactly")
+            }
+            return number
         case .string: return .string(node.text)
         case .array:
             var elements: [Value] = []
@@ -86,14 +97,16 @@ struct MixedJSON {
 
     private func object(_ node: JSONNode) throws -> Value {
         if let tag = ExtendedJSON.tag(of: node) {
-            if tag == "$map", let inner = node.only(tag) { return try members(inner) }
-            if tag == "$link", let inner = node.only(tag) { return try linked(inner) }
-            if let type = ExtendedJSON.type(of: tag),
-                let value = ExtendedJSON.value(node, as: type)
-            {
-                return value
+            if tag == "$map", let inner = node.only(tag), inner.kind == .object {
+                return try members(inner)
             }
-            throw FormatError("\"\(tag)\" names no type of value that could be read")
+            if tag == "$link", let inner = node.only(tag), inner.kind == .array {
+                return try linked(inner)
+            }
+            if let type = ExtendedJSON.type(of: tag) {
+                if let value = ExtendedJSON.value(node, as: type) { return value }
+                throw FormatError("\"\(tag)\" holds no value of type \(type.rawValue)")
+            }
         }
         return try members(node)
     }

@@ -14,75 +14,88 @@ struct JSONRowDecoder {
         self.place = place
     }
 
-    /// The row on a tape; its class is what the row says, else `className`.
+    /// The row on a tape; its class is the one that it names, otherwise `className`.
     ///
     /// Most rows hold nothing but single values of the right types: those are stored at once.
     func decode(_ tape: JSONTape, className: String?) throws -> Importer.Row {
         guard tape.kind(0) == .object else {
             throw FormatError("a row is an object, got \(JSONNode(tape).description)")
         }
-        let fields = try fields(tape, className)
-        if try insert(tape, fields) { return .stored }
-        return .values(try row(tape, fields))
+        let (fields, first) = try fields(tape, className)
+        if try insert(tape, fields, first) { return .stored }
+        return .values(try row(tape, fields, first))
     }
 
-    private func row(_ tape: JSONTape, _ fields: FieldTable) throws -> DecodedRow {
+    /// The values of the members from `first` on.
+    private func row(_ tape: JSONTape, _ fields: FieldTable, _ first: Int) throws -> DecodedRow {
         var row = DecodedRow(fields.classSchema)
         fields.members.startRow()
-        var position = 1
+        var position = first
         while tape.kind(position) != .end {
             let value = position + 1
-            try take(tape, position, value, fields, &row)
+            do {
+                try take(tape, position, value, fields, first, &row)
+            } catch let error where error is FormatError || error is StoreError {
+                throw ValueFault(place: .offset(tape.offset(value)), underlying: error)
+            }
             position = tape.after(value)
         }
         return row
     }
 
-    private func fields(_ tape: JSONTape, _ className: String?) throws -> FieldTable {
-        let hasOwnClass =
-            tape.kind(1) == .string && tape.equals(1, Self.classMember) && tape.kind(2) == .string
-        if hasOwnClass, let last = importer.lastFields, tape.equals(2, last.className) {
-            return last
+    /// The fields of the row's class, and the index of the first member that is data.
+    private func fields(
+        _ tape: JSONTape, _ className: String?
+    ) throws -> (fields: FieldTable, first: Int) {
+        if let last = importer.lastFields, tape.kind(1) == .string, tape.kind(2) == .string,
+            tape.equals(1, Self.classMember), tape.equals(2, last.className)
+        {
+            return (last, 3)
         }
-        guard let name = hasOwnClass ? tape.text(2) : className else {
-            throw FormatError("the row does not say its class; name the class to import into")
+        let own = RowName.className(
+            tape, importer.store.view.schema, isGiven: className != nil)
+        guard let name = own ?? className else {
+            throw FormatError("the row names no class; add --class NAME, or a member \"$class\"")
         }
         let fields = try importer.fields(of: name)
         guard !fields.classSchema.isEmbedded else {
-            throw FormatError("'\(name)' is embedded: its objects come with what owns them")
+            throw FormatError("'\(name)' is embedded: its objects are part of others")
         }
-        return fields
+        return (fields, own == nil ? 1 : 3)
     }
 
     private static let classMember = Array("$class".utf8)
 
-    // MARK: At once
+    // MARK: Fast path
 
     /// Stores a row of single values of the right types; false, and nothing has happened, for any other.
-    private func insert(_ tape: JSONTape, _ fields: FieldTable) throws -> Bool {
+    private func insert(
+        _ tape: JSONTape, _ fields: FieldTable, _ first: Int
+    ) throws -> Bool {
         guard let inserter = try importer.directInserter(of: fields.classSchema) else {
             return false
         }
         inserter.clear()
         fields.members.startRow()
-        var position = 1
+        var position = first
         while tape.kind(position) != .end {
             let value = position + 1
-            if let field = fields.members.position(tape, position) {
-                guard set(field, tape, value, fields.types[field], inserter) else {
-                    inserter.clear()
-                    return false
-                }
-            } else if position > 1 || !tape.equals(position, Self.classMember) {
+            guard let field = fields.members.position(tape, position),
+                set(field, tape, value, fields.types[field], inserter)
+            else {
                 inserter.clear()
                 return false
             }
             position = tape.after(value)
         }
+        guard fields.members.repeated == nil else {
+            inserter.clear()
+            return false
+        }
         do {
             try inserter.insert()
         } catch let error as StoreError where error.code == .duplicateKey {
-            let key = try? row(tape, fields).primaryKey
+            let key = try? row(tape, fields, first).primaryKey
             throw Importer.duplicate(key, fields.classSchema)
         }
         return true
@@ -96,12 +109,14 @@ struct JSONRowDecoder {
         switch (type, tape.kind(value)) {
         case (.int, .int): inserter.set(field, int: tape.int(value))
         case (.string, .string): return tape.withText(value) { inserter.set(field, utf8: $0) }
-        case (.double, .real), (.double, .int): inserter.set(field, double: tape.double(value))
+        case (.double, .real), (.double, .int):
+            guard let number = tape.exactDouble(value) else { return false }
+            inserter.set(field, double: number)
         case (.bool, .truth): inserter.set(field, bool: true)
         case (.bool, .falsehood): inserter.set(field, bool: false)
         case (.date, .string):
-            guard let moment = Timestamp(tape.text(value)) else { return false }
-            inserter.set(field, .date(moment))
+            guard let moment = ValueText.value(tape.text(value), as: .date) else { return false }
+            inserter.set(field, moment)
         default: return false
         }
         return true
@@ -110,23 +125,25 @@ struct JSONRowDecoder {
     // MARK: In general
 
     private func take(
-        _ tape: JSONTape, _ name: Int, _ value: Int, _ fields: FieldTable, _ row: inout DecodedRow
+        _ tape: JSONTape, _ name: Int, _ value: Int, _ fields: FieldTable, _ first: Int,
+        _ row: inout DecodedRow
     ) throws {
-        if tape.firstByte(name) == 0x24 {
-            switch tape.text(name) {
-            case "$class": return
-            case "$key" where tape.kind(value) == .int:
-                row.number = tape.int(value)
-                return
-            default: break
-            }
+        if RowName.isNumber(tape, name, first), fields.classSchema.primaryKey == nil,
+            fields.classSchema.position(of: "$key") == nil
+        {
+            row.number = tape.int(value)
+            return
         }
         guard case .property(let position) = try fields.field(tape, name) else { return }
+        let property = fields.classSchema.properties[position]
+        guard row.values[position] == nil else {
+            throw FormatError("'\(tape.text(name))' appears twice in the row")
+        }
         row.values[position] = try self.value(
-            JSONNode(tape, value), fields.classSchema.properties[position], fields.classSchema)
+            JSONNode(tape, value), property, fields.classSchema)
     }
 
-    /// What a property is given.
+    /// The value of a node for a property.
     func value(
         _ node: JSONNode, _ property: Property, _ classSchema: ClassSchema
     ) throws -> Value {
@@ -142,11 +159,7 @@ struct JSONRowDecoder {
             try node.forEachMember { entries[$0] = try single($1, property, classSchema) }
             return .dictionary(entries)
         case (nil, _), (_, .null): return try single(node, property, classSchema)
-        default:
-            throw StoreError(
-                .typeMismatch,
-                "'\(classSchema.name).\(property.name)' expects \(property.typeName), got "
-                    + node.description)
+        default: throw importer.mismatch(property, classSchema, got: node.description, node.number)
         }
     }
 
@@ -157,29 +170,28 @@ struct JSONRowDecoder {
         case (_, .null): return .null
         case (.string, .string): return .string(node.text)
         case (.int, .int): return .int(node.tape.int(node.index))
-        case (.double, .int), (.double, .real): return .double(node.tape.double(node.index))
-        case (.float, .int), (.float, .real): return .float(Float(node.tape.double(node.index)))
+        case (.double, .int), (.double, .real):
+            if let number = node.tape.exactDouble(node.index) { return .double(number) }
+        case (.float, .int), (.float, .real):
+            if let number = node.tape.exactFloat(node.index) { return .float(number) }
         case (.bool, .truth): return .bool(true)
         case (.bool, .falsehood): return .bool(false)
         case (.decimal, .int): return .decimal(DecimalValue(node.tape.int(node.index)))
         case (.object, _): return try link(node, property, classSchema)
         case (.mixed, _): return try MixedJSON(link: mixedLink).value(node)
         case (.string, _): break
-        case (_, .string), (.decimal, .real), (.int, .real):
+        case (.int, .real):
+            if let number = node.tape.exactInt(node.index) { return .int(number) }
+        case (_, .string), (.decimal, .real):
             if let value = ValueText.value(node.text, as: property.type) { return value }
-            if property.type == .int, let number = Double(node.text),
-                let whole = Int64(exactly: number)
-            {
-                return .int(whole)
-            }
         case (_, .object):
             if let value = ExtendedJSON.value(node, as: property.type) { return value }
         default: break
         }
-        throw StoreError(
-            .typeMismatch,
-            "'\(classSchema.name).\(property.name)' expects \(property.typeName), got "
-                + node.description)
+        if let text = node.number, let value = importer.rounded(text, as: property.type) {
+            return value
+        }
+        throw importer.mismatch(property, classSchema, got: node.description, node.number)
     }
 
     private func link(
@@ -229,5 +241,16 @@ struct JSONRowDecoder {
             if !property.isBacklinks { values[name] = try self.value(value, property, target) }
         }
         return .dictionary(values)
+    }
+}
+
+extension JSONNode {
+    /// The text of a number or a string, which may be a number or a date; nil for any other node.
+    fileprivate var number: String? {
+        switch kind {
+        case .int: String(tape.int(index))
+        case .real, .string: text
+        default: nil
+        }
     }
 }

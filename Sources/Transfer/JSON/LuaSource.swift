@@ -9,12 +9,20 @@ struct LuaSource {
     init(_ file: FileReader) { self.file = file }
 
     func read(into importer: Importer) throws {
+        var isFirst = true
         let reader = LuaDataReader(file) { reader in
+            let wasFirst = isFirst
+            isFirst = false
             let section = reader.section
-            guard section != "$schema" else { return }
+            if section == "$schema", wasFirst, try SchemaJSON.schema(reader.tape, 0) != nil {
+                return
+            }
             let place = RowPlace(line: reader.line)
             try importer.take(place) {
-                "row that ends at line \(place.line)"
+                // A row that spans lines is written on one, as JSON, which the import of JSON Lines takes.
+                var json = JSONWriter()
+                JSONNode(reader.tape).write(to: &json)
+                return json.bytes
             } decode: {
                 try JSONRowDecoder(importer, place).decode(
                     reader.tape, className: section ?? importer.options.className)

@@ -22,6 +22,33 @@ enum SchemaJSON {
         json.endObject()
     }
 
+    /// The classes of a line that holds a schema and nothing else; nil for any other row.
+    ///
+    /// Throws `invalid_schema` for types that do not exist.
+    static func schema(ofLine tape: JSONTape) throws -> [ClassSchema]? {
+        guard tape.kind(0) == .object, tape.kind(1) == .string, tape.equals(1, member),
+            tape.kind(tape.after(2)) == .end
+        else { return nil }
+        return try schema(tape, 2)
+    }
+
+    /// The classes of a node that has the form of a schema; nil for any other node.
+    static func schema(_ tape: JSONTape, _ node: Int) throws -> [ClassSchema]? {
+        guard tape.kind(node) == .object else { return nil }
+        var isSchema = true
+        JSONNode(tape, node).forEachMember { _, properties in
+            if properties.kind != .object { isSchema = false }
+            properties.forEachMember { _, type in
+                if type.kind != .string, type.kind != .truth, type.kind != .falsehood {
+                    isSchema = false
+                }
+            }
+        }
+        return isSchema ? try read(tape, node) : nil
+    }
+
+    private static let member = Array("$schema".utf8)
+
     /// Reads what `write` wrote from a node of a tape.
     ///
     /// Throws `invalid_schema`.

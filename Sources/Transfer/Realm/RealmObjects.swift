@@ -88,7 +88,7 @@ final class RealmObjects {
     ) throws {
         let realmKey = rows.key(row)
         let location = RowPlace(table: plan.classes[position].name, line: Int(clamping: realmKey))
-        try importer.take(location, text: { text(rows, row, fields, position) }) {
+        try importer.take(location, record: { Array(text(rows, row, fields, position).utf8) }) {
             inserter.clear()
             for field in fields { try set(field, rows, row, inserter, position) }
             var isUpdate = false
@@ -291,7 +291,7 @@ final class RealmObjects {
         let schema = schemas[position]
         let location = RowPlace(
             table: plan.classes[position].name, line: Int(clamping: rows.key(row)))
-        try importer.complete(location, text: { text(rows, row, fields, position) }) {
+        try importer.complete(location, record: { Array(text(rows, row, fields, position).utf8) }) {
             var changes: [String: Value] = [:]
             for field in fields {
                 switch field.kind {

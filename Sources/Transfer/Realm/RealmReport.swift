@@ -144,6 +144,6 @@ package enum RealmSchema {
     package static func classes(_ path: String, _ options: RealmOptions) throws -> [ClassSchema] {
         var importOptions = ImportOptions()
         importOptions.realm = options
-        return try RealmSource(path, importOptions).classes(besides: .empty)
+        return try RealmSource(path, importOptions).classes(besides: .empty).classes
     }
 }

@@ -46,7 +46,9 @@ final class RealmSource: RowSource {
 
     var part: Double? { rowsTotal > 0 ? min(Double(rowsDone) / Double(rowsTotal), 1) : nil }
 
-    func classes(besides known: Schema) throws -> [ClassSchema] { plan.classes.map(\.schema) }
+    func classes(besides known: Schema) throws -> ClassInference.Result {
+        ClassInference.Result(classes: plan.classes.map(\.schema))
+    }
 
     /// The version of the app's schema.
     func schemaVersion() throws -> UInt64? {

@@ -18,6 +18,9 @@ struct ColumnEvidence {
     private var blobs = 0
     /// Whether all values so far are what is wished for.
     private var isAsWished = true
+    /// Integers in a column of dates that must be milliseconds, and other ones except 0.
+    private var milliseconds = 0
+    private var seconds = 0
     /// Whether all integers are doubles too.
     private var areIntsExact = true
 
@@ -48,7 +51,13 @@ struct ColumnEvidence {
             if Int64(exactly: Double(value)) != value { areIntsExact = false }
             switch wish {
             case .bool where value != 0 && value != 1: isAsWished = false
-            case .date where SQLiteCell.moment(value, dates) == nil: isAsWished = false
+            case .date:
+                if SQLiteCell.moment(value, dates) == nil { isAsWished = false }
+                if SQLiteDates.looksLikeMilliseconds(value) {
+                    milliseconds += 1
+                } else if value != 0 {
+                    seconds += 1
+                }
             case .uuid: isAsWished = false
             default: break
             }
@@ -78,6 +87,11 @@ struct ColumnEvidence {
     private mutating func look(_ row: SQLiteStatement, _ column: Int, as type: PropertyType) {
         guard isAsWished else { return }
         isAsWished = row.text(column).flatMap { ValueText.value($0, as: type) } != nil
+    }
+
+    /// Whether the column holds dates that are milliseconds since 1970, where the options do not say how to read them.
+    var holdsMilliseconds: Bool {
+        type == .date && dates == nil && milliseconds > 0 && seconds == 0 && reals == 0
     }
 
     /// The type of a property that can hold all these values.

@@ -5,7 +5,7 @@ import ObjectStore
 struct SQLiteCell {
     /// How numbers in date properties are read; nil is SQLite's own way: integers are seconds, others Julian days.
     let dates: SQLiteDates?
-    /// Whether `SQLiteExporter` wrote the rows: text in mixed columns may be JSON then.
+    /// Whether text in mixed columns that looks like JSON is JSON, as in exports of the first format.
     let isExport: Bool
 
     /// The value of a cell for a single property that is no link; nil if the property cannot hold it.
@@ -49,7 +49,7 @@ struct SQLiteCell {
     /// The text of a cell.
     func text(_ row: SQLiteStatement, _ column: Int) throws -> String {
         guard let text = row.text(column) else {
-            throw FormatError("column \(column + 1) holds text that is not UTF-8")
+            throw FormatError("column '\(row.name(column))' holds text that is not UTF-8")
         }
         return text
     }
@@ -70,6 +70,17 @@ struct SQLiteCell {
     /// The moment that a number stands for.
     static func moment(_ number: Double, _ dates: SQLiteDates?) -> Timestamp? {
         (dates ?? .julian).moment(number)
+    }
+
+    /// Writes a cell as JSON.
+    static func write(_ row: SQLiteStatement, _ column: Int, to json: inout JSONWriter) {
+        switch row.kind(column) {
+        case .null: json.null()
+        case .int: json.int(row.int(column))
+        case .real: json.double(row.double(column))
+        case .text: json.string(row.text(column) ?? "text that is not UTF-8")
+        case .blob: json.string(Base64.encode(row.bytes(column)))
+        }
     }
 
     /// What a cell holds, for messages.

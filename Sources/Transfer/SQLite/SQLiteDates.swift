@@ -19,8 +19,8 @@ package enum SQLiteDates: String, CaseIterable, Sendable {
             let known = Self.allCases.map(\.rawValue)
             throw StoreError(
                 .invalidArgument,
-                "there is no way '\(name)' to keep dates\(NearestName.hint(for: name, among: known)); "
-                    + "the ways are \(known.joined(separator: ", "))")
+                "unknown date encoding '\(name)'\(NearestName.hint(for: name, among: known)); use "
+                    + known.joined(separator: ", "))
         }
         self = way
     }
@@ -50,6 +50,21 @@ package enum SQLiteDates: String, CaseIterable, Sendable {
         }
         let (microseconds, overflow) = number.multipliedReportingOverflow(by: factor)
         return overflow ? nil : Timestamp(microseconds: microseconds)
+    }
+
+    /// Whether a number of seconds is so large that it must be milliseconds: as seconds it is beyond the year 5138, as
+    /// milliseconds it is after March 1973.
+    static func looksLikeMilliseconds(_ number: Int64) -> Bool {
+        number.magnitude >= 100_000_000_000
+    }
+
+    /// Whether a moment gives the number back that it was read from.
+    func isExact(_ number: Double, _ moment: Timestamp) -> Bool {
+        switch stored(moment) {
+        case .double(let stored): stored == number
+        case .int(let stored): Double(stored) == number
+        default: Self.seconds.isExact(number, moment)
+        }
     }
 
     /// What is stored for a moment.

@@ -35,7 +35,7 @@ struct SQLiteExporter {
         SchemaJSON.write(classes, to: &json)
         let insertion = try database.prepare("INSERT INTO \(table) VALUES (?, ?)")
         let rows = [
-            ("format", "1"), ("dates", dates.rawValue),
+            ("format", "2"), ("dates", dates.rawValue),
             ("schema", String(decoding: json.bytes, as: UTF8.self)),
         ]
         for (name, value) in rows {
@@ -49,14 +49,24 @@ struct SQLiteExporter {
     func write(_ keys: ResultKeys, of classSchema: ClassSchema, count: () throws -> Void) throws {
         guard let table = layout.tables.first(where: { $0.classSchema.name == classSchema.name })
         else { return }
-        let insertion = try insertion(
-            table.name, table.columns.count + (table.keyColumn == nil ? 0 : 1))
-        let joins = try table.joins.map { try self.insertion($0.name, 3) }
+        let columns = table.insertedColumns
+        let insertion = try insertion(table.name, columns)
+        let joins = try table.joins.map {
+            try self.insertion($0.name, ["owner", $0.placeColumn, "target"])
+        }
         for key in keys {
+            var typePosition = table.columns.count
             for (position, column) in table.columns.enumerated() {
-                try bind(position, column, key, classSchema, insertion)
+                let value = try bind(position, column, key, classSchema, insertion)
+                guard column.typeColumn != nil else { continue }
+                if isPlain(value) {
+                    insertion.bindNull(typePosition)
+                } else {
+                    insertion.bind(typePosition, value.typeName)
+                }
+                typePosition += 1
             }
-            if table.keyColumn != nil { insertion.bind(table.columns.count, key.rawValue) }
+            if table.keyColumn != nil { insertion.bind(columns.count - 1, key.rawValue) }
             _ = try insertion.step()
             for (join, statement) in zip(table.joins, joins) {
                 try write(join, of: key, classSchema, statement)
@@ -71,28 +81,37 @@ struct SQLiteExporter {
         try database.finish()
     }
 
-    private func insertion(_ table: String, _ columns: Int) throws -> SQLiteStatement {
-        // The number of an object without a primary key is declared first and bound last.
-        let marks =
-            layout.tables.first { $0.name == table }?.keyColumn == nil
-            ? (1...columns).map { "?\($0)" } : ["?\(columns)"] + (1..<columns).map { "?\($0)" }
+    private func insertion(_ table: String, _ columns: [String]) throws -> SQLiteStatement {
+        let names = columns.map(SQLiteDatabase.quoted).joined(separator: ", ")
+        let marks = columns.map { _ in "?" }.joined(separator: ", ")
         return try database.prepare(
-            "INSERT INTO \(SQLiteDatabase.quoted(table)) VALUES (\(marks.joined(separator: ", ")))")
+            "INSERT INTO \(SQLiteDatabase.quoted(table)) (\(names)) VALUES (\(marks))")
     }
 
+    /// Binds the value of a column, and returns it.
     private func bind(
         _ position: Int, _ column: SQLiteLayout.Column, _ key: ObjectKey,
         _ classSchema: ClassSchema, _ statement: SQLiteStatement
-    ) throws {
+    ) throws -> Value {
         let value = try view.value(column.property, of: key, in: classSchema)
-        switch column.form {
-        case .json: try bindJSON(position, value, column.property, statement)
-        case .link(let target):
-            guard case .object(let reference) = value else { return statement.bindNull(position) }
+        switch (column.form, value) {
+        case (.json, _): try bindJSON(position, value, column.property, statement)
+        case (.link(let target), .object(let reference)):
             try bindKey(position, reference.key, target, statement)
-        case .value where column.property.type == .mixed:
+        case (.link, _): statement.bindNull(position)
+        case (.value, _) where column.property.type == .mixed:
             try bindMixed(position, value, column.property, statement)
-        case .value: bind(position, value, statement)
+        case (.value, _): bind(position, value, statement)
+        }
+        return value
+    }
+
+    /// Whether SQLite has a form for a mixed value.
+    private func isPlain(_ value: Value) -> Bool {
+        switch value {
+        case .null, .int, .data, .string: true
+        case .double(let number): !number.isNaN
+        default: false
         }
     }
 
@@ -162,12 +181,10 @@ struct SQLiteExporter {
     private func bindMixed(
         _ position: Int, _ value: Value, _ property: Property, _ statement: SQLiteStatement
     ) throws {
-        switch value {
-        case .null, .int, .data: bind(position, value, statement)
-        case .double(let number) where !number.isNaN: statement.bind(position, number)
-        case .string(let text) where !SQLiteCell.looksLikeJSON(text):
-            statement.bind(position, text)
-        default: try bindJSON(position, value, property, statement)
+        if isPlain(value) {
+            bind(position, value, statement)
+        } else {
+            try bindJSON(position, value, property, statement)
         }
     }
 

@@ -65,7 +65,7 @@ struct SQLiteJoinReader {
         let ownerClass = try schema.require(table.classSchema.name)
         let targetClass = try schema.require(join.target.name)
         try importer.complete(place) {
-            "\(owner.summary): " + targets.map(\.summary).joined(separator: ", ")
+            Array(("\(owner.summary): " + targets.map(\.summary).joined(separator: ", ")).utf8)
         } _: {
             let links = try targets.map { target -> Value in
                 if target == .null { return .null }

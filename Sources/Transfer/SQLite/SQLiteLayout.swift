@@ -10,6 +10,8 @@ struct SQLiteLayout {
         let name: String
         let property: Property
         let form: Form
+        /// The column that names the type of a mixed value that is JSON in this one; NULL for other values.
+        var typeColumn: String?
     }
 
     enum Form {
@@ -35,6 +37,11 @@ struct SQLiteLayout {
         let keyColumn: String?
         let columns: [Column]
         let joins: [Join]
+
+        /// The columns in the order in which an insertion binds them.
+        var insertedColumns: [String] {
+            columns.map(\.name) + columns.compactMap(\.typeColumn) + [keyColumn].compactMap(\.self)
+        }
     }
 
     /// The table that says what is in the others.
@@ -43,10 +50,14 @@ struct SQLiteLayout {
     private(set) var tables: [Table] = []
     private let classes: [String: ClassSchema]
     private let isWhole: Bool
+    private let hasTypeColumns: Bool
     private(set) var names = SQLiteNames(taken: [metadata])
 
     /// The layout of whole stores, or of the objects of some classes, whose links lead nowhere in the database.
-    init(_ classes: [ClassSchema], _ all: [ClassSchema], isWhole: Bool) {
+    init(
+        _ classes: [ClassSchema], _ all: [ClassSchema], isWhole: Bool, hasTypeColumns: Bool = true
+    ) {
+        self.hasTypeColumns = hasTypeColumns && isWhole
         self.classes = Dictionary(
             all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         self.isWhole = isWhole
@@ -72,6 +83,10 @@ struct SQLiteLayout {
             let form = !isPlain ? Form.json : isLink ? target.map(Form.link) ?? .json : .value
             columns.append(
                 Column(name: columnNames.unique(property.name), property: property, form: form))
+        }
+        // Last, so that no property gives up its name for one.
+        for index in columns.indices where hasTypeColumns && columns[index].isMixed {
+            columns[index].typeColumn = columnNames.unique("\(columns[index].name)_type")
         }
         let keyColumn = classSchema.primaryKey == nil ? columnNames.unique("_key") : nil
         tables.append(
@@ -130,9 +145,12 @@ struct SQLiteLayout {
                 if !type.isEmpty { line += " " + type }
                 if property.isPrimary { line += property.isOptional ? " UNIQUE" : " PRIMARY KEY" }
                 let isAlias = property.isPrimary && property.type == .int
-                if !property.isOptional, !isAlias { line += " NOT NULL" }
+                if !property.isOptional, !isAlias, property.type != .mixed { line += " NOT NULL" }
             }
             lines.append(line)
+        }
+        for name in table.columns.compactMap(\.typeColumn) {
+            lines.append("\(SQLiteDatabase.quoted(name)) TEXT")
         }
         return Self.statement(table.name, lines)
     }
@@ -182,5 +200,11 @@ struct SQLiteLayout {
         case .decimal: "DECIMAL_TEXT"
         case .mixed, .object, .backlinks: ""
         }
+    }
+}
+
+extension SQLiteLayout.Column {
+    fileprivate var isMixed: Bool {
+        if case .value = form { property.type == .mixed } else { false }
     }
 }

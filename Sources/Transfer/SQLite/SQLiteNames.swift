@@ -35,6 +35,14 @@ enum SchemaNames {
         return limited(isUpper ? name : "Table" + name)
     }
 
+    /// Whether a property can have this name.
+    static func isName(_ name: String) -> Bool {
+        guard let first = name.unicodeScalars.first, !("0"..."9").contains(first) else {
+            return false
+        }
+        return name.utf8.count <= 200 && name.unicodeScalars.allSatisfy(isWordPart)
+    }
+
     /// `unit price` as `unit_price`.
     static func property(_ column: String) -> String {
         var name = String.UnicodeScalarView()

@@ -112,6 +112,12 @@ struct SQLitePlanner {
             if existing == nil { name = names.unique(name) }
             plan.add(column.name, name)
             guard existing == nil, let evidence = evidence[table.name]?[index] else { continue }
+            if evidence.holdsMilliseconds {
+                plan.noteMilliseconds()
+                notes.append(
+                    "the numbers in '\(table.name).\(column.name)' were read as milliseconds since "
+                        + "1970; add --dates seconds if they are seconds")
+            }
             properties.append(
                 property(name, column, evidence, target: target, isKey: key(of: table) == index))
         }

@@ -7,11 +7,16 @@ struct SQLiteRowDecoder {
     private let cell: SQLiteCell
     private let classSchema: ClassSchema
     private let columns: [FieldTable.Field]
+    private let typePositions: [Int: Int]
+    private let milliseconds: Set<Int>
 
+    /// `typePositions` are the columns that say whether a mixed value is JSON; `milliseconds` are columns of dates.
     init(
         _ importer: Importer, _ cell: SQLiteCell, _ classSchema: ClassSchema,
-        _ columns: [FieldTable.Field]
+        _ columns: [FieldTable.Field], typePositions: [Int: Int], milliseconds: Set<Int>
     ) {
+        self.typePositions = typePositions
+        self.milliseconds = milliseconds
         self.importer = importer
         self.cell = cell
         self.classSchema = classSchema
@@ -23,19 +28,31 @@ struct SQLiteRowDecoder {
         var row = DecodedRow(classSchema)
         for (index, column) in columns.enumerated() {
             guard case .property(let position) = column else { continue }
+            let property = classSchema.properties[position]
+            if let type = typePositions[index], statement.kind(type) != .null {
+                row.values[position] = try JSONField.value(
+                    try cell.text(statement, index + 1), property, classSchema, importer, place,
+                    container: "SQLite columns")
+                continue
+            }
             row.values[position] = try value(
-                statement, index + 1, classSchema.properties[position], place)
+                statement, index + 1, property, place,
+                milliseconds.contains(index)
+                    ? SQLiteCell(dates: .milliseconds, isExport: cell.isExport) : cell)
         }
         return row
     }
 
     private func value(
-        _ row: SQLiteStatement, _ column: Int, _ property: Property, _ place: RowPlace
+        _ row: SQLiteStatement, _ column: Int, _ property: Property, _ place: RowPlace,
+        _ cell: SQLiteCell
     ) throws -> Value? {
         let target = importer.store.view.schema.target(of: property)
         if row.kind(column) == .null { return property.isSingle ? .null : nil }
         if property.isSingle, property.type == .object, let target, !target.isEmbedded {
             if let value = try link(row, column, target, place) { return value }
+        } else if property.isSingle, property.type == .date, row.kind(column) != .text {
+            if let moment = try date(row, column, cell) { return .date(moment) }
         } else if property.isSingle, property.type != .object,
             let value = try cell.value(row, column, as: property.type)
         {
@@ -47,10 +64,34 @@ struct SQLiteRowDecoder {
                 try cell.text(row, column), property, classSchema, importer, place,
                 container: "SQLite columns")
         }
-        throw StoreError(
-            .typeMismatch,
-            "'\(classSchema.name).\(property.name)' expects \(property.typeName), got "
-                + SQLiteCell.summary(row, column))
+        let text = row.kind(column) == .text ? row.text(column) : nil
+        if property.isSingle, let text, let value = importer.rounded(text, as: property.type) {
+            return value
+        }
+        throw importer.mismatch(
+            property, classSchema, got: SQLiteCell.summary(row, column), text)
+    }
+
+    /// A date that is a number; one that had to be rounded counts as changed.
+    private func date(
+        _ row: SQLiteStatement, _ column: Int, _ cell: SQLiteCell
+    ) throws -> Timestamp? {
+        switch row.kind(column) {
+        case .int:
+            let number = row.int(column)
+            guard cell.dates != nil || !SQLiteDates.looksLikeMilliseconds(number) else {
+                throw FormatError(
+                    "column '\(row.name(column))' holds \(number), which is beyond the year 5000 in "
+                        + "seconds; add --dates milliseconds, or --dates seconds to take it so")
+            }
+            return SQLiteCell.moment(number, cell.dates)
+        case .real:
+            let number = row.double(column)
+            guard let moment = SQLiteCell.moment(number, cell.dates) else { return nil }
+            if !(cell.dates ?? .julian).isExact(number, moment) { importer.noteChange() }
+            return moment
+        default: return nil
+        }
     }
 
     private func link(

@@ -8,7 +8,8 @@ final class SQLiteSource: RowSource {
     private let options: ImportOptions
     private var tables: [SQLiteTablePlan] = []
     private var joins: [(table: SQLiteLayout.Table, join: SQLiteLayout.Join)] = []
-    private var isExport = false
+    /// Whether text in mixed columns that looks like JSON is JSON, as in exports of the first format.
+    private var marksJSONInText = false
     private var dates: SQLiteDates?
     private var allRows = 0
     private var rowsDone = 0
@@ -27,16 +28,17 @@ final class SQLiteSource: RowSource {
     var part: Double? { allRows > 0 ? min(1, Double(rowsDone) / Double(allRows)) : nil }
 
     /// Decides what becomes of the tables; looks at every value of those for which the store has no class.
-    func classes(besides known: Schema) throws -> [ClassSchema] {
+    func classes(besides known: Schema) throws -> ClassInference.Result {
         let (all, ignored) = try SQLiteTable.all(in: database)
         var others = all
         var classes: [ClassSchema] = []
         dates = options.dates
         if let export = try Self.export(database, all) {
-            isExport = true
+            marksJSONInText = export.format == "1"
             dates = options.dates ?? export.dates
             classes = export.classes
-            let layout = SQLiteLayout(classes, classes, isWhole: true)
+            let layout = SQLiteLayout(
+                classes, classes, isWhole: true, hasTypeColumns: export.format != "1")
             others.removeAll { $0.name == SQLiteLayout.metadata }
             for table in layout.tables {
                 let names = [table.name] + table.joins.map(\.name)
@@ -56,7 +58,7 @@ final class SQLiteSource: RowSource {
         notes = planner.notes + ignored.map { "\($0) is left out" }
         try checkWanted(all.map(\.name))
         try countRows()
-        return classes + planner.newClasses
+        return ClassInference.Result(classes: classes + planner.newClasses)
     }
 
     private static func className(
@@ -82,10 +84,10 @@ final class SQLiteSource: RowSource {
         throw StoreError(.invalidArgument, "the database has no table to import")
     }
 
-    /// What the database says about itself; nil where somebody else made it.
+    /// The schema and the format of an export; nil for other databases.
     private static func export(
         _ database: SQLiteDatabase, _ tables: [SQLiteTable]
-    ) throws -> (classes: [ClassSchema], dates: SQLiteDates)? {
+    ) throws -> (classes: [ClassSchema], dates: SQLiteDates, format: String)? {
         guard let table = tables.first(where: { $0.name == SQLiteLayout.metadata }),
             table.columns.map(\.name) == ["name", "value"]
         else { return nil }
@@ -96,16 +98,15 @@ final class SQLiteSource: RowSource {
             if let name = rows.text(0), let value = rows.text(1) { values[name] = value }
         }
         guard let schema = values["schema"] else { return nil }
-        guard values["format"] == "1" else {
+        guard let format = values["format"], ["1", "2"].contains(format) else {
             throw StoreError(
                 .fileFormatTooNew,
                 "the database was exported by a newer version of Moonpool; update to import it")
         }
-        var classes: [ClassSchema] = []
-        let parser = JSONParser(.values) { classes = try SchemaJSON.read($0.tape, 0) }
-        try parser.parse(Array(schema.utf8))
-        try parser.finish()
-        return (classes, try SQLiteDates(name: values["dates"] ?? "text"))
+        let tape = JSONTape()
+        try JSONText.read(Array(schema.utf8), onto: tape)
+        let dates = try SQLiteDates(name: values["dates"] ?? "text")
+        return (try SchemaJSON.read(tape, 0), dates, format)
     }
 
     private func countRows() throws {
@@ -135,7 +136,8 @@ final class SQLiteSource: RowSource {
         let columns = try table.properties.map { try fields.property($0) }
         let emptied = collectionsToEmpty(table, classSchema)
         let decoder = SQLiteRowDecoder(
-            importer, SQLiteCell(dates: dates, isExport: isExport), classSchema, columns)
+            importer, SQLiteCell(dates: dates, isExport: marksJSONInText), classSchema, columns,
+            typePositions: table.typePositions, milliseconds: table.millisecondColumns)
         let rows = try database.prepare(table.selection)
         var number = 0
         while try rows.step() {
@@ -144,8 +146,7 @@ final class SQLiteSource: RowSource {
             let id = rows.kind(0) == .int ? Int(rows.int(0)) : number
             let place = RowPlace(table: table.table, line: id)
             try importer.take(place) {
-                (0..<columns.count).map { SQLiteCell.summary(rows, $0 + 1) }
-                    .joined(separator: ", ")
+                Self.record(rows, table)
             } decode: {
                 var row = try decoder.row(rows, place)
                 if table.numberColumn != nil { row.number = rows.int(0) }
@@ -162,5 +163,23 @@ final class SQLiteSource: RowSource {
         guard options.isUpsert else { return [] }
         return joins.filter { $0.table.name == table.table && !$0.join.property.isMap }
             .compactMap { classSchema.position(of: $0.join.property.name) }
+    }
+
+    /// A row as a line of JSON, which the import of JSON Lines takes.
+    private static func record(_ row: SQLiteStatement, _ table: SQLiteTablePlan) -> [UInt8] {
+        var json = JSONWriter()
+        json.beginObject()
+        json.key("$class")
+        json.string(table.className)
+        if table.numberColumn != nil {
+            json.key("$key")
+            json.int(row.int(0))
+        }
+        for (index, property) in table.properties.enumerated() {
+            json.key(property)
+            SQLiteCell.write(row, index + 1, to: &json)
+        }
+        json.endObject()
+        return json.bytes
     }
 }

@@ -8,6 +8,10 @@ struct SQLiteTablePlan {
     var numberColumn: String?
     private(set) var columns: [String] = []
     private(set) var properties: [String] = []
+    /// By the index of a column, the column that is not NULL where the value is JSON.
+    private(set) var typeColumns: [Int: String] = [:]
+    /// Columns whose numbers are milliseconds since 1970.
+    private(set) var millisecondColumns: Set<Int> = []
     private let rowID: String?
 
     /// A table of a database that others made.
@@ -25,8 +29,22 @@ struct SQLiteTablePlan {
         rowID = "_rowid_"
         for column in table.columns {
             let renamed = options.property(of: column.name, in: table.name)
-            if renamed?.isEmpty != true { add(column.name, renamed ?? column.property.name) }
+            guard renamed?.isEmpty != true else { continue }
+            if let type = column.typeColumn { typeColumns[columns.count] = type }
+            add(column.name, renamed ?? column.property.name)
         }
+    }
+
+    /// Reads numbers of the column that was added last as milliseconds.
+    mutating func noteMilliseconds() { millisecondColumns.insert(columns.count - 1) }
+
+    /// By the index of a column, the index of its type in the rows of ``selection``.
+    var typePositions: [Int: Int] {
+        var positions: [Int: Int] = [:]
+        for (place, column) in typeColumns.keys.sorted().enumerated() {
+            positions[column] = 1 + columns.count + place
+        }
+        return positions
     }
 
     mutating func add(_ column: String, _ property: String) {
@@ -44,6 +62,7 @@ struct SQLiteTablePlan {
         let names =
             [first.map(SQLiteDatabase.quoted) ?? "NULL"]
             + columns.map(SQLiteDatabase.quoted)
+            + typeColumns.keys.sorted().compactMap { typeColumns[$0] }.map(SQLiteDatabase.quoted)
         return "SELECT \(names.joined(separator: ", ")) FROM \(SQLiteDatabase.quoted(table))"
     }
 }

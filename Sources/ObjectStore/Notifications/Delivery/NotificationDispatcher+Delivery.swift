@@ -20,11 +20,23 @@ extension NotificationDispatcher {
         for observer in tracked.inOrder {
             guard !isClosed else { return }
             if observer.isActive, observer.isTracked, observer.base.map({ $0 < version }) ?? true,
-                observer.delay?.isHolding != true
+                !observer.isWithheld
             {
                 serve(observer)
             }
         }
+    }
+
+    /// Moves an observer that deliveries pass by to the present version; all changes since its last call are one change.
+    func pull(_ observer: Observer) {
+        guard !isClosed else { return }
+        if depth == 0 { cleanGeneration = store.view.generation }
+        depth += 1
+        defer {
+            depth -= 1
+            if depth == 0 { settle() }
+        }
+        serveNow(observer)
     }
 
     /// Moves one observer to the present version, before its turn.

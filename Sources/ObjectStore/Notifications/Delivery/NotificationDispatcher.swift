@@ -65,7 +65,7 @@ package final class NotificationDispatcher {
     var hasWork: Bool {
         if tracked.isEmpty { return false }
         let version = store.view.version
-        return tracked.contains { $0.base != version && $0.delay?.isHolding != true }
+        return tracked.contains { $0.base != version && !$0.isWithheld }
     }
 }
 
@@ -100,6 +100,7 @@ extension NotificationDispatcher {
         owesDidChange = true
         pendingRound = 0
         participants = []
+        store.moveHandler?()
     }
 
     /// Whether some observer may have to leave the present version when a write is committed.
@@ -136,6 +137,7 @@ extension NotificationDispatcher {
         owesDidChange = false
         callStoreObservers(.didChange, except: silenced)
         pending.forgetSteps()
+        store.moveHandler?()
     }
 
     /// Moves an observer over the commit that was just made, without a call.

@@ -55,11 +55,11 @@ final class ObjectObserver: Observer {
 
     override func advance(along step: VersionStep) throws -> Call? {
         if step.changes(of: object.table)?.deleted.contains(object.key) == true {
-            return lastCall(from: step.old.version, to: step.new.version)
+            return lastCall(from: step.old.version, to: step.new.version, viewBefore: step.old)
         }
         if step.changes.schemaChanged { try follow(step.new.schema) }
         guard let classSchema = step.new.schema.find(table: object.table) else {
-            return lastCall(from: step.old.version, to: step.new.version)
+            return lastCall(from: step.old.version, to: step.new.version, viewBefore: step.old)
         }
         var changed = changedProperties(of: classSchema, in: step)
         if let delay { changed.removeAll { delay.isSilent($0.name) } }
@@ -91,7 +91,9 @@ final class ObjectObserver: Observer {
         filter = try KeyPathFilter(texts, class: classSchema, schema: schema)
     }
 
-    private func lastCall(from: UInt64, to: UInt64) -> Call? {
+    private func lastCall(
+        from: UInt64, to: UInt64, viewBefore: StoreView? = nil
+    ) -> Call? {
         guard let handler else { return nil }
         let object = object
         makeReason = {
@@ -99,7 +101,8 @@ final class ObjectObserver: Observer {
                 previousVersion: from, version: to, objects: [object], properties: [],
                 keyPath: nil)
         }
-        let change = ObjectChange(kind: .deleted, object: object, properties: [])
+        let change = ObjectChange(
+            kind: .deleted, object: object, properties: [], viewBefore: viewBefore)
         isFinished = true
         return { try handler(change) }
     }

@@ -30,6 +30,10 @@ class Observer {
     var silencedVersion: UInt64?
     /// When calls are made that are not to be made at once.
     var delay: ObserverDelay?
+    /// Whether deliveries pass the observer by: its owner asks for the changes with ``NotificationToken/pull()``.
+    var isPulled = false
+    /// Whether a delivery must not serve the observer now.
+    var isWithheld: Bool { isPulled || delay?.isHolding == true }
     /// The token, for reports; it holds the observer, not the other way round.
     weak var token: NotificationToken?
     private(set) weak var dispatcher: NotificationDispatcher?

@@ -55,14 +55,14 @@ final class ObserverDelay {
     /// What has become of a sequence since the last call; nil if nothing of it was silent.
     var coalescedChanges: CoalescedChanges? { changes.hasSilent ? changes : nil }
 
-    /// The probe was told of properties of an object.
+    /// Properties of an object were reported to the probe.
     func probeWasTold(of properties: [String]) {
         note { isSilent in
             if isSilent { silent.formUnion(properties) } else { told.formUnion(properties) }
         }
     }
 
-    /// The probe was told of changes of a sequence; see ``CoalescedChanges``.
+    /// Changes of a sequence were reported to the probe; see ``CoalescedChanges``.
     func probeWasTold(
         of positions: CollectionChangeSet, lost: [ElementDetail], gained: [ElementDetail] = []
     ) {

@@ -1,23 +1,39 @@
 extension Catalogue {
-    /// Data in and out.
-    static let transfer: [CatalogueEntry] = [
+    /// Import, export, JSON and CSV.
+    static let transfer: [CatalogueEntry] =
+        exports + importFunction + importOptionFields + importReportFields + jsonFunctions
+        + csvFunctions
+
+    private static let exports: [CatalogueEntry] = [
         .method(
             "export", of: [store], ["(path: string, format?: string|ExportOptions): integer"],
-            "Writes all objects and the schema to a file; how many objects.",
+            "Writes all objects and the schema to a file; returns the number of objects.",
             errors: [.invalidArgument, .diskFull, .closed],
             example: """
                 print(store:export("zoo.jsonl"))  --> 5
                 """),
         .method(
             "export", of: [results], ["(path: string, format?: string|ExportOptions): integer"],
-            "Writes the objects to a file, whose ending tells the format; how many.",
+            "Writes the objects to a file in the format of its ending; returns their number.",
             errors: [.invalidArgument, .diskFull, .closed],
             example: """
                 print(dogs:where("age > 5"):export("old.csv"))  --> 1
                 """),
+        .field(
+            "format", of: [exportOptions], "string?",
+            "The format: jsonl, json, csv, tsv, sqlite or lua. Default: by the file's ending."),
+        .field(
+            "dates", of: [importOptions, exportOptions], "string?",
+            "The encoding of dates in a SQLite database: text, seconds, milliseconds or julian."),
+        .field(
+            "separator", of: [exportOptions, importOptions, csvOptions], "string?",
+            "The separator of CSV fields: one character. Default: a comma; a tab for .tsv."),
+    ]
+
+    private static let importFunction: [CatalogueEntry] = [
         .method(
             "import", of: [store], ["(path: string, options?: ImportOptions): ImportReport"],
-            "Takes the rows of a file, all or nothing.",
+            "Imports the rows of a file, all or none; a value that does not fit exactly is an error.",
             errors: [
                 .invalidArgument, .duplicateKey, .typeMismatch, .missingValue, .unknownProperty,
                 .readOnly, .closed,
@@ -26,25 +42,63 @@ extension Catalogue {
                 store:export("zoo.jsonl")
                 local copy = moonpool.open { in_memory = "copy" }
                 print(copy:import("zoo.jsonl").created, copy:object("Dog", 1).owner.name)  --> 5 Ann
-                """),
-        .field("class", of: [importOptions], "string?", "The class of all rows."),
+                """)
+    ]
+
+    private static let importOptionFields: [CatalogueEntry] = [
         .field(
-            "format", of: [importOptions], "string?", "The format; the file's ending otherwise."),
+            "class", of: [importOptions], "(string|table)?",
+            "The class of all rows; for a database also a list of tables, or classes by table."),
+        .field(
+            "format", of: [importOptions], "string?",
+            "The format: jsonl, json, geojson, csv, tsv, sqlite, lua or realm. Default: by the file's ending."
+        ),
         .field(
             "upsert", of: [importOptions], "boolean?", "Updates objects whose primary key exists."),
         .field(
+            "keep_empty", of: [importOptions], "boolean?",
+            "With upsert, keeps the old value where a CSV field is empty, instead of setting nil."),
+        .field(
             "map", of: [importOptions], "table<string, string>?",
-            "Which property takes which field; an empty one leaves the field out."),
+            "The property of each field; an empty property leaves the field out."),
+        .field(
+            "types", of: [importOptions, csvOptions], "table<string, string>?",
+            "The types of fields, as in a schema; a value that does not fit is an error."),
+        .field(
+            "all_text", of: [importOptions], "boolean?",
+            "Keeps all CSV fields of a new class as text."),
+        .field(
+            "sample", of: [importOptions], "integer?",
+            "Infers types from the first rows only. Default: all rows."),
+        .field(
+            "link", of: [importOptions], "table<string, string>?",
+            "The class of a field's nested objects, or in CSV of the primary keys in it."),
+        .field(
+            "records", of: [importOptions, jsonOptions], "string?",
+            "The names that lead to the list of rows in a JSON text, such as data.items."),
         .field(
             "skip_bad", of: [importOptions], "string?",
-            "Leaves bad rows out and writes them, with reasons, to this file."),
-        .field("batch", of: [importOptions], "integer?", "Commits after so many rows."),
+            "Skips invalid rows and writes them, as they were, to this file; the reasons go to FILE.reasons.jsonl."
+        ),
+        .field("batch", of: [importOptions], "integer?", "Commits every so many rows."),
         .field(
-            "dates", of: [importOptions, exportOptions], "string?",
-            "How dates stand in a database of SQLite: text, seconds, milliseconds or julian."),
+            "round", of: [importOptions], "boolean?",
+            "Rounds values with more digits than their type holds, and counts them, instead of failing."
+        ),
+        .field("dry_run", of: [importOptions], "boolean?", "Does everything but the commit."),
         .field(
-            "format", of: [exportOptions], "string?",
-            "The form: jsonl, json, csv, sqlite or lua; the file's ending otherwise."),
+            "quote", of: [importOptions, csvOptions], "(string|false)?",
+            "The quote of CSV fields; false where quotes have no meaning."),
+        .field(
+            "no_header", of: [importOptions, csvOptions], "boolean?",
+            "Whether the first CSV record is data; the fields are called column_1, column_2 and so on."
+        ),
+        .field(
+            "skip_lines", of: [importOptions, csvOptions], "integer?",
+            "The number of lines to skip before the CSV header."),
+        .field(
+            "null", of: [importOptions, csvOptions], "(string|string[])?",
+            "Unquoted CSV fields that mean nil, besides the empty field."),
         .field(
             "key", of: [importOptions], "string?",
             "Key of an encrypted Realm file: 128 hexadecimal digits, Base64, or @ and the path of a file."
@@ -55,33 +109,68 @@ extension Catalogue {
         .field(
             "dotnet_guids", of: [importOptions], "boolean?",
             "Swaps the byte order of UUIDs that .NET wrote to a Realm file until 2022."),
-        .field("dry_run", of: [importOptions], "boolean?", "Does everything but the commit."),
-        .field("created", of: [importReport], "integer", "How many objects were made."),
-        .field("updated", of: [importReport], "integer", "How many objects were updated."),
-        .field("rejected", of: [importReport], "integer", "How many rows were left out."),
-        .field("reasons", of: [importReport], "string[]", "Why, for the first of them."),
-        .field("new_classes", of: [importReport], "string[]", "The classes that were made."),
+    ]
+
+    private static let importReportFields: [CatalogueEntry] = [
+        .field("rows", of: [importReport], "integer", "The number of rows that were read."),
+        .field("created", of: [importReport], "integer", "The number of objects created."),
+        .field("updated", of: [importReport], "integer", "The number of objects updated."),
+        .field("rejected", of: [importReport], "integer", "The number of rows skipped."),
+        .field(
+            "changed", of: [importReport], "integer",
+            "The number of values changed by conversion: 0 unless the option round is set."),
+        .field(
+            "reasons", of: [importReport], "string[]",
+            "Line and reason of the first ten skipped rows."),
+        .field("new_classes", of: [importReport], "string[]", "The classes that were created."),
         .field(
             "schema", of: [importReport], "table<string, table<string, string>>",
-            "The properties of the classes that were made, in the form of a schema."),
-        .field("notes", of: [importReport], "string[]", "What else is worth knowing."),
+            "The properties of the classes that were created, in the form of a schema."),
+        .field(
+            "notes", of: [importReport], "string[]",
+            "Decisions that may surprise, and what a store has no counterpart for."),
+    ]
+
+    private static let jsonFunctions: [CatalogueEntry] = [
         .function(
             "encode", of: json, ["(value: any): string"],
-            "Writes a value as JSON; numbers that JSON does not have become \"NaN\", \"Infinity\", \"-Infinity\".",
+            "Writes a value as JSON; NaN and infinities become \"NaN\", \"Infinity\" and \"-Infinity\".",
             errors: [.invalidArgument],
             example: """
                 print(moonpool.json.encode { 1, 2.5, "x" })  --> [1,2.5,"x"]
                 """),
         .function(
             "decode", of: json, ["(text: string): any"],
-            "Reads JSON; null is moonpool.null where a place needs a value.",
+            "Parses JSON; null becomes moonpool.null, and a number beyond int64 and double a decimal.",
             errors: [.invalidArgument],
             example: """
                 print(moonpool.json.decode('{"a": [1, 2]}').a[2])  --> 2
                 """),
         .function(
-            "read", of: csv, ["(path: string): table<string, string>[], string[]"],
-            "Reads a file of CSV: its rows by the names of the header, and these names.",
+            "rows", of: json, ["(path: string, options?: JSONOptions): fun(): any"],
+            "Iterates over the values of a JSON Lines file, or the rows of a JSON text, in constant memory.",
+            errors: [.invalidArgument],
+            example: """
+                store:objects("Toy"):export("toys.jsonl")
+                for toy in moonpool.json.rows("toys.jsonl") do print(toy.name) break end  --> ball
+                """),
+        .field(
+            "empty_object", of: [json], "table",
+            "A value that encode writes as {}; an empty object that decode returns is equal to it.",
+            example: """
+                print(moonpool.json.encode { a = moonpool.json.empty_object, b = {} })  --> {"a":{},"b":[]}
+                print(moonpool.json.decode("{}") == moonpool.json.empty_object)  --> true
+                """),
+        .field(
+            "format", of: [jsonOptions], "string?",
+            "The format: jsonl, json or geojson. Default: by the file's ending, otherwise jsonl."),
+    ]
+
+    private static let csvFunctions: [CatalogueEntry] = [
+        .function(
+            "read", of: csv,
+            ["(path: string, options?: CSVOptions): table<string, any>[], string[]"],
+            "Reads a CSV file; returns its rows by the names of the header, and these names.",
             errors: [.invalidArgument],
             example: """
                 moonpool.csv.write("toys.csv", { { name = "ball", price = 3 } })
@@ -89,8 +178,20 @@ extension Catalogue {
                 print(rows[1].name, #names)  --> ball 2
                 """),
         .function(
-            "write", of: csv, ["(path: string, rows: table[], names?: string[])"],
-            "Writes rows to a file of CSV; without names, those of all rows in order.",
+            "rows", of: csv,
+            ["(path: string, options?: CSVOptions): fun(): table<string, any>"],
+            "Iterates over the rows of a CSV file in constant memory.",
+            errors: [.invalidArgument],
+            example: """
+                moonpool.csv.write("toys.csv", { { name = "ball", price = 3 }, { name = "rope" } })
+                for row in moonpool.csv.rows("toys.csv") do print(row.name, row.price) end
+                --> ball 3
+                --> rope nil
+                """),
+        .function(
+            "write", of: csv,
+            ["(path: string, rows: table[], names?: string[], options?: {separator: string})"],
+            "Writes rows to a CSV file; without names, those of all rows in alphabetical order.",
             errors: [.invalidArgument, .diskFull],
             example: """
                 moonpool.csv.write("toys.csv", { { name = "ball", price = 3 } }, { "price", "name" })

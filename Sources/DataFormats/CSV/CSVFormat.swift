@@ -1,0 +1,50 @@
+/// The dialect of a CSV file.
+///
+///     var format = CSVFormat()
+///     format.separator = ";"
+///     format.nulls = ["NA"]
+package struct CSVFormat: Sendable, Equatable {
+    /// Separates fields: an ASCII character other than a quote and a line break.
+    package var separator: Character = ","
+    /// Encloses fields; nil for files in which quotes have no meaning.
+    package var quote: Character? = "\""
+    /// Whether the first record names the columns.
+    package var hasHeader = true
+    /// The number of lines before the header.
+    package var skippedLines = 0
+    /// Unquoted fields that mean nil, besides empty ones.
+    package var nulls: [String] = []
+
+    /// Fields between commas, in double quotes where needed.
+    package init() {}
+
+    /// Tab-separated values.
+    package static var tabs: CSVFormat {
+        var format = CSVFormat()
+        format.separator = "\t"
+        return format
+    }
+
+    /// What is wrong with the format; nil if nothing is.
+    package var fault: String? {
+        guard let byte = separator.asciiValue, byte != 0x0A, byte != 0x0D, byte != 0x22 else {
+            return "the separator must be one ASCII character, such as ';' or a tab"
+        }
+        guard let quote else { return nil }
+        guard let byte = quote.asciiValue, byte != 0x0A, byte != 0x0D, quote != separator else {
+            return "the quote must be one ASCII character other than the separator"
+        }
+        return nil
+    }
+
+    /// The character that a text names: itself, or a tab for `\t` and `tab`; nil for other texts.
+    package static func character(_ text: String) -> Character? {
+        switch text {
+        case "\\t", "tab": "\t"
+        default: text.count == 1 ? text.first : nil
+        }
+    }
+
+    /// The name of a column in a file without a header, from 0.
+    package static func columnName(_ index: Int) -> String { "column_\(index + 1)" }
+}

@@ -1,0 +1,291 @@
+/// Reads comma-separated values (RFC 4180), one record at a time.
+///
+/// Fields may be quoted, with line breaks and doubled quotes inside; lines end in LF, CR LF or CR. A byte order mark at the
+/// start is skipped. An empty field without quotes is nil, one with quotes is the empty text. Memory follows the
+/// largest record. Confined to one thread.
+///
+///     let reader = CSVReader(try FileReader("dogs.csv"))
+///     while try reader.next() { print(reader.line, reader.fields) }
+package final class CSVReader {
+    private struct Field {
+        /// Offsets in the record, or in the text without doubled quotes.
+        var start: Int
+        var end: Int
+        var isQuoted = false
+        var isUnescaped = false
+    }
+
+    private enum Outcome {
+        /// A record, its length, and its length with the line's end.
+        case record(Int, Int)
+        case incomplete
+    }
+
+    /// The line on which the record begins, from 1.
+    package private(set) var line = 1
+    /// The fault that makes the record unreadable; it ends at the end of its line then.
+    package private(set) var fault: String?
+    /// The number of columns.
+    ///
+    /// In a file of one column, an empty line is a record whose field is nil.
+    package var columnCount: Int?
+    /// The dialect.
+    package let format: CSVFormat
+
+    private let buffer: InputBuffer
+    private let separator: UInt8
+    private let quote: UInt8?
+    private let nulls: [[UInt8]]
+    private var fieldsOfRecord: UnsafeMutablePointer<Field>
+    private var fieldCapacity = 64
+    /// The number of fields in the record.
+    package private(set) var count = 0
+    /// The bytes of fields with doubled quotes, without these.
+    private var unescaped: [UInt8] = []
+    private var recordLength = 0
+    private var consumed = 0
+    private var nextLine = 1
+    private var hasStarted = false
+
+    /// The records of a file; the format must have no fault.
+    package init(_ file: FileReader, _ format: CSVFormat = CSVFormat()) {
+        self.format = format
+        buffer = InputBuffer(file)
+        separator = format.separator.asciiValue ?? 0x2C
+        quote = format.quote?.asciiValue
+        nulls = format.nulls.map { Array($0.utf8) }
+        fieldsOfRecord = .allocate(capacity: fieldCapacity)
+    }
+
+    deinit { fieldsOfRecord.deallocate() }
+
+    // MARK: Records
+
+    /// Reads the next record; false at the end of the file.
+    ///
+    /// A record that breaks the rules has a ``fault``; reading continues at the next line.
+    package func next() throws -> Bool {
+        if !hasStarted { try start() }
+        while true {
+            buffer.consume(consumed)
+            consumed = 0
+            line = nextLine
+            guard let (length, whole) = try scanned() else { return false }
+            recordLength = length
+            consumed = whole
+            let bytes = UnsafeBufferPointer(rebasing: buffer.bytes.prefix(whole))
+            nextLine += max(1, Self.lineBreaks(bytes))
+            if length == 0, columnCount != 1 { continue }
+            return true
+        }
+    }
+
+    private func start() throws {
+        hasStarted = true
+        try buffer.skipByteOrderMark()
+        for _ in 0..<format.skippedLines {
+            var searched = 0
+            while true {
+                if let end = buffer.bytes[searched...].firstIndex(of: 0x0A) {
+                    buffer.consume(end + 1)
+                    nextLine += 1
+                    break
+                }
+                searched = buffer.bytes.count
+                guard try buffer.fill() else { return buffer.consume(searched) }
+            }
+        }
+    }
+
+    /// The lines that a record takes.
+    private static func lineBreaks(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
+        TextPosition.lineBreaks(bytes)
+    }
+
+    private func scanned() throws -> (Int, Int)? {
+        while true {
+            let bytes = buffer.bytes
+            if bytes.isEmpty, buffer.isWhole { return nil }
+            if case .record(let length, let whole) = scan(bytes) { return (length, whole) }
+            let wanted = 2 * bytes.count
+            repeat { guard try buffer.fill() else { break } } while buffer.bytes.count < wanted
+        }
+    }
+
+    /// The bytes of the record as they are in the file, without the line's end.
+    package var record: [UInt8] { Array(buffer.bytes.prefix(recordLength)) }
+
+    // MARK: Scanning
+
+    private func scan(_ bytes: UnsafeBufferPointer<UInt8>) -> Outcome {
+        count = 0
+        fault = nil
+        if !unescaped.isEmpty { unescaped.removeAll(keepingCapacity: true) }
+        guard let base = bytes.baseAddress else { return .incomplete }
+        let end = bytes.count
+        var next = 0
+        while true {
+            let start = next
+            if let quote, start < end, base[start] == quote {
+                guard let after = scanQuoted(bytes, start, quote) else {
+                    guard buffer.isWhole else { return .incomplete }
+                    return failed(bytes, "a quoted field has no closing quote")
+                }
+                next = after
+            } else {
+                while next < end {
+                    let byte = base[next]
+                    if byte == separator || byte == 0x0A || byte == 0x0D { break }
+                    next &+= 1
+                }
+                add(Field(start: start, end: next))
+            }
+            guard next < end else { return buffer.isWhole ? .record(end, end) : .incomplete }
+            switch base[next] {
+            case separator: next &+= 1
+            case 0x0A: return .record(next, next &+ 1)
+            case 0x0D:
+                guard next &+ 1 < end else {
+                    return buffer.isWhole ? .record(next, end) : .incomplete
+                }
+                return .record(next, base[next &+ 1] == 0x0A ? next &+ 2 : next &+ 1)
+            default:
+                return failed(
+                    bytes, "expected the separator or the line's end after a closing quote")
+            }
+        }
+    }
+
+    /// Adds a quoted field; the offset behind its closing quote, or nil if the bytes end before.
+    private func scanQuoted(
+        _ bytes: UnsafeBufferPointer<UInt8>, _ start: Int, _ quote: UInt8
+    ) -> Int? {
+        var segment = start + 1
+        var next = segment
+        var unescapedStart: Int?
+        while true {
+            while next < bytes.count, bytes[next] != quote { next &+= 1 }
+            guard next < bytes.count else { return nil }
+            guard next + 1 < bytes.count else {
+                // The quote may be the first of two.
+                guard buffer.isWhole else { return nil }
+                break
+            }
+            guard bytes[next + 1] == quote else { break }
+            if unescapedStart == nil { unescapedStart = unescaped.count }
+            unescaped.append(contentsOf: bytes[segment...next])
+            next += 2
+            segment = next
+        }
+        if let unescapedStart {
+            unescaped.append(contentsOf: bytes[segment..<next])
+            add(
+                Field(
+                    start: unescapedStart, end: unescaped.count, isQuoted: true, isUnescaped: true))
+        } else {
+            add(Field(start: segment, end: next, isQuoted: true))
+        }
+        return next + 1
+    }
+
+    /// A record that cannot be read ends with its line.
+    private func failed(_ bytes: UnsafeBufferPointer<UInt8>, _ reason: String) -> Outcome {
+        guard let end = bytes.firstIndex(of: 0x0A) else {
+            guard buffer.isWhole else { return .incomplete }
+            fault = reason
+            return .record(bytes.count, bytes.count)
+        }
+        fault = reason
+        let hasReturn = end > 0 && bytes[end - 1] == 0x0D
+        return .record(hasReturn ? end - 1 : end, end + 1)
+    }
+
+    @inline(__always)
+    private func add(_ field: Field) {
+        if count == fieldCapacity { growFields() }
+        (fieldsOfRecord + count).initialize(to: field)
+        count &+= 1
+    }
+
+    @inline(never)
+    private func growFields() {
+        let grown = UnsafeMutablePointer<Field>.allocate(capacity: 2 * fieldCapacity)
+        grown.moveInitialize(from: fieldsOfRecord, count: count)
+        fieldsOfRecord.deallocate()
+        fieldsOfRecord = grown
+        fieldCapacity *= 2
+    }
+
+    // MARK: Fields
+
+    private func field(at index: Int) -> Field {
+        precondition(index >= 0 && index < count, "the record has no such field")
+        return fieldsOfRecord[index]
+    }
+
+    private func withBytes<Result>(
+        _ index: Int, _ body: (UnsafeBufferPointer<UInt8>) throws -> Result
+    ) rethrows -> Result {
+        let field = field(at: index)
+        guard field.isUnescaped else {
+            return try body(UnsafeBufferPointer(rebasing: buffer.bytes[field.start..<field.end]))
+        }
+        return try unescaped.withUnsafeBufferPointer {
+            try body(UnsafeBufferPointer(rebasing: $0[field.start..<field.end]))
+        }
+    }
+
+    /// Whether a field is nil: empty or a word for nil, and not in quotes.
+    package func isNil(_ index: Int) -> Bool {
+        let field = field(at: index)
+        if field.isQuoted { return false }
+        if field.start == field.end { return true }
+        guard !nulls.isEmpty else { return false }
+        return withBytes(index) { bytes in nulls.contains { $0.elementsEqual(bytes) } }
+    }
+
+    /// The text of a field; nil where it is nil.
+    ///
+    /// Throws a `FormatError` if it is not UTF-8.
+    package func text(_ index: Int) throws -> String? {
+        if isNil(index) { return nil }
+        guard let text = withBytes(index, { String(validating: $0, as: UTF8.self) }) else {
+            throw FormatError(
+                line: line,
+                "the field holds bytes that are not UTF-8; convert the file first, for instance with "
+                    + "iconv --from-code=latin1")
+        }
+        return text
+    }
+
+    /// All fields; what is not UTF-8 is replaced.
+    package var fields: [String?] {
+        (0..<count).map { index in
+            isNil(index) ? nil : withBytes(index) { String(decoding: $0, as: UTF8.self) }
+        }
+    }
+
+    /// Lends the bytes of a field.
+    package func withField<Result>(_ index: Int, _ body: (RawSpan) throws -> Result) rethrows
+        -> Result
+    {
+        try withBytes(index) { try body(RawSpan(_unsafeBytes: UnsafeRawBufferPointer($0))) }
+    }
+
+    /// A field that is a whole number of 64 bits in digits; nil for any other.
+    package func int(_ index: Int) -> Int64? { withBytes(index, NumberText.int) }
+
+    /// A field that is a number that a double holds exactly; nil for any other.
+    package func double(_ index: Int) -> Double? { withBytes(index, NumberText.exactDouble) }
+
+    /// The kinds of numbers that write a field back as it is.
+    package func notation(_ index: Int) -> NumberNotation {
+        withBytes(index, NumberNotation.init)
+    }
+
+    /// The column of a field in its line, from 1, for messages; nil where the field is not on the record's first line.
+    package func column(_ index: Int) -> Int? {
+        guard index < count, fault == nil else { return nil }
+        return index + 1
+    }
+}

@@ -1,0 +1,88 @@
+/// The records of a CSV file by the names of its columns.
+///
+/// The header names the columns; a column without a name, and those of a file without a header, are called `column_1` and so
+/// on. Confined to one thread.
+///
+///     let table = try CSVTable(try FileReader("dogs.csv"))
+///     while try table.next() {
+///         try table.check()
+///         print(table.names, try table.text(0) ?? "nil")
+///     }
+package final class CSVTable {
+    /// Reads the fields of the current record.
+    package let reader: CSVReader
+    /// The names of the columns.
+    package let names: [String]
+    /// The bytes of the file up to the first record, without the line's end; empty where there is no header.
+    package let header: [UInt8]
+    /// Whether the first record has been read, to count the columns.
+    private var isAhead = false
+
+    /// Reads the header.
+    ///
+    /// Throws a `FormatError` for an empty file and for a header that cannot be read.
+    package init(_ file: FileReader, _ format: CSVFormat = CSVFormat()) throws {
+        if let fault = format.fault { throw FormatError(fault) }
+        let reader = CSVReader(file, format)
+        self.reader = reader
+        guard try reader.next() else {
+            guard !format.hasHeader else {
+                throw FormatError("the file is empty; a CSV file begins with a header")
+            }
+            names = []
+            header = []
+            return
+        }
+        if let fault = reader.fault { throw FormatError(line: reader.line, fault) }
+        reader.columnCount = reader.count
+        guard format.hasHeader else {
+            names = (0..<reader.count).map(CSVFormat.columnName)
+            header = []
+            isAhead = true
+            return
+        }
+        names = try (0..<reader.count).map { index in
+            do {
+                let name = try reader.text(index) ?? ""
+                return name.isEmpty ? CSVFormat.columnName(index) : name
+            } catch let error as FormatError {
+                throw FormatError(
+                    line: error.line, error.reason.replacing("the field", with: "the header"))
+            }
+        }
+        header = [UInt8](repeating: 0x0A, count: format.skippedLines) + reader.record
+    }
+
+    /// Goes to the next record; false at the end of the file.
+    package func next() throws -> Bool {
+        if isAhead {
+            isAhead = false
+            return true
+        }
+        return try reader.next()
+    }
+
+    /// The text of a field in the current record; nil where it is nil.
+    ///
+    /// Throws a `FormatError` that names the column if it is not UTF-8.
+    package func text(_ index: Int) throws -> String? {
+        do {
+            return try reader.text(index)
+        } catch let error as FormatError {
+            throw FormatError(
+                line: error.line, column: index + 1,
+                error.reason.replacing("the field", with: "'\(names[index])'"))
+        }
+    }
+
+    /// Throws a `FormatError` if the current record cannot be read, or has more or fewer fields than there are columns.
+    package func check() throws {
+        if let fault = reader.fault { throw FormatError(line: reader.line, fault) }
+        guard reader.count != names.count else { return }
+        let noun = reader.count == 1 ? "field" : "fields"
+        let subject = reader.format.hasHeader ? "the header names" : "the first record has"
+        throw FormatError(
+            line: reader.line,
+            "the record has \(reader.count) \(noun), \(subject) \(names.count)")
+    }
+}

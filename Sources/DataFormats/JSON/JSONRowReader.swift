@@ -1,0 +1,271 @@
+/// Reads the rows of one JSON text, one at a time, without holding the whole text in memory.
+///
+/// Confined to one thread.
+///
+///     let reader = JSONRowReader(try FileReader("dogs.json"))
+///     while try reader.next() { print(JSONNode(reader.tape).description) }
+package final class JSONRowReader {
+    /// The row that was read last.
+    package let tape = JSONTape()
+    /// The name of the list that holds the row; nil for a list at the top, and for one that was named by its path.
+    package private(set) var section: String?
+    /// Whether the rows are features of a GeoJSON collection.
+    package private(set) var isGeoJSON = false
+    /// The line on which the row begins, from 1.
+    package private(set) var line = 1
+
+    private enum State {
+        case start
+        /// Before a member of an object, at a depth of the path.
+        case members(isFirst: Bool)
+        /// Before an element of a list of rows.
+        case elements(isFirst: Bool)
+        case ended
+    }
+
+    private let buffer: InputBuffer
+    private var state = State.start
+    private var path: [String]?
+    /// The number of objects around the current position.
+    private var depth = 0
+    private var hasFound = false
+    private var column = 1
+    /// The bytes of the row, which are still in the buffer.
+    private var rowLength = 0
+
+    /// The rows of a text.
+    ///
+    /// Without a path these are the elements of the list at the top; of an object at the top, the elements of the lists
+    /// under its names, and the object under `$schema`. With a path, as in `["data", "items"]`, they are the elements of
+    /// the list that it leads to, or the one object.
+    package init(_ file: FileReader, path: [String]? = nil) {
+        buffer = InputBuffer(file)
+        self.path = path
+    }
+
+    /// Reads the features of a GeoJSON collection.
+    package static func features(_ file: FileReader) -> JSONRowReader {
+        let reader = JSONRowReader(file, path: ["features"])
+        reader.isGeoJSON = true
+        return reader
+    }
+
+    /// The bytes of the row as they are in the text.
+    package var record: [UInt8] { Array(buffer.bytes.prefix(rowLength)) }
+
+    /// The line and column of an offset in the row.
+    package func location(_ offset: Int) -> (line: Int, column: Int) {
+        TextPosition.location(buffer.bytes, offset, line: line, column: column)
+    }
+
+    /// Reads the next row; false after the last one.
+    ///
+    /// Throws a `FormatError` with line and column.
+    package func next() throws -> Bool {
+        tape.clear()
+        consume(rowLength)
+        rowLength = 0
+        while true {
+            switch state {
+            case .start: try start()
+            case .members(let isFirst): if try member(isFirst) { return true }
+            case .elements(let isFirst): if try element(isFirst) { return true }
+            case .ended:
+                guard try peek() == nil else {
+                    throw fault("expected the end of the text after the value")
+                }
+                guard hasFound || path == nil else {
+                    throw FormatError(
+                        "the text has no list of objects under '\((path ?? []).joined(separator: "."))'"
+                    )
+                }
+                return false
+            }
+        }
+    }
+
+    // MARK: Structure
+
+    private func start() throws {
+        try buffer.skipByteOrderMark()
+        guard let byte = try peek() else { throw fault("the text is empty") }
+        switch byte {
+        case 0x5B where path?.isEmpty ?? true:
+            consume(1)
+            state = .elements(isFirst: true)
+            hasFound = true
+        case 0x7B:
+            consume(1)
+            depth = 1
+            state = .members(isFirst: true)
+        default:
+            // What is not JSON at all is a fault of its own.
+            try scan()
+            throw fault(
+                path == nil
+                    ? "expected a list of objects" : "expected an object that holds the list")
+        }
+    }
+
+    /// Whether the member is a row.
+    private func member(_ isFirst: Bool) throws -> Bool {
+        guard let byte = try peek() else { throw fault("the text ends too early") }
+        if byte == 0x7D {
+            consume(1)
+            depth -= 1
+            state = depth == 0 ? .ended : .members(isFirst: false)
+            return false
+        }
+        if !isFirst {
+            guard byte == 0x2C else { throw fault("expected ',' or '}'") }
+            consume(1)
+            guard try peek() != 0x7D else { throw fault("expected a member after ','") }
+        }
+        let name = try self.name()
+        state = .members(isFirst: false)
+        guard let path else { return try section(name) }
+        // Objects that the path does not lead through are skipped whole, so the depth tells which name is wanted.
+        guard depth <= path.count, name == path[depth - 1], !hasFound else {
+            try skip()
+            return false
+        }
+        let first = try peek()
+        if depth < path.count {
+            guard first == 0x7B else { throw fault("expected an object under \"\(name)\"") }
+            consume(1)
+            depth += 1
+            state = .members(isFirst: true)
+            return false
+        }
+        hasFound = true
+        if first == 0x5B {
+            consume(1)
+            state = .elements(isFirst: true)
+            return false
+        }
+        guard first == 0x7B else { throw fault("expected a list of objects under \"\(name)\"") }
+        try scan()
+        return true
+    }
+
+    /// Whether a member of an object of lists is a row.
+    private func section(_ name: String) throws -> Bool {
+        let first = try peek()
+        if first == 0x5B {
+            section = name
+            consume(1)
+            state = .elements(isFirst: true)
+            return false
+        }
+        try scan()
+        if name == "$schema", first == 0x7B {
+            section = name
+            return true
+        }
+        if name == "type", tape.kind(0) == .string, tape.text(0) == "FeatureCollection" {
+            isGeoJSON = true
+            path = ["features"]
+            consume(rowLength)
+            rowLength = 0
+            return false
+        }
+        rowLength = 0
+        throw fault(
+            "expected a list of objects under \"\(name)\"; if the rows are elsewhere, name their list, "
+                + "as in --records data.items")
+    }
+
+    /// Whether there is one more element.
+    private func element(_ isFirst: Bool) throws -> Bool {
+        guard let byte = try peek() else { throw fault("the text ends too early") }
+        if byte == 0x5D {
+            consume(1)
+            state = depth == 0 ? .ended : .members(isFirst: false)
+            section = nil
+            return false
+        }
+        if !isFirst {
+            guard byte == 0x2C else { throw fault("expected ',' or ']'") }
+            consume(1)
+            guard try peek() != nil else { throw fault("the text ends too early") }
+        }
+        state = .elements(isFirst: false)
+        try scan()
+        return true
+    }
+
+    private func name() throws -> String {
+        guard try peek() == 0x22 else { throw fault("expected a name in quotes") }
+        try scan()
+        let name = tape.text(0)
+        tape.clear()
+        consume(rowLength)
+        rowLength = 0
+        guard try peek() == 0x3A else { throw fault("expected ':'") }
+        consume(1)
+        return name
+    }
+
+    private func skip() throws {
+        try scan()
+        tape.clear()
+        consume(rowLength)
+        rowLength = 0
+    }
+
+    // MARK: Bytes
+
+    /// Skips white space and returns the next byte; nil at the end of the text.
+    private func peek() throws -> UInt8? {
+        while true {
+            let bytes = buffer.bytes
+            if let found = bytes.firstIndex(where: { !JSONText.isSpace($0) }) {
+                consume(found)
+                return buffer.bytes[0]
+            }
+            consume(bytes.count)
+            guard try buffer.fill() else { return nil }
+        }
+    }
+
+    /// Scans the value that begins at the current position, or behind white space.
+    private func scan() throws {
+        _ = try peek()
+        while true {
+            tape.clear()
+            let bytes = buffer.bytes
+            switch JSONScanner.scan(bytes, from: 0, isWhole: buffer.isWhole, onto: tape.buffer) {
+            case .value(let end):
+                rowLength = end
+                return
+            case .fault(let offset, let reason): throw fault(reason, offset)
+            case .incomplete:
+                // Twice as much each time, so that a large value is not scanned again for every piece of a pipe.
+                let wanted = 2 * bytes.count
+                repeat { guard try buffer.fill() else { break } } while buffer.bytes.count < wanted
+            }
+        }
+    }
+
+    private func consume(_ count: Int) {
+        let bytes = UnsafeBufferPointer(rebasing: buffer.bytes.prefix(count))
+        let breaks = TextPosition.lineBreaks(bytes)
+        line += breaks
+        if breaks > 0, let last = bytes.lastIndex(of: 0x0A) {
+            column = 1
+            addColumns(UnsafeBufferPointer(rebasing: bytes[(last + 1)...]))
+        } else {
+            addColumns(bytes)
+        }
+        buffer.consume(count)
+    }
+
+    private func addColumns(_ bytes: UnsafeBufferPointer<UInt8>) {
+        for byte in bytes where byte & 0xC0 != 0x80 { column += 1 }
+    }
+
+    private func fault(_ reason: String, _ offset: Int = 0) -> FormatError {
+        let place = location(offset)
+        return FormatError(line: place.line, column: place.column, reason)
+    }
+}

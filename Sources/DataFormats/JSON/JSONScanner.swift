@@ -1,0 +1,340 @@
+/// Parses one JSON value, strictly by RFC 8259, from memory onto a tape.
+///
+/// No library fits: yajl accepts lone surrogates and cannot resume after an error, simdjson is C++ with exceptions, and
+/// Foundation's parser does not tell integers from doubles.
+struct JSONScanner {
+    /// The result of a scan.
+    enum Outcome {
+        /// A value, and the offset of the byte after it.
+        case value(end: Int)
+        /// The bytes end inside the value, and more may follow.
+        case incomplete
+        /// A fault, and its offset.
+        case fault(Int, String)
+    }
+
+    private enum Expectation { case value, valueOrEnd, name, nameOrEnd, separator }
+
+    private let bytes: UnsafePointer<UInt8>
+    private let count: Int
+    private let isWhole: Bool
+    private let tape: UnsafeMutablePointer<TapeBuffer>
+    private var position: Int
+    /// The container tokens that are open link to their parents by their payloads.
+    private var container: Int64 = -1
+    private var depth = 0
+
+    /// Scans from an offset; `isWhole` says that no bytes follow those given.
+    static func scan(
+        _ bytes: UnsafeBufferPointer<UInt8>, from start: Int, isWhole: Bool,
+        onto tape: UnsafeMutablePointer<TapeBuffer>
+    ) -> Outcome {
+        guard let base = bytes.baseAddress else {
+            return isWhole ? .fault(start, "expected a value") : .incomplete
+        }
+        var scanner = JSONScanner(base, bytes.count, start, isWhole, tape)
+        return scanner.scan()
+    }
+
+    private init(
+        _ bytes: UnsafePointer<UInt8>, _ count: Int, _ start: Int, _ isWhole: Bool,
+        _ tape: UnsafeMutablePointer<TapeBuffer>
+    ) {
+        self.bytes = bytes
+        self.count = count
+        self.isWhole = isWhole
+        self.tape = tape
+        position = start
+    }
+
+    private mutating func scan() -> Outcome {
+        var expected = Expectation.value
+        while true {
+            skipSpace()
+            guard position < count else { return ended(expected) }
+            let byte = bytes[position]
+            switch expected {
+            case .separator:
+                guard container >= 0 else { return .value(end: position) }
+                let isObject = tape.pointee[Int(container)].kind == .object
+                switch byte {
+                case 0x2C:
+                    position &+= 1
+                    expected = isObject ? .name : .value
+                    continue
+                case 0x5D where !isObject, 0x7D where isObject: close()
+                default: return fault(isObject ? "expected ',' or '}'" : "expected ',' or ']'")
+                }
+            case .valueOrEnd where byte == 0x5D, .nameOrEnd where byte == 0x7D: close()
+            case .name, .nameOrEnd:
+                guard byte == 0x22 else {
+                    return fault(
+                        expected == .name && byte == 0x7D
+                            ? "expected a member after ','" : "expected a name in quotes")
+                }
+                if let outcome = string() { return outcome }
+                skipSpace()
+                guard position < count else { return ended(.value) }
+                guard bytes[position] == 0x3A else { return fault("expected ':'") }
+                position &+= 1
+                expected = .value
+                continue
+            case .value, .valueOrEnd:
+                switch byte {
+                case 0x7B:
+                    guard open(.object) else { return tooDeep() }
+                    expected = .nameOrEnd
+                    continue
+                case 0x5B:
+                    guard open(.array) else { return tooDeep() }
+                    expected = .valueOrEnd
+                    continue
+                default: if let outcome = scalar(byte) { return outcome }
+                }
+            }
+            if container < 0 { return .value(end: position) }
+            expected = .separator
+        }
+    }
+
+    @inline(__always)
+    private mutating func skipSpace() {
+        while position < count {
+            switch bytes[position] {
+            case 0x20, 0x0A, 0x0D, 0x09: position &+= 1
+            default: return
+            }
+        }
+    }
+
+    private func fault(_ reason: String) -> Outcome { .fault(position, reason) }
+
+    private func tooDeep() -> Outcome {
+        fault("values are nested more than \(JSONLimits.depth) deep")
+    }
+
+    private func ended(_ expected: Expectation) -> Outcome {
+        guard isWhole else { return .incomplete }
+        return fault(container < 0 ? "expected a value" : "the text ends too early")
+    }
+
+    // MARK: Containers
+
+    @inline(__always)
+    private mutating func open(_ kind: JSONTape.Kind) -> Bool {
+        guard depth < JSONLimits.depth else { return false }
+        depth &+= 1
+        let index = tape.pointee.count
+        tape.pointee.add(kind, container, offset: position)
+        container = Int64(index)
+        position &+= 1
+        return true
+    }
+
+    @inline(__always)
+    private mutating func close() {
+        container = tape.pointee.close(Int(container), offset: position)
+        depth &-= 1
+        position &+= 1
+    }
+
+    // MARK: Scalars
+
+    /// Nil for a value that was added.
+    @inline(__always)
+    private mutating func scalar(_ byte: UInt8) -> Outcome? {
+        switch byte {
+        case 0x22: return string()
+        case 0x2D, 0x30...0x39: return number()
+        case 0x74: return word("true", .truth)
+        case 0x66: return word("false", .falsehood)
+        case 0x6E: return word("null", .null)
+        case 0x5D where container >= 0, 0x7D where container >= 0:
+            return fault("expected a value")
+        case 0x27: return fault("expected a value; strings are written in double quotes")
+        default: return fault("expected a value")
+        }
+    }
+
+    private mutating func word(_ word: StaticString, _ kind: JSONTape.Kind) -> Outcome? {
+        let length = word.utf8CodeUnitCount
+        for index in 0..<length {
+            guard position + index < count else {
+                return isWhole ? fault("expected a value") : .incomplete
+            }
+            guard bytes[position + index] == word.utf8Start[index] else {
+                return fault("expected a value")
+            }
+        }
+        tape.pointee.add(kind, offset: position)
+        position &+= length
+        return nil
+    }
+
+    private mutating func number() -> Outcome? {
+        let start = position
+        var next = position
+        let isNegative = bytes[next] == 0x2D
+        if isNegative { next &+= 1 }
+        var value: Int64 = 0
+        let firstDigit = next
+        while next < count {
+            let digit = bytes[next] &- 0x30
+            guard digit < 10 else { break }
+            value = value &* 10 &+ Int64(digit)
+            next &+= 1
+        }
+        let digits = next &- firstDigit
+        guard digits > 0 else {
+            if next == count, !isWhole { return .incomplete }
+            position = next
+            return fault("expected a digit after '-'")
+        }
+        if digits > 1, bytes[firstDigit] == 0x30 {
+            position = firstDigit
+            return fault("a number has a leading zero")
+        }
+        var isWholeNumber = true
+        if next < count, bytes[next] == 0x2E {
+            isWholeNumber = false
+            let (end, found) = digitRun(next &+ 1)
+            next = end
+            guard found else {
+                return missingDigit(next, "expected a digit after the decimal point")
+            }
+        }
+        if next < count, bytes[next] | 0x20 == 0x65 {
+            isWholeNumber = false
+            next &+= 1
+            if next < count, bytes[next] == 0x2B || bytes[next] == 0x2D { next &+= 1 }
+            let (end, found) = digitRun(next)
+            next = end
+            guard found else { return missingDigit(next, "expected a digit in the exponent") }
+        }
+        // More digits may follow.
+        if next == count, !isWhole { return .incomplete }
+        let text = UnsafeBufferPointer(start: bytes + start, count: next &- start)
+        if isWholeNumber, digits <= 18 {
+            tape.pointee.add(.int, isNegative ? 0 &- value : value, offset: start)
+        } else if isWholeNumber, let exact = NumberText.int(text) {
+            tape.pointee.add(.int, exact, offset: start)
+        } else {
+            tape.pointee.add(.real, text, offset: start)
+        }
+        position = next
+        return nil
+    }
+
+    @inline(__always)
+    private func digitRun(_ start: Int) -> (end: Int, found: Bool) {
+        var next = start
+        while next < count, bytes[next] &- 0x30 < 10 { next &+= 1 }
+        return (next, next > start)
+    }
+
+    private mutating func missingDigit(_ next: Int, _ reason: String) -> Outcome {
+        if next == count, !isWhole { return .incomplete }
+        position = next
+        return fault(reason)
+    }
+
+    // MARK: Strings
+
+    /// Adds the string whose opening quote is the current byte.
+    private mutating func string() -> Outcome? {
+        let offset = position
+        var next = position &+ 1
+        var segment = next
+        let textStart = tape.pointee.textCount
+        while true {
+            next = JSONBytes.plainEnd(bytes, next, count)
+            guard next < count else {
+                guard isWhole else { return .incomplete }
+                position = offset
+                return fault("a string has no closing quote")
+            }
+            let byte = bytes[next]
+            if byte == 0x22 { break }
+            if byte == 0x5C {
+                tape.pointee.append(
+                    UnsafeBufferPointer(start: bytes + segment, count: next &- segment))
+                position = next
+                if let outcome = escape() { return outcome }
+                next = position
+                segment = next
+            } else if byte < 0x20 {
+                position = next
+                return fault("a string has a control character; write it as an escape, such as \\n")
+            } else {
+                let length = JSONBytes.sequenceLength(bytes, next, count)
+                guard length > 0 else {
+                    if !isWhole, count &- next < 4 { return .incomplete }
+                    position = next
+                    return fault("a string has bytes that are not UTF-8")
+                }
+                next &+= length
+            }
+        }
+        tape.pointee.append(UnsafeBufferPointer(start: bytes + segment, count: next &- segment))
+        tape.pointee.add(.string, textFrom: textStart, offset: offset)
+        position = next &+ 1
+        return nil
+    }
+
+    /// Appends the character of an escape whose backslash is the current byte.
+    private mutating func escape() -> Outcome? {
+        guard position &+ 1 < count else { return endedInString() }
+        let replaced: UInt8
+        switch bytes[position &+ 1] {
+        case 0x22: replaced = 0x22
+        case 0x5C: replaced = 0x5C
+        case 0x2F: replaced = 0x2F
+        case 0x62: replaced = 0x08
+        case 0x66: replaced = 0x0C
+        case 0x6E: replaced = 0x0A
+        case 0x72: replaced = 0x0D
+        case 0x74: replaced = 0x09
+        case 0x75: return unicodeEscape()
+        default: return fault("a string has an unknown escape")
+        }
+        tape.pointee.append(replaced)
+        position &+= 2
+        return nil
+    }
+
+    private func endedInString() -> Outcome {
+        isWhole ? fault("a string has no closing quote") : .incomplete
+    }
+
+    private mutating func unicodeEscape() -> Outcome? {
+        guard position &+ 6 <= count else {
+            return isWhole ? fault("an escape \\u has four hexadecimal digits") : .incomplete
+        }
+        guard var code = JSONBytes.hexadecimal(bytes + position + 2) else {
+            return fault("an escape \\u has four hexadecimal digits")
+        }
+        var length = 6
+        if code >= 0xD800, code < 0xE000 {
+            guard code < 0xDC00 else { return loneSurrogate() }
+            guard position &+ 12 <= count else {
+                if !isWhole { return .incomplete }
+                return loneSurrogate()
+            }
+            guard bytes[position &+ 6] == 0x5C, bytes[position &+ 7] == 0x75,
+                let low = JSONBytes.hexadecimal(bytes + position + 8), low >= 0xDC00, low < 0xE000
+            else { return loneSurrogate() }
+            code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
+            length = 12
+        }
+        guard let scalar = Unicode.Scalar(code) else { return loneSurrogate() }
+        for unit in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter {
+            tape.pointee.append(unit)
+        }
+        position &+= length
+        return nil
+    }
+
+    private func loneSurrogate() -> Outcome {
+        fault("an escape is half of a surrogate pair; the other half is missing")
+    }
+}

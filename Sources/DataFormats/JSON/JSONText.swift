@@ -1,0 +1,50 @@
+/// Reads one JSON value.
+///
+///     let tape = JSONTape()
+///     try JSONText.read(Array(#"{"a": [1, 2]}"#.utf8), onto: tape)
+///     print(JSONNode(tape).kind)  // object
+package enum JSONText {
+    /// Reads a text that holds exactly one value, strictly by RFC 8259; a byte order mark is skipped.
+    ///
+    /// The tape is cleared first. Throws a `FormatError` with line and column.
+    package static func read(_ text: [UInt8], onto tape: JSONTape) throws {
+        try text.withUnsafeBufferPointer { try read($0, onto: tape) }
+    }
+
+    /// As ``read(_:onto:)``.
+    package static func read(_ text: RawSpan, onto tape: JSONTape) throws {
+        try text.withUnsafeBytes { try read($0.bindMemory(to: UInt8.self), onto: tape) }
+    }
+
+    static func read(
+        _ text: UnsafeBufferPointer<UInt8>, onto tape: JSONTape, line: Int = 1
+    ) throws {
+        tape.clear()
+        guard text.count < JSONLimits.size else {
+            throw FormatError("the text is longer than \(JSONLimits.size >> 20) MiB")
+        }
+        let start = text.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+        switch JSONScanner.scan(text, from: start, isWhole: true, onto: tape.buffer) {
+        case .value(let end):
+            guard let rest = text[end...].firstIndex(where: { !isSpace($0) }) else { return }
+            throw fault(text, rest, "expected the end of the text after the value", line)
+        case .fault(let offset, let reason):
+            let isEmpty = text[start...].allSatisfy(isSpace)
+            throw fault(text, offset, isEmpty ? "the text is empty" : reason, line)
+        case .incomplete: throw fault(text, text.count, "the text ends too early", line)
+        }
+    }
+
+    private static func fault(
+        _ text: UnsafeBufferPointer<UInt8>, _ offset: Int, _ reason: String, _ line: Int
+    ) -> FormatError {
+        let place = TextPosition.location(text, offset, line: line, column: 1)
+        return FormatError(line: place.line, column: place.column, "not JSON: \(reason)")
+    }
+
+    /// Whether JSON allows a byte between values.
+    @inline(__always)
+    static func isSpace(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
+    }
+}

@@ -1,0 +1,106 @@
+/// The part of a file that a reader looks at: what has been read and not been consumed.
+///
+/// A record that continues behind the end is completed by ``fill()``, so that readers find each record in one piece and
+/// memory follows the largest record. Confined to one thread.
+final class InputBuffer {
+    /// The largest record, in bytes.
+    static let largestRecord = 256 << 20
+
+    private let file: FileReader
+    private var memory: UnsafeMutablePointer<UInt8>
+    private var capacity = 256 << 10
+    private var start = 0
+    private var end = 0
+    /// Whether the file has no bytes beyond those here.
+    private(set) var isWhole = false
+
+    init(_ file: FileReader) {
+        self.file = file
+        memory = .allocate(capacity: capacity)
+    }
+
+    deinit { memory.deallocate() }
+
+    /// The bytes that have not been consumed, valid until the next call of ``fill()``.
+    var bytes: UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: memory + start, count: end - start)
+    }
+
+    /// Removes bytes from the beginning.
+    func consume(_ count: Int) {
+        precondition(count >= 0 && start + count <= end, "more is consumed than was read")
+        start += count
+    }
+
+    /// Reads more bytes behind those here; false at the end of the file.
+    ///
+    /// Throws a `FormatError` when a single record exceeds the limit, and what reading throws.
+    func fill() throws -> Bool {
+        guard !isWhole else { return false }
+        if start > 0 {
+            memory.update(from: memory + start, count: end - start)
+            end -= start
+            start = 0
+        }
+        if end == capacity { try grow() }
+        let free = UnsafeMutableRawBufferPointer(start: memory + end, count: capacity - end)
+        let count = try file.read(into: free)
+        end += count
+        isWhole = count == 0
+        return !isWhole
+    }
+
+    private func grow() throws {
+        guard capacity < Self.largestRecord else {
+            throw FormatError(
+                "a record is longer than \(Self.largestRecord >> 20) MiB; a closing quote or bracket "
+                    + "may be missing")
+        }
+        let grown = UnsafeMutablePointer<UInt8>.allocate(capacity: 2 * capacity)
+        grown.moveInitialize(from: memory, count: end)
+        memory.deallocate()
+        memory = grown
+        capacity *= 2
+    }
+
+    /// Skips a byte order mark at the beginning of the file.
+    ///
+    /// Throws a `FormatError` for UTF-16 and UTF-32.
+    func skipByteOrderMark() throws {
+        while bytes.count < 3, try fill() {}
+        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) {
+            consume(3)
+        } else if bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
+            throw FormatError(
+                line: 1,
+                "the file holds bytes that are not UTF-8 (it seems to be UTF-16); convert it first, "
+                    + "for instance with iconv --from-code=utf-16")
+        }
+    }
+}
+
+/// Lines and columns of offsets in a piece of text.
+enum TextPosition {
+    /// The number of line breaks in bytes.
+    static func lineBreaks(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
+        var count = 0
+        for byte in bytes where byte == 0x0A { count += 1 }
+        return count
+    }
+
+    /// The line and the column of an offset, both from 1; columns count characters.
+    static func location(
+        _ bytes: UnsafeBufferPointer<UInt8>, _ offset: Int, line: Int, column: Int
+    ) -> (line: Int, column: Int) {
+        var (line, column) = (line, column)
+        for byte in bytes.prefix(max(0, offset)) {
+            if byte == 0x0A {
+                line += 1
+                column = 1
+            } else if byte & 0xC0 != 0x80 {
+                column += 1
+            }
+        }
+        return (line, column)
+    }
+}

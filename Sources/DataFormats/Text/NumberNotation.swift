@@ -1,0 +1,78 @@
+/// The kinds of numbers that write a text back exactly as it is.
+///
+/// `007`, `+1`, `12E4` and `0x1F` are none: a number would be written in another way.
+///
+///     NumberNotation("1.50")  // decimal; a double would write 1.5
+package struct NumberNotation: OptionSet, Sendable {
+    package let rawValue: UInt8
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// A whole number of 64 bits.
+    package static let int = NumberNotation(rawValue: 1)
+    /// A double in its shortest form.
+    package static let double = NumberNotation(rawValue: 2)
+    /// A decimal of at most 34 digits, without an exponent.
+    package static let decimal = NumberNotation(rawValue: 4)
+
+    private static let digitsOfDecimal = 34
+
+    /// The kinds for a text.
+    package init(_ text: String) {
+        var text = text
+        self = text.withUTF8 { NumberNotation($0) }
+    }
+
+    init(_ text: UnsafeBufferPointer<UInt8>) {
+        self = []
+        let first = text.first == 0x2D ? 1 : 0
+        var position = first
+        while position < text.count, text[position] &- 0x30 < 10 { position += 1 }
+        let digits = position - first
+        guard digits > 0 else { return }
+        if digits > 1, text[first] == 0x30 { return }
+        if position == text.count {
+            // Neither an integer nor a decimal of our own has a negative zero without a fraction.
+            if first == 1, text[first] == 0x30 { return }
+            if digits <= 18 || NumberText.int(text) != nil { insert(.int) }
+            if digits <= Self.digitsOfDecimal { insert(.decimal) }
+            return
+        }
+        let fraction = UnsafeBufferPointer(rebasing: text[(position + 1)...])
+        if text[position] == 0x2E, !fraction.isEmpty, fraction.allSatisfy({ $0 &- 0x30 < 10 }) {
+            add(text, first, digits, fraction)
+        } else {
+            addDouble(text)
+        }
+    }
+
+    private mutating func add(
+        _ text: UnsafeBufferPointer<UInt8>, _ first: Int, _ digits: Int,
+        _ fraction: UnsafeBufferPointer<UInt8>
+    ) {
+        let isBelowOne = text[first] == 0x30
+        let leadingZeros = fraction.prefix { $0 == 0x30 }.count
+        let isZero = isBelowOne && leadingZeros == fraction.count
+        let significant = isBelowOne ? fraction.count - leadingZeros : digits + fraction.count
+        let isNegativeZero = isZero && first == 1
+        // Smaller numbers are written with an exponent.
+        if significant <= Self.digitsOfDecimal, !isNegativeZero,
+            fraction.count <= 6 || !isBelowOne || leadingZeros < 6
+        {
+            insert(.decimal)
+        }
+        let isWhole = fraction.allSatisfy { $0 == 0x30 }
+        guard isWhole ? fraction.count == 1 : fraction.last != 0x30 else { return }
+        if digits + fraction.count <= 15 {
+            if isWhole || !isBelowOne || leadingZeros < 4 { insert(.double) }
+        } else {
+            addDouble(text)
+        }
+    }
+
+    /// Compares with what a double writes.
+    private mutating func addDouble(_ text: UnsafeBufferPointer<UInt8>) {
+        guard text.count <= 32 else { return }
+        let text = String(decoding: text, as: UTF8.self)
+        if let value = Double(text), value.isFinite, value.description == text { insert(.double) }
+    }
+}

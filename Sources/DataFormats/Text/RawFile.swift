@@ -1,0 +1,117 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The bytes of a file, pipe or standard input, which can be read again from the beginning.
+///
+/// Plain files are read again as they are. What a pipe has given is kept in a temporary file while ``keepsBytes`` is
+/// set. Confined to one thread.
+final class RawFile {
+    /// The size of a plain file; nil for pipes, terminals and devices.
+    let size: Int?
+    /// The number of bytes that have been read since the beginning.
+    private(set) var position = 0
+    /// Whether the bytes of a pipe are kept, so that ``rewind()`` works.
+    var keepsBytes = false
+
+    private let path: String
+    private let descriptor: Int32
+    /// Holds the bytes that a pipe has given.
+    private var kept: Int32 = -1
+    private var keptCount = 0
+
+    /// Opens a file; `-` is standard input.
+    ///
+    /// Throws a `FormatError` that names the file and the system's reason.
+    init(_ path: String) throws {
+        self.path = path
+        descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw FormatError("cannot read \(path): \(systemMessage())") }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else {
+            size = nil
+            return
+        }
+        if status.st_mode & S_IFMT == S_IFDIR {
+            if descriptor > 0 { close(descriptor) }
+            throw FormatError("cannot read \(path): it is a folder")
+        }
+        let isPlain = status.st_mode & S_IFMT == S_IFREG
+        // Standard input may have been read from before.
+        let isAtStart = lseek(descriptor, 0, SEEK_CUR) == 0
+        size = isPlain && isAtStart ? Int(status.st_size) : nil
+    }
+
+    deinit {
+        if descriptor > 0 { close(descriptor) }
+        if kept >= 0 { close(kept) }
+    }
+
+    /// Reads into memory; the number of bytes, 0 at the end.
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        if position < keptCount {
+            let wanted = min(buffer.count, keptCount - position)
+            let count = retrying { pread(kept, buffer.baseAddress, wanted, off_t(position)) }
+            guard count > 0 else { throw failure() }
+            position += count
+            return count
+        }
+        let count = retrying { systemRead(descriptor, buffer.baseAddress, buffer.count) }
+        guard count >= 0 else { throw failure() }
+        if keepsBytes, size == nil { try keep(UnsafeRawBufferPointer(buffer).prefix(count)) }
+        position += count
+        return count
+    }
+
+    /// Goes back to the first byte.
+    func rewind() throws {
+        guard size != nil else {
+            precondition(position == keptCount, "bytes of a pipe were not kept")
+            position = 0
+            return
+        }
+        guard lseek(descriptor, 0, SEEK_SET) == 0 else { throw failure() }
+        position = 0
+    }
+
+    private func keep(_ bytes: Slice<UnsafeRawBufferPointer>) throws {
+        if kept < 0 { kept = try Self.makeTemporaryFile() }
+        var rest = UnsafeRawBufferPointer(rebasing: bytes)
+        while !rest.isEmpty {
+            let count = retrying { systemWrite(kept, rest.baseAddress, rest.count) }
+            guard count >= 0 else {
+                throw FormatError(
+                    "cannot keep the input in a temporary file: \(systemMessage()); set TMPDIR to a "
+                        + "folder with more space, or define the class first")
+            }
+            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+            keptCount += count
+        }
+    }
+
+    /// A file without a name, gone when it is closed.
+    private static func makeTemporaryFile() throws -> Int32 {
+        let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        var template = Array("\(folder)/moonpool-XXXXXX".utf8CString)
+        let descriptor = template.withUnsafeMutableBufferPointer { mkstemp($0.baseAddress!) }
+        guard descriptor >= 0 else {
+            throw FormatError("cannot create a temporary file in \(folder): \(systemMessage())")
+        }
+        unlink(template)
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        return descriptor
+    }
+
+    private func retrying(_ call: () -> Int) -> Int {
+        while true {
+            let result = call()
+            if result >= 0 || errno != EINTR { return result }
+        }
+    }
+
+    private func failure() -> FormatError {
+        FormatError("cannot read \(path): \(systemMessage())")
+    }
+}

@@ -1,0 +1,131 @@
+import ObjectStore
+
+/// The objects that link to an object through one of their properties; computed, not stored.
+///
+/// ```swift
+/// struct Person: Model { var dogs = Backlinks(\Dog.owner) }
+/// print(ann.dogs.count, ann.dogs.map(\.name))
+/// ```
+public struct Backlinks<Origin: ObjectModel>: Sendable {
+    private let property: @Sendable () throws -> String
+    private let offset: Int?
+
+    /// Follows a link, or a list or set of links, backwards.
+    public init<V: StoredValue>(_ path: KeyPath<Origin, V> & Sendable) {
+        property = { try ModelRegistry.description(of: Origin.self).field(of: path).name }
+        offset = MemoryLayout<Origin>.offset(of: path)
+    }
+}
+
+extension Backlinks: Hashable {
+    /// Whether both follow the same property.
+    public static func == (left: Backlinks, right: Backlinks) -> Bool {
+        left.offset == right.offset
+    }
+    /// Hashes the property.
+    public func hash(into hasher: inout Hasher) { hasher.combine(offset) }
+}
+
+/// A linking object, as an element of ``Backlinks``.
+public struct BacklinkElement<Origin: ObjectModel>: StoredValue {
+    /// The linking object.
+    public typealias LiveForm = Live<Origin>
+    /// The linking object as it was.
+    public typealias FrozenForm = Frozen<Origin>
+    /// The linking model.
+    public typealias Target = Origin
+
+    let id: ObjectID<Origin>
+
+    /// A link.
+    public static var storedType: StoredType { StoredType(.object, target: Origin.self) }
+    /// The object's ID.
+    public var stored: Mixed {
+        .object(AnyObjectID(ObjectReference(table: .unassigned, key: id.key), Origin.className))
+    }
+    /// Creates the element from an ID.
+    public init(stored: Mixed) throws {
+        guard case .object(let id) = stored else { throw stored.mismatch(expected: "an object") }
+        self.id = ObjectID(id.reference.key)
+    }
+    /// Returns the object.
+    public static func _live(
+        _ element: StoredElement, in context: StoredContext
+    ) throws -> Live<Origin> {
+        let id = try BacklinkElement(stored: Mixed(element.value)).id
+        return Live(try context.context.table(Origin.self), id.key)
+    }
+    /// Returns the object as it was.
+    public static func _frozen(
+        _ element: StoredElement, in context: StoredContext
+    ) throws -> Frozen<Origin> {
+        let id = try BacklinkElement(stored: Mixed(element.value)).id
+        return Frozen(try FrozenVersion.of(context.context), id.key)
+    }
+    /// Returns the object's place.
+    public static func _element(
+        of live: Live<Origin>, in context: StoredContext
+    ) throws -> StoredElement {
+        StoredElement(
+            .object(ObjectReference(table: live.modelTable.classSchema.table, key: live.objectKey)))
+    }
+}
+
+extension Backlinks: CollectionValue {
+    /// What a live object shows.
+    public typealias LiveForm = BacklinkResults<Origin>
+    /// The linking objects as they were.
+    public typealias FrozenForm = [Frozen<Origin>]
+    /// A linking object.
+    public typealias ElementValue = BacklinkElement<Origin>
+    /// The linking model.
+    public typealias Target = Origin
+
+    /// A backlinks property.
+    public static var storedType: StoredType { StoredType(.backlinks) }
+    var storedType: StoredType {
+        StoredType(.backlinks, origin: BacklinksOrigin(model: Origin.self, property: property))
+    }
+    /// Null: computed, not stored.
+    public var stored: Mixed { .null }
+    /// Throws `invalid_argument`: backlinks are computed.
+    public init(stored: Mixed) throws { throw Self.notStored }
+    /// Returns the linking objects.
+    public static func _live(_ cell: StoredCell) throws -> BacklinkResults<Origin> {
+        let table = try cell.table.context.table(Origin.self)
+        return BacklinkResults(
+            table,
+            try ObjectStore.Results(
+                backlinks: cell.property, of: cell.table.liveObject(cell.key)))
+    }
+    /// Throws `invalid_argument`: backlinks are no element.
+    public static func _live(
+        _ element: StoredElement, in context: StoredContext
+    ) throws -> BacklinkResults<Origin> { throw notStored }
+    /// Returns the linking objects as they were.
+    public static func _frozen(
+        _ element: StoredElement, in context: StoredContext
+    ) throws -> [Frozen<Origin>] {
+        guard case .list(let values) = element.value else { throw notStored }
+        return try values.map { try BacklinkElement._frozen(StoredElement($0), in: context) }
+    }
+    /// Throws `invalid_argument`: backlinks have no plain value.
+    public static func _plain(
+        _ element: StoredElement, in context: StoredContext
+    ) throws -> Backlinks { throw notStored }
+    /// Throws `invalid_argument`: backlinks are computed.
+    public static func _element(
+        of live: BacklinkResults<Origin>, in context: StoredContext
+    ) throws -> StoredElement { throw notStored }
+
+    private static var notStored: StoreError {
+        StoreError(
+            .invalidArgument, "backlinks are computed from the links; change the links instead")
+    }
+}
+
+/// A value whose stored type depends on the value: backlinks, which name the link that they follow.
+protocol DescribedByValue {
+    var storedType: StoredType { get }
+}
+extension Backlinks: DescribedByValue {}

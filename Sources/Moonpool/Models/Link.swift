@@ -1,0 +1,249 @@
+import ColumnStorage
+import ObjectStore
+import Synchronization
+
+/// A link to an object, as a model stores it.
+///
+/// A live object shows the linked object instead: `rex.owner?.name`, `rex.owner = ann`.
+///
+/// ```swift
+/// struct Dog: Model {
+///     var owner: Link<Person>?
+///     var siblings: [Link<Dog>] = []
+/// }
+/// try tx.insert(Dog(owner: Link(ann), siblings: [.new(Dog())]))
+/// ```
+public struct Link<M: Model>: Hashable, Sendable {
+    private enum Content: Sendable {
+        case id(ObjectID<M>)
+        case primaryKey(Mixed)
+        case new(Box)
+    }
+
+    private final class Box: Sendable {
+        let value: M
+        init(_ value: M) { self.value = value }
+    }
+
+    private let content: Content
+
+    /// Creates a link to an object.
+    public init(_ object: Live<M>) { content = .id(object.objectID) }
+
+    /// Creates a link to the object with an ID.
+    public init(_ id: ObjectID<M>) { content = .id(id) }
+
+    /// Creates a link to the object with a primary key, which is looked up on insertion.
+    ///
+    /// The insertion throws `invalid_object` if there is none.
+    public init(primaryKey: some StoredValue & Hashable) {
+        content = .primaryKey(primaryKey.stored)
+    }
+
+    private init(_ content: Content) { self.content = content }
+
+    /// Creates a link to an object that is inserted together with the value that holds the link.
+    public static func new(_ value: M) -> Link { Link(.new(Box(value))) }
+
+    /// The identity of the object; nil before a primary key was looked up or a new object inserted.
+    public var objectID: ObjectID<M>? {
+        if case .id(let id) = content { id } else { nil }
+    }
+
+    /// Whether both link to the same object: by ID, by primary key, or to the same new value.
+    public static func == (left: Link, right: Link) -> Bool {
+        switch (left.content, right.content) {
+        case (.id(let left), .id(let right)): left == right
+        case (.primaryKey(let left), .primaryKey(let right)): left == right
+        case (.new(let left), .new(let right)): left === right
+        default: false
+        }
+    }
+
+    /// Hashes the identity.
+    public func hash(into hasher: inout Hasher) {
+        switch content {
+        case .id(let id): hasher.combine(id)
+        case .primaryKey(let key): hasher.combine(key)
+        case .new(let box): hasher.combine(ObjectIdentifier(box))
+        }
+    }
+}
+
+extension Link: StoredValue {
+    /// The linked object.
+    public typealias LiveForm = Live<M>
+    /// The linked object as it was.
+    public typealias FrozenForm = Frozen<M>
+    /// The linked model.
+    public typealias Target = M
+
+    /// A link to the model.
+    public static var storedType: StoredType { StoredType(.object, target: M.self) }
+    /// The object's ID; null for a link that is not resolved.
+    public var stored: Mixed {
+        switch content {
+        case .id(let id):
+            .object(AnyObjectID(ObjectReference(table: .unassigned, key: id.key), M.className))
+        case .primaryKey(let key): key
+        case .new: .null
+        }
+    }
+    /// Creates a link from an object's ID.
+    public init(stored: Mixed) throws {
+        guard case .object(let id) = stored, id.className == M.className else {
+            throw stored.mismatch(expected: "a link to '\(M.className)'")
+        }
+        content = .id(ObjectID(id.reference.key))
+    }
+    /// Reads the column.
+    public static func _read(_ cell: StoredCell) -> Live<M>? {
+        guard let linked = cell.table.rows.link(cell.column, cell.key),
+            let target = try? cell.table.context.table(M.self)
+        else { return nil }
+        return Live(target, linked)
+    }
+    /// True.
+    public static var _hasFastRead: Bool { true }
+    /// Returns the linked object.
+    public static func _live(
+        _ element: StoredElement, in context: StoredContext
+    ) throws -> Live<M> {
+        Live(try context.context.table(M.self), try reference(element).key)
+    }
+    /// Returns the linked object as it was.
+    public static func _frozen(
+        _ element: StoredElement, in context: StoredContext
+    ) throws -> Frozen<M> {
+        Frozen(try FrozenVersion.of(context.context), try reference(element).key)
+    }
+    /// Returns the link.
+    public static func _plain(_ element: StoredElement, in context: StoredContext) throws -> Link {
+        Link(ObjectID(try reference(element).key))
+    }
+
+    private static func reference(_ element: StoredElement) throws -> ObjectReference {
+        guard case .object(let reference) = element.value else {
+            throw Mixed(element.value).mismatch(expected: "a link to '\(M.className)'")
+        }
+        return reference
+    }
+
+    /// Returns the linked object's place; of a new object its values.
+    public func _element(in context: StoredContext) throws -> StoredElement {
+        switch content {
+        case .id(let id):
+            let table = try context.context.table(M.self)
+            guard table.rows.isPresent(id.key) else {
+                throw StoreError(
+                    .invalidObject, "the linked '\(M.className)' does not exist in this store")
+            }
+            return StoredElement(
+                .object(ObjectReference(table: table.classSchema.table, key: id.key)))
+        case .primaryKey(let key):
+            let engine = try context.context.engine
+            guard
+                let found = try engine.object(M.className, primaryKey: key.engineValue)
+            else {
+                throw StoreError(
+                    .invalidObject, "there is no '\(M.className)' with the primary key \(key)")
+            }
+            return StoredElement(.object(found.reference))
+        case .new(let box):
+            return StoredElement(try ModelValues.dictionary(of: box.value, in: context))
+        }
+    }
+    /// Returns the object's place.
+    public static func _element(
+        of live: Live<M>, in context: StoredContext
+    ) throws -> StoredElement {
+        StoredElement(
+            .object(
+                ObjectReference(table: live.modelTable.classSchema.table, key: live.objectKey)))
+    }
+}
+
+/// The values of a model as the engine creates an object from them.
+enum ModelValues {
+    static func dictionary<M: ObjectModel>(
+        of model: M, in context: StoredContext
+    ) throws -> Value {
+        let typed = try ModelRegistry.description(of: M.self)
+        var values: [String: Value] = [:]
+        for (index, field) in typed.fields.enumerated() where field.storedType.origin == nil {
+            values[field.name] = try typed.elements[index](model, context).value
+        }
+        return .dictionary(values)
+    }
+}
+
+extension EmbeddedModel {
+    /// An embedded object.
+    public static var storedType: StoredType { StoredType(.object, target: Self.self).optional() }
+    /// The properties as a map.
+    public var stored: Mixed {
+        guard let typed = try? ModelRegistry.description(of: Self.self) else { return .null }
+        var values: [String: Mixed] = [:]
+        for (index, field) in typed.fields.enumerated() where field.storedType.origin == nil {
+            values[field.name] = typed.stored[index](self)
+        }
+        return .map(values)
+    }
+    /// Creates the value from a map of its properties.
+    public init(stored: Mixed) throws {
+        guard case .map(let values) = stored else {
+            throw stored.mismatch(expected: "the values of '\(Self.className)'")
+        }
+        var model = Self()
+        let typed = try ModelRegistry.description(of: Self.self)
+        for (index, field) in typed.fields.enumerated() {
+            guard let value = values[field.name] else { continue }
+            try typed.assignsStored[index](&model, value)
+        }
+        self = model
+    }
+    /// Returns the embedded object.
+    public static func _read(_ cell: StoredCell) -> Live<Self>? {
+        guard let linked = cell.table.rows.link(cell.column, cell.key),
+            let target = try? cell.table.context.table(Self.self)
+        else { return nil }
+        return Live(target, linked)
+    }
+    /// True.
+    public static var _hasFastRead: Bool { true }
+    /// Returns the embedded object.
+    public static func _live(
+        _ element: StoredElement, in context: StoredContext
+    ) throws -> Live<Self> {
+        Live(try context.context.table(Self.self), try reference(element).key)
+    }
+    /// Returns the embedded object as it was.
+    public static func _frozen(
+        _ element: StoredElement, in context: StoredContext
+    ) throws -> Frozen<Self> {
+        Frozen(try FrozenVersion.of(context.context), try reference(element).key)
+    }
+    /// Returns the embedded object's values.
+    public static func _plain(_ element: StoredElement, in context: StoredContext) throws -> Self {
+        let table = try context.context.table(Self.self)
+        return try table.detached(try reference(element).key, as: Self.self)
+    }
+    private static func reference(_ element: StoredElement) throws -> ObjectReference {
+        guard case .object(let reference) = element.value else {
+            throw Mixed(element.value).mismatch(expected: "an embedded '\(Self.className)'")
+        }
+        return reference
+    }
+    /// Returns the values.
+    public func _element(in context: StoredContext) throws -> StoredElement {
+        StoredElement(try ModelValues.dictionary(of: self, in: context))
+    }
+    /// Returns the values of a live embedded object, for a copy.
+    public static func _element(
+        of live: Live<Self>, in context: StoredContext
+    ) throws -> StoredElement {
+        try live.detached()._element(in: context)
+    }
+    /// A value with the defaults.
+    public static var _placeholder: Self? { Self() }
+}

@@ -1,0 +1,278 @@
+import ObjectStore
+import StructLayouts
+import Synchronization
+import SystemCalls
+
+/// What the library knows of a model: its class, and how each stored property is read and written.
+///
+/// Created once for each model and kept for the life of the process.
+package class ModelDescription {
+    package let type: any ObjectModel.Type
+    package let className: String
+    package let isEmbedded: Bool
+    package let fields: [ModelField]
+    /// The index in ``fields`` by byte offset; -1 where no stored property begins.
+    package let fieldsByOffset: [Int]
+    package let compositeIndexes: [[String]]
+
+    init(
+        _ type: any ObjectModel.Type, fields: [ModelField], size: Int,
+        compositeIndexes: [[String]]
+    ) {
+        self.type = type
+        self.fields = fields
+        self.compositeIndexes = compositeIndexes
+        className = type.className
+        isEmbedded = type is any EmbeddedModel.Type
+        var byOffset = [Int](repeating: -1, count: max(size, 1))
+        for (index, field) in fields.enumerated() where field.size > 0 {
+            byOffset[field.offset] = index
+        }
+        fieldsByOffset = byOffset
+    }
+
+    /// The class as the engine's schema describes it.
+    func classSchema() throws -> ClassSchema {
+        let properties = try fields.map { field in
+            let type = field.storedType
+            var origin: Property.Origin?
+            if let link = type.origin {
+                origin = Property.Origin(
+                    className: link.model.className, property: try link.property())
+            }
+            var property = Property(
+                field.name, type.type, isOptional: type.isOptional, collection: type.collection,
+                target: type.target?.className, isPrimary: field.isPrimary,
+                isIndexed: field.isIndexed, isFullText: field.isFullText,
+                defaultValue: field.constantDefault, origin: origin)
+            property.storedName = field.storedName
+            return property
+        }
+        return ClassSchema(
+            className, properties, isEmbedded: isEmbedded,
+            indexes: compositeIndexes.map { CompositeIndex($0) })
+    }
+}
+
+/// One stored property of a model.
+package struct ModelField: Sendable {
+    package let name: String
+    package let storedName: String
+    package let offset: Int
+    package let size: Int
+    package let storedType: StoredType
+    package let isPrimary: Bool
+    package let isIndexed: Bool
+    package let isFullText: Bool
+    /// The default that every object gets, as the engine's schema stores it.
+    package let constantDefault: Value?
+    /// Computes the default of one object, where it differs between objects.
+    package let computedDefault: (@Sendable () throws -> Value)?
+}
+
+/// The description of one model with its accessors.
+package final class TypedDescription<M: ObjectModel>: ModelDescription {
+    typealias Stage = (borrowing M, ModelInserter) throws -> Void
+    typealias Assign = (inout M, StoredElement, StoredContext) throws -> Void
+
+    let layout: StructLayout<M>
+    /// By field: passes the value to an inserter.
+    let stages: [Stage]
+    /// By field: returns the value as an element.
+    let elements: [(borrowing M, StoredContext) throws -> StoredElement]
+    /// By field: assigns the stored value.
+    let assigns: [Assign]
+    /// By field: the value outside of any store.
+    let stored: [(borrowing M) -> Mixed]
+    /// By field: assigns a value from outside of any store.
+    let assignsStored: [(inout M, Mixed) throws -> Void]
+
+    init() throws {
+        let sample = M()
+        let content = M.options.content
+        do {
+            if content.fields.isEmpty {
+                layout = try StructLayout(of: sample)
+            } else {
+                layout = try StructLayout(
+                    of: sample,
+                    listing: content.fields.compactMap { name, path in
+                        (path as? PartialKeyPath<M>).map { (name, $0) }
+                    })
+            }
+        } catch {
+            throw StoreError(.invalidSchema, error.description)
+        }
+        let layout = layout
+        func index(_ path: AnyKeyPath, _ purpose: String) throws -> Int {
+            do {
+                guard let path = path as? PartialKeyPath<M> else { return -1 }
+                return try layout.index(of: path)
+            } catch {
+                throw StoreError(
+                    .invalidSchema, "\(purpose) of '\(M.className)': \(error.description)")
+            }
+        }
+        let primary = try content.primaryKey.map { try index($0, "the primary key") }
+        let indexed = Set(try content.indexes.map { try index($0, "an index") })
+        let fullText = Set(try content.fullText.map { try index($0, "a full-text index") })
+        let ignored = Set(try content.ignored.map { try index($0, "an ignored property") })
+        var storedNames: [Int: String] = [:]
+        for (path, name) in content.renamed {
+            storedNames[try index(path, "a renamed property")] = name
+        }
+        let composite = try content.compositeIndexes.map {
+            try $0.map { layout.fields[try index($0, "a composite index")].name }
+        }
+        let other = M()
+        var fields: [ModelField] = []
+        var stages: [Stage] = []
+        var elements: [(borrowing M, StoredContext) throws -> StoredElement] = []
+        var assigns: [Assign] = []
+        var stored: [(borrowing M) -> Mixed] = []
+        var assignsStored: [(inout M, Mixed) throws -> Void] = []
+        for (number, field) in layout.fields.enumerated() where !ignored.contains(number) {
+            guard let type = field.type as? any StoredValue.Type else {
+                throw StoreError(
+                    .invalidSchema,
+                    "'\(M.className).\(field.name)' has the type \(field.type), which cannot be stored; "
+                        + "conform it to StoredValue, or add the property to 'ignored'")
+            }
+            func add<V: StoredValue>(_ type: V.Type) throws {
+                let offset = field.offset
+                let position = fields.count
+                let value = StructLayout<M>.read(V.self, at: offset, of: sample)
+                let storedType = (value as? any DescribedByValue)?.storedType ?? V.storedType
+                var constant: Value?
+                var computed: (@Sendable () throws -> Value)?
+                if storedType.type != .backlinks {
+                    let second = StructLayout<M>.read(V.self, at: offset, of: other)
+                    if value.stored != second.stored {
+                        computed = {
+                            StructLayout<M>.read(V.self, at: offset, of: M()).stored.engineValue
+                        }
+                    } else {
+                        constant = Self.constant(value.stored.engineValue, storedType)
+                    }
+                }
+                fields.append(
+                    ModelField(
+                        name: field.name, storedName: storedNames[number] ?? field.name,
+                        offset: offset, size: field.size, storedType: storedType,
+                        isPrimary: primary == number, isIndexed: indexed.contains(number),
+                        isFullText: fullText.contains(number), constantDefault: constant,
+                        computedDefault: computed))
+                stored.append { StructLayout<M>.read(V.self, at: offset, of: $0).stored }
+                assignsStored.append {
+                    StructLayout<M>.assign(try V(stored: $1), at: offset, of: &$0)
+                }
+                if storedType.type == .backlinks {
+                    stages.append { _, _ in }
+                    elements.append { _, _ in StoredElement(.null) }
+                    assigns.append { _, _, _ in }
+                    return
+                }
+                stages.append(Self.stage(V.self, offset, position))
+                elements.append { model, context in
+                    try StructLayout<M>.read(V.self, at: offset, of: model)._element(in: context)
+                }
+                assigns.append { model, element, context in
+                    let value = try V._plain(element, in: context)
+                    StructLayout<M>.assign(value, at: offset, of: &model)
+                }
+            }
+            try add(type)
+        }
+        self.stages = stages
+        self.elements = elements
+        self.assigns = assigns
+        self.stored = stored
+        self.assignsStored = assignsStored
+        super.init(
+            M.self, fields: fields, size: MemoryLayout<M>.size, compositeIndexes: composite)
+    }
+
+    /// The default as the schema stores it; nil where the engine has that default without being told.
+    private static func constant(_ value: Value, _ type: StoredType) -> Value? {
+        switch value {
+        case .null, .object: nil
+        case .list(let values) where values.isEmpty: nil
+        case .dictionary(let values) where values.isEmpty: nil
+        case .dictionary where type.type == .object: nil
+        case .list where type.type == .object: nil
+        default: value
+        }
+    }
+
+    /// A closure that passes one property to an inserter: specialized for the common types.
+    private static func stage<V: StoredValue>(
+        _ type: V.Type, _ offset: Int, _ position: Int
+    ) -> Stage {
+        func read<T>(_ type: T.Type, _ model: borrowing M) -> T {
+            StructLayout<M>.read(T.self, at: offset, of: model)
+        }
+        if V.self == Int.self {
+            return { $1.engine.set(position, int: Int64(read(Int.self, $0))) }
+        }
+        if V.self == String.self {
+            return { $1.engine.set(position, string: read(String.self, $0)) }
+        }
+        if V.self == Double.self {
+            return { $1.engine.set(position, double: read(Double.self, $0)) }
+        }
+        if V.self == Bool.self {
+            return { $1.engine.set(position, bool: read(Bool.self, $0)) }
+        }
+        return { model, inserter in
+            inserter.engine.set(
+                position, try read(V.self, model)._element(in: inserter.context).value)
+        }
+    }
+
+    /// The field that a key path of one step leads to.
+    func field(of path: PartialKeyPath<M>) throws -> ModelField {
+        let offset: Int
+        do {
+            offset = layout.fields[try layout.index(of: path)].offset
+        } catch {
+            throw StoreError(.invalidArgument, error.description)
+        }
+        let index = fieldsByOffset[offset]
+        guard index >= 0 else {
+            throw StoreError(
+                .invalidArgument, "this property of '\(className)' is ignored and not stored")
+        }
+        return fields[index]
+    }
+}
+
+/// The descriptions of the process's models.
+package enum ModelRegistry {
+    private static let known = Mutex<[ObjectIdentifier: Unchecked<ModelDescription>]>([:])
+
+    /// The description of a model.
+    ///
+    /// Throws `invalid_schema` for a type that cannot be one.
+    package static func description<M: ObjectModel>(of type: M.Type) throws -> TypedDescription<M> {
+        let found = known.withLock { $0[ObjectIdentifier(type)] }
+        if let found { return found.value as! TypedDescription<M> }
+        // Outside the lock: the defaults of a model are code of the program.
+        let made = Unchecked<ModelDescription>(try TypedDescription<M>())
+        let kept = known.withLock { known in
+            if let other = known[ObjectIdentifier(type)] { return other }
+            known[ObjectIdentifier(type)] = made
+            return made
+        }
+        return kept.value as! TypedDescription<M>
+    }
+
+    /// The same of a type that is not known statically.
+    package static func erasedDescription(
+        of type: any ObjectModel.Type
+    ) throws -> ModelDescription {
+        func open<M: ObjectModel>(_ type: M.Type) throws -> ModelDescription {
+            try description(of: type)
+        }
+        return try open(type)
+    }
+}

@@ -1,0 +1,216 @@
+import ColumnStorage
+import ObjectStore
+
+/// An object in a store: its properties are read from the store and written to it.
+///
+/// Read and assign properties by their names in the model. Assign in a write transaction. A live object is cheap to copy, is
+/// not Sendable, and belongs to its store's actor; an ``objectID``, a ``Frozen`` object or a plain value crosses actors.
+///
+/// ```swift
+/// let rex = try store.find(Dog.self, "Rex")!
+/// print(rex.age ?? 0, rex.owner?.name ?? "no owner")
+/// try await store.write { _ in rex.age = 4 }
+/// ```
+///
+/// Members that cannot throw end the program where ``get(_:)`` and ``set(_:to:)`` throw: after the object was deleted, after the store
+/// was closed, and for an assignment outside of a write. In a write, the first assignment that fails makes the write throw
+/// and roll back. A read takes about 10 ns.
+@dynamicMemberLookup
+public struct Live<M: ObjectModel> {
+    @usableFromInline package let modelTable: ModelTable
+    @usableFromInline package let objectKey: ObjectKey
+
+    @inlinable
+    package init(_ modelTable: ModelTable, _ objectKey: ObjectKey) {
+        self.modelTable = modelTable
+        self.objectKey = objectKey
+    }
+
+    /// Reads a property.
+    @inlinable
+    public subscript<V: StoredValue>(dynamicMember path: KeyPath<M, V>) -> V.LiveForm {
+        guard let offset = MemoryLayout<M>.offset(of: path),
+            let value = V._read(StoredCell(modelTable, objectKey, offset: offset))
+        else { return readSlowly(path) }
+        return value
+    }
+
+    /// Reads or assigns a property.
+    @inlinable
+    public subscript<V: StoredValue>(dynamicMember path: WritableKeyPath<M, V>) -> V.LiveForm {
+        get {
+            guard let offset = MemoryLayout<M>.offset(of: path),
+                let value = V._read(StoredCell(modelTable, objectKey, offset: offset))
+            else { return readSlowly(path) }
+            return value
+        }
+        nonmutating set { assign(path, newValue) }
+    }
+
+    /// Reads a property whose name is also a member of Live.
+    @inlinable
+    public subscript<V: StoredValue>(_ path: KeyPath<M, V>) -> V.LiveForm {
+        self[dynamicMember: path]
+    }
+
+    /// Reads or assigns a property whose name is also a member of Live.
+    @inlinable
+    public subscript<V: StoredValue>(_ path: WritableKeyPath<M, V>) -> V.LiveForm {
+        get { self[dynamicMember: path] }
+        nonmutating set { self[dynamicMember: path] = newValue }
+    }
+
+    @usableFromInline @inline(never)
+    func readSlowly<V: StoredValue>(_ path: KeyPath<M, V>) -> V.LiveForm {
+        do {
+            let cell = try cell(path)
+            do {
+                if let value = V._read(cell) { return value }
+                return try V._live(cell)
+            } catch let error as StoreError
+                where error.code == .typeMismatch && isPresent
+            {
+                // Null in a property that has a value in Swift, or a raw value without a case.
+                return try defaultForm(path, cell, error)
+            }
+        } catch {
+            ModelContext.trap(error)
+        }
+    }
+
+    /// The live form of the model's default, where the file has no value that the type can show.
+    private func defaultForm<V: StoredValue>(
+        _ path: KeyPath<M, V>, _ cell: StoredCell, _ error: StoreError
+    ) throws -> V.LiveForm {
+        guard let form = M()[keyPath: path] as? V.LiveForm else { throw error }
+        return form
+    }
+
+    @usableFromInline @inline(never)
+    func assign<V: StoredValue>(_ path: WritableKeyPath<M, V>, _ value: V.LiveForm) {
+        modelTable.context.assign {
+            let cell = try cell(path)
+            let element = try V._element(of: value, in: cell.context)
+            try modelTable.liveObject(objectKey).set(cell.property.name, element.value)
+        }
+    }
+
+    private func cell(_ path: PartialKeyPath<M>) throws -> StoredCell {
+        let description = try ModelRegistry.description(of: M.self)
+        return StoredCell(modelTable, objectKey, offset: try description.field(of: path).offset)
+    }
+
+    private var isPresent: Bool { modelTable.liveObject(objectKey).isValid }
+
+    /// Returns the plain value of a property: of a link the ``Link``, of an embedded object the struct.
+    ///
+    /// Throws `invalid_object` if the object was deleted, `closed`, `type_mismatch` for a raw value without a case, `out_of_range`,
+    /// `invalid_argument` for a objectKey path that leads to no stored property.
+    public func get<V: StoredValue>(_ path: KeyPath<M, V>) throws -> V {
+        let cell = try cell(path)
+        return try V._plain(StoredElement(cell.value()), in: cell.context)
+    }
+
+    /// Assigns a plain value: a ``Link``, an embedded struct, an array.
+    ///
+    /// Throws `not_in_write`, `invalid_object`, `out_of_range`, `missing_value`, `duplicate_key`, `closed`, and `invalid_argument` for the
+    /// primary objectKey.
+    public func set<V: StoredValue>(_ path: WritableKeyPath<M, V>, to value: V) throws {
+        let cell = try cell(path)
+        let element = try value._element(in: cell.context)
+        try modelTable.liveObject(objectKey).set(cell.property.name, element.value)
+    }
+
+    /// Whether the object exists and its store is open.
+    public var isValid: Bool { isPresent }
+
+    /// The identity of the object, for any thread and any store of the file.
+    public var objectID: ObjectID<M> { ObjectID(objectKey) }
+
+    /// The store that the object belongs to.
+    public var objectStore: Store { Store(modelTable.context) }
+
+    /// Returns the plain value with all properties.
+    ///
+    /// Throws `invalid_object` if the object was deleted, `closed`, `type_mismatch`, `out_of_range`.
+    public func detached() throws -> M {
+        try modelTable.detached(objectKey, as: M.self)
+    }
+
+    /// Returns the object as it is now, for any thread.
+    ///
+    /// Throws `invalid_object` if the object was deleted, `already_in_write` if the open write has created it, `closed`.
+    public func freeze() throws -> Frozen<M> {
+        let frozen = try FrozenVersion.of(modelTable.context)
+        _ = try modelTable.context.engine.freeze(modelTable.liveObject(objectKey))
+        return Frozen(frozen, objectKey)
+    }
+}
+
+extension ModelTable {
+    /// The plain value of an object.
+    func detached<M: ObjectModel>(_ key: ObjectKey, as type: M.Type) throws -> M {
+        let typed = try ModelRegistry.description(of: M.self)
+        let view = try context.source.openView()
+        let latest = view.schema.find(table: classSchema.table) ?? classSchema
+        guard rows.isPresent(key) else {
+            try view.requireSound()
+            throw StoreError(
+                .invalidObject, "this '\(description.className)' was deleted; test isValid first")
+        }
+        var model = M()
+        for (index, field) in typed.fields.enumerated() where field.storedType.origin == nil {
+            let property = try latest.requireProperty(field.name)
+            let value = try view.value(property, of: key, in: latest)
+            if case .null = value, !field.storedType.isOptional,
+                field.storedType.type != .mixed
+            {
+                continue
+            }
+            do {
+                try typed.assigns[index](&model, StoredElement(value), StoredContext(context))
+            } catch let error as StoreError {
+                throw StoreError(
+                    error.code, "'\(description.className).\(field.name)': \(error.message)")
+            }
+        }
+        return model
+    }
+}
+
+extension Live: Hashable {
+    /// Whether both are the same object of the same store.
+    public static func == (left: Live, right: Live) -> Bool {
+        left.objectKey == right.objectKey
+            && left.modelTable.classSchema.table == right.modelTable.classSchema.table
+            && left.modelTable.context.source.isSame(as: right.modelTable.context.source)
+    }
+
+    /// Hashes the identity.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(objectKey)
+    }
+}
+
+extension Live: CustomStringConvertible {
+    /// The class and the values of the properties.
+    public var description: String {
+        guard isValid else { return "\(modelTable.description.className) (deleted)" }
+        return modelTable.text(of: objectKey)
+    }
+}
+
+extension ModelTable {
+    /// The class and the values of an object's properties.
+    func text(of key: ObjectKey) -> String {
+        let view = context.source.view
+        let latest = view.schema.find(table: classSchema.table) ?? classSchema
+        let values = description.fields.filter { $0.storedType.origin == nil }.map { field in
+            let value = latest.property(named: field.name).flatMap {
+                try? view.value($0, of: key, in: latest)
+            }
+            return "\(field.name): \(value?.summary ?? "?")"
+        }
+        return "\(description.className)(\(values.joined(separator: ", ")))"
+    }
+}

@@ -1,0 +1,116 @@
+import ObjectStore
+
+/// The changes of a collection, an object or a store, as an asynchronous sequence.
+///
+/// The observation begins with `makeAsyncIterator()`, which a `for` loop calls. An element has everything that happened since the one before:
+/// changes are never queued. The sequence ends, without an error, when its task is canceled, when the store is closed, and after the observed object or the
+/// owner of the list was deleted.
+///
+/// ```swift
+/// for try await change in store.all(Dog.self).where({ $0.age > 2 }).changes(\.name) {
+///     print(change.rows.count)
+/// }
+/// ```
+public struct ChangeSequence<Element: Sendable>: AsyncSequence {
+    /// An error that ends the sequence.
+    public typealias Failure = any Error
+
+    let start: () -> ChangePull<Element>
+
+    /// Begins the observation.
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(pull: start()) }
+
+    /// Iterates over changes.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        /// An error that ends the sequence.
+        public typealias Failure = any Error
+
+        let pull: ChangePull<Element>
+
+        /// Returns the next change; nil at the end.
+        nonisolated(nonsending) public mutating func next() async throws -> Element? {
+            try await pull.next()
+        }
+
+        /// Returns the next change; nil at the end.
+        public mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws -> Element? {
+            try await pull.next()
+        }
+    }
+}
+
+/// The state of an iteration over changes.
+final class ChangePull<Element: Sendable> {
+    typealias Handler = (Result<Element, any Error>?, _ isLast: Bool) -> Void
+
+    private let context: ModelContext
+    private var token: ObjectStore.NotificationToken?
+    private var element: Element?
+    private var failure: (any Error)?
+    private var isLast = false
+    private var isEnded = false
+
+    init(
+        _ context: ModelContext,
+        _ register: (@escaping Handler) throws -> ObjectStore.NotificationToken
+    ) {
+        self.context = context
+        do {
+            let token = try register { [weak self] change, isLast in
+                self?.receive(change, isLast)
+            }
+            token.holdDeliveries()
+            self.token = token
+        } catch {
+            failure = error
+        }
+    }
+
+    deinit { token?.invalidate() }
+
+    private func receive(_ change: Result<Element, any Error>?, _ isLast: Bool) {
+        if isLast { self.isLast = true }
+        switch change {
+        case .success(let element): self.element = element
+        case .failure(let error): failure = error
+        case nil: break
+        }
+    }
+
+    private func end() {
+        isEnded = true
+        token?.invalidate()
+        token = nil
+    }
+
+    /// Returns what happened since the last element; waits if nothing has.
+    nonisolated(nonsending) func next() async throws -> Element? {
+        guard !isEnded, let scheduling = context.scheduling else { return nil }
+        scheduling.adopt(#isolation)
+        while true {
+            let count = scheduling.signal.count
+            if let failure {
+                end()
+                throw failure
+            }
+            guard !Task.isCancelled, let engine = try? context.engine, !engine.isClosed else {
+                end()
+                return nil
+            }
+            if engine.autorefresh || scheduling.actor == nil { try engine.refresh() }
+            token?.pull()
+            if let element = element.take() {
+                if isLast { end() }
+                return element
+            }
+            guard failure == nil else { continue }
+            if isLast || token?.isValid != true {
+                end()
+                return nil
+            }
+            await scheduling.signal.wait(after: count)
+        }
+    }
+}

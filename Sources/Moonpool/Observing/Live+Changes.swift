@@ -1,0 +1,118 @@
+import ObjectStore
+
+extension Live {
+    var source: ChangeSource<ObjectChange<M>> {
+        let (context, object) = (modelTable.context, modelTable.liveObject(objectKey))
+        return ChangeSource(context: context) { keyPaths, handler in
+            try object.observe(keyPaths: keyPaths) { change in
+                let isLast = if case .change = change.kind { false } else { true }
+                do {
+                    handler(
+                        try ObjectChange(change, in: context).map { .success($0) }, isLast)
+                } catch {
+                    handler(.failure(error), true)
+                }
+            }
+        }
+    }
+
+    /// The changes of the object from now on.
+    ///
+    /// `paths` are the properties that count; without any, the object's own.
+    public func changes(_ paths: FieldPath<M>...) -> ChangeSequence<ObjectChange<M>> {
+        source.sequence(paths.map { FieldPaths.text($0) })
+    }
+
+    /// The changes of the object; the paths are texts such as `owner.name`.
+    public func changes(keyPaths: [String]) -> ChangeSequence<ObjectChange<M>> {
+        source.sequence(keyPaths)
+    }
+
+    /// The value of a property now, then each value that differs from the last.
+    public func values<V: StoredValue>(of path: KeyPath<M, V>) -> ChangeSequence<V> {
+        let live = self
+        return ChangeSequence {
+            ChangePull(live.modelTable.context) { handler in
+                let name = try ModelRegistry.description(of: M.self).field(of: path).name
+                var last = try live.get(path)
+                handler(.success(last), false)
+                return try live.modelTable.liveObject(live.objectKey).observe(keyPaths: [name]) {
+                    change in
+                    switch change.kind {
+                    case .change:
+                        handler(
+                            Result {
+                                let value = try live.get(path)
+                                guard value.stored != last.stored else { return nil }
+                                last = value
+                                return value
+                            }.flatMapOptional(), false)
+                    case .deleted: handler(nil, true)
+                    case .error(let error): handler(.failure(error), true)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Calls a handler on the caller's actor when the object changes, and once when it is deleted.
+    ///
+    /// Throws as ``Results/observe(_:isolation:_:)``, and `invalid_object` for a deleted object.
+    public func observe(
+        _ paths: FieldPath<M>..., isolation: isolated (any Actor)? = #isolation,
+        _ handler: @escaping (Result<ObjectChange<M>, any Error>) -> Void
+    ) throws -> NotificationToken {
+        try source.token(paths.map { FieldPaths.text($0) }, on: isolation, handler)
+    }
+
+    /// Calls a handler on an actor, which is held weakly, when the object changes, and once when it is deleted.
+    nonisolated(nonsending) public func observe<A: Actor>(
+        _ paths: FieldPath<M>..., on actor: A,
+        _ handler: @escaping @Sendable (isolated A, Result<ObjectChange<M>, any Error>) -> Void
+    ) async throws -> NotificationToken {
+        try await source.token(paths.map { FieldPaths.text($0) }, on: actor, handler)
+    }
+}
+
+extension Result {
+    /// Nil for a success without a value.
+    fileprivate func flatMapOptional<Wrapped>() -> Result<Wrapped, Failure>?
+    where Success == Wrapped? {
+        switch self {
+        case .success(let value): value.map { .success($0) }
+        case .failure(let error): .failure(error)
+        }
+    }
+}
+
+extension Store {
+    /// Calls a handler on the caller's actor whenever the store has moved to another version or committed one.
+    ///
+    /// Own commits call it before they return. Throws `invalid_argument` for a store without an actor, `read_only`, `already_in_write`,
+    /// `closed`.
+    public func observe(
+        isolation: isolated (any Actor)? = #isolation,
+        _ handler: @escaping (StoreNotification, Store) -> Void
+    ) throws -> NotificationToken {
+        let context = context
+        let source = ChangeSource<StoreNotification>(context: context) { _, pass in
+            try context.engine.observe { notification, _ in pass(.success(notification), false) }
+        }
+        return try source.token([], on: isolation) { [weak self] result in
+            guard case .success(let notification) = result else { return }
+            handler(notification, self ?? Store(context))
+        }
+    }
+
+    /// A notification after each move to another version; several moves between two elements are one.
+    public func changes() -> ChangeSequence<StoreNotification> {
+        let context = context
+        return ChangeSequence {
+            ChangePull(context) { handler in
+                try context.engine.observe { notification, _ in
+                    handler(.success(notification), false)
+                }
+            }
+        }
+    }
+}

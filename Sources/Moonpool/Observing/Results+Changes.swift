@@ -1,0 +1,68 @@
+import ObjectStore
+
+extension Results {
+    /// What an observer of the results receives.
+    public typealias Change = CollectionChange<FrozenResults<M>>
+
+    var source: ChangeSource<Change> {
+        let (context, results) = (table.context, engineResults)
+        return ChangeSource(context: context) { keyPaths, handler in
+            try results.observe(keyPaths: keyPaths) { change in
+                handler(
+                    ChangeConversion.collection(change) {
+                        FrozenResults(try FrozenVersion.of(context), results.query)
+                    }, !change.isCollectionValid)
+            }
+        }
+    }
+
+    /// The changes of the results, first all rows.
+    ///
+    /// `paths` are the properties whose changes count as modifications; without any, all properties of the row and of what it leads to in
+    /// three links.
+    public func changes(_ paths: FieldPath<M>...) -> ChangeSequence<Change> {
+        source.sequence(paths.map { FieldPaths.text($0) })
+    }
+
+    /// The changes of the results; the paths are texts such as `owner.name`.
+    public func changes(keyPaths: [String]) -> ChangeSequence<Change> {
+        source.sequence(keyPaths)
+    }
+
+    /// Calls a handler on the caller's actor with the rows, and whenever they change.
+    ///
+    /// The first call comes in the actor's next turn. The observation ends when the token is invalidated or released. Throws `invalid_argument` for a store without an
+    /// actor, `already_in_write`, `closed`.
+    public func observe(
+        _ paths: FieldPath<M>..., isolation: isolated (any Actor)? = #isolation,
+        _ handler: @escaping (Result<Change, any Error>) -> Void
+    ) throws -> NotificationToken {
+        try source.token(paths.map { FieldPaths.text($0) }, on: isolation, handler)
+    }
+
+    /// Calls a handler on an actor, which is held weakly, with the rows, and whenever they change.
+    nonisolated(nonsending) public func observe<A: Actor>(
+        _ paths: FieldPath<M>..., on actor: A,
+        _ handler: @escaping @Sendable (isolated A, Result<Change, any Error>) -> Void
+    ) async throws -> NotificationToken {
+        try await source.token(paths.map { FieldPaths.text($0) }, on: actor, handler)
+    }
+}
+
+enum ChangeConversion {
+    /// The change of the engine, with rows that are made while its versions are open.
+    static func collection<Rows: Sendable>(
+        _ change: ObjectStore.CollectionChange, _ rows: () throws -> Rows
+    ) -> Result<CollectionChange<Rows>, any Error> {
+        Result {
+            switch change.kind {
+            case .initial: .initial(try rows())
+            case .update:
+                .update(
+                    try rows(), deletions: change.deletions, insertions: change.insertions,
+                    modifications: change.modificationsNew)
+            case .error(let error): throw error
+            }
+        }
+    }
+}

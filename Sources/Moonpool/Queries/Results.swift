@@ -1,0 +1,286 @@
+import ColumnStorage
+import ObjectStore
+
+/// The objects of a query: lazy and live.
+///
+/// Nothing runs until it is needed, and what was computed is kept until the store changes. A query is a value: cheap to copy, and extended by
+/// further conditions and orders.
+///
+/// ```swift
+/// let old = store.all(Dog.self).where { $0.age > 10 }.sorted(by: \.name)
+/// print(old.count, old.first?.name ?? "none")
+/// for dog in old { print(dog.name) }
+/// ```
+///
+/// A loop runs over the objects of its beginning; an object that was deleted meanwhile is not valid. Members without `try` end the
+/// program where ``fetch()`` throws: after the store was closed.
+public struct Results<M: Model>: Sequence {
+    let table: ModelTable
+    private let content: ObjectStore.Results
+    private let words: QueryWords
+
+    init(
+        _ table: ModelTable, _ content: ObjectStore.Results, _ words: QueryWords = QueryWords()
+    ) {
+        self.table = table
+        self.content = content
+        self.words = words
+    }
+
+    func engine() throws -> ObjectStore.Results { content }
+
+    var engineResults: ObjectStore.Results { content }
+
+    private func read<R>(_ body: (ObjectStore.Results) throws -> R) -> R {
+        do { return try body(content) } catch { ModelContext.trap(error) }
+    }
+
+    // MARK: Refining
+
+    /// The objects that satisfy a condition.
+    public func `where`<C: QueryCondition>(_ body: (Fields<M>) -> C) -> Results {
+        let condition = body(Fields<M>()).condition
+        return read { results in
+            let (text, arguments) = try condition.expression.numbered(in: table.context)
+            return Results(
+                table, try results.filtered(text, arguments),
+                words.filtered(condition.expression))
+        }
+    }
+
+    /// The objects that satisfy a predicate in the text language; `$1`, `$2` … are the arguments.
+    ///
+    /// Throws `invalid_query` with the text and the position of the mistake.
+    public func `where`(
+        _ predicate: String, _ arguments: any StoredValue...
+    ) throws -> Results {
+        let values = arguments.map(\.stored)
+        let engineValues = try values.map(table.context.resolved)
+        return Results(
+            table, try content.filtered(predicate, engineValues),
+            words.filtered(QueryExpression(text: predicate, values)))
+    }
+
+    /// The objects in the order of a property.
+    public func sorted<V: OrderedValue>(
+        by path: KeyPath<Fields<M>, Field<V>>, _ order: SortOrder = .ascending
+    ) -> Results {
+        sorted([SortKey(path: Fields<M>()[keyPath: path].path, order: order)])
+    }
+
+    /// The objects in the order of several properties; the first is the most significant.
+    public func sorted(by keys: SortKey<M>...) -> Results { sorted(keys) }
+
+    private func sorted(_ keys: [SortKey<M>]) -> Results {
+        read { results in
+            Results(
+                table,
+                try results.sorted(keys.map { ($0.path, $0.order == .ascending) }),
+                words.adding(
+                    "sort("
+                        + keys.map { $0.path + ($0.order == .descending ? " desc" : "") }
+                        .joined(separator: ", ") + ")"))
+        }
+    }
+
+    /// The first object of each combination of values.
+    public func distinct(_ paths: FieldPath<M>...) -> Results {
+        let texts = paths.map { FieldPaths.text($0) }
+        return read { results in
+            Results(
+                table, try results.distinct(texts),
+                words.adding("distinct(" + texts.joined(separator: ", ") + ")"))
+        }
+    }
+
+    /// At most the first objects.
+    ///
+    /// A negative count ends the program.
+    public func limit(_ count: Int) -> Results {
+        read { results in
+            Results(table, try results.limited(to: count), words.adding("limit(\(count))"))
+        }
+    }
+
+    // MARK: Reading
+
+    /// The number of objects.
+    public var count: Int { read { try $0.count() } }
+    /// Whether there are no objects.
+    public var isEmpty: Bool { first == nil }
+    /// The first object; nil if there is none.
+    public var first: Live<M>? { read { try $0.first() }.map { Live(table, $0.key) } }
+    /// The last object; nil if there is none.
+    public var last: Live<M>? { read { try $0.last() }.map { Live(table, $0.key) } }
+    /// The object at an index.
+    ///
+    /// An index out of range ends the program.
+    public subscript(index: Int) -> Live<M> {
+        read { Live(table, try $0.object(at: index).key) }
+    }
+    /// The first index of an object; nil if it is not among the results.
+    public func firstIndex(of object: Live<M>) -> Int? {
+        read { try $0.index(of: object.modelTable.liveObject(object.objectKey)) }
+    }
+    /// Whether an object is among the results.
+    public func contains(_ object: Live<M>) -> Bool { firstIndex(of: object) != nil }
+    /// Whether the results can be read: the store is open, and the owner of the list exists.
+    public var isValid: Bool { content.isValid }
+
+    /// Returns the objects.
+    ///
+    /// Throws `closed`, `file_corrupt`, and `limit_exceeded` if the evaluation was stopped.
+    public func fetch() throws -> [Live<M>] {
+        try content.keys().map { Live(table, $0) }
+    }
+    /// Returns the number of objects.
+    ///
+    /// Throws as ``fetch()``.
+    public func fetchCount() throws -> Int { try content.count() }
+    /// Returns the plain values.
+    ///
+    /// Throws as ``fetch()``, and `type_mismatch`, `out_of_range`.
+    public func detached() throws -> [M] {
+        try content.keys().map { try table.detached($0, as: M.self) }
+    }
+
+    // MARK: Aggregates
+
+    /// The sum of a property.
+    ///
+    /// Nil does not count, and the sum of nothing is 0.
+    public func sum<V: NumericValue>(of path: KeyPath<Fields<M>, Field<V>>) -> V.Total {
+        read { try V._total(Mixed(try $0.sum(Fields<M>()[keyPath: path].path))) }
+    }
+    /// The average of a property; nil if no object has a value.
+    public func average<V: NumericValue>(of path: KeyPath<Fields<M>, Field<V>>) -> Double? {
+        read {
+            let value = Mixed(try $0.average(Fields<M>()[keyPath: path].path))
+            return value == .null ? nil : try Double(stored: value)
+        }
+    }
+    /// The smallest value of a property; nil if no object has a value.
+    public func min<V: OrderedValue>(of path: KeyPath<Fields<M>, Field<V>>) -> V.Bare? {
+        read { try Self.bare(V.self, try $0.minimum(Fields<M>()[keyPath: path].path)) }
+    }
+    /// The largest value of a property; nil if no object has a value.
+    public func max<V: OrderedValue>(of path: KeyPath<Fields<M>, Field<V>>) -> V.Bare? {
+        read { try Self.bare(V.self, try $0.maximum(Fields<M>()[keyPath: path].path)) }
+    }
+    private static func bare<V: OrderedValue>(_ type: V.Type, _ value: Value) throws -> V.Bare? {
+        value == .null ? nil : try V.Bare(stored: Mixed(value))
+    }
+
+    // MARK: Explaining
+
+    /// The query as text for ``where(_:_:)``.
+    ///
+    /// Objects and data, which have no literal, show as `$1`, `$2` ….
+    public var predicate: String { words.text }
+
+    /// Returns how the query runs and what its observers cost.
+    ///
+    /// Throws `closed`.
+    public func explain() throws -> String { try content.explain() }
+}
+
+/// The words of a query as it was built.
+struct QueryWords: Sendable {
+    private var condition: QueryExpression?
+    private var clauses: [String] = []
+
+    func filtered(_ added: QueryExpression) -> QueryWords {
+        var words = self
+        words.condition =
+            condition.map { QueryExpression("(") + $0 + ") and (" + added + ")" } ?? added
+        return words
+    }
+
+    func adding(_ clause: String) -> QueryWords {
+        var words = self
+        words.clauses.append(clause)
+        return words
+    }
+
+    var text: String {
+        ([condition?.complete ?? "truepredicate"] + clauses).joined(separator: " ")
+    }
+}
+
+extension QueryExpression {
+    /// A predicate text whose arguments are numbered in it.
+    init(text: String, _ values: [Mixed]) {
+        self.init("")
+        guard !values.isEmpty else {
+            parts = [.text(text)]
+            return
+        }
+        parts = []
+        var fragment = ""
+        var quote: Character?
+        var rest = Substring(text)
+        while let character = rest.popFirst() {
+            if let open = quote {
+                if character == "\\", let next = rest.popFirst() {
+                    fragment += "\\\(next)"
+                    continue
+                }
+                if character == open { quote = nil }
+            } else if character == "'" || character == "\"" {
+                quote = character
+            } else if character == "$" {
+                let digits = rest.prefix { $0.isNumber }
+                if let number = Int(digits), values.indices.contains(number - 1) {
+                    rest = rest.dropFirst(digits.count)
+                    parts += [.text(fragment), .argument(values[number - 1])]
+                    fragment = ""
+                    continue
+                }
+            }
+            fragment.append(character)
+        }
+        parts.append(.text(fragment))
+    }
+}
+
+extension Results {
+    /// Iterates over the objects.
+    public struct Iterator: IteratorProtocol {
+        @usableFromInline let table: ModelTable
+        @usableFromInline var chunk: [ObjectKey] = []
+        @usableFromInline var index = 0
+        private var keys: ResultKeys.Iterator
+
+        init(_ table: ModelTable, _ keys: ResultKeys) {
+            self.table = table
+            self.keys = keys.makeIterator()
+        }
+
+        /// Returns the next object; nil at the end.
+        @inlinable
+        public mutating func next() -> Live<M>? {
+            if index == chunk.count {
+                refill()
+                if chunk.isEmpty { return nil }
+            }
+            let key = chunk[index]
+            index &+= 1
+            return Live(table, key)
+        }
+
+        @usableFromInline
+        mutating func refill() {
+            chunk.removeAll(keepingCapacity: true)
+            index = 0
+            while chunk.count < 128, let key = keys.next() { chunk.append(key) }
+        }
+    }
+
+    /// Returns the objects as they are now.
+    public func makeIterator() -> Iterator {
+        Iterator(table, read { try $0.keys() })
+    }
+
+    /// The number of objects.
+    public var underestimatedCount: Int { count }
+}

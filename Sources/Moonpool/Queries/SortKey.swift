@@ -1,0 +1,30 @@
+/// The direction of an order.
+public enum SortOrder: Sendable, Hashable {
+    /// Small values first, and nil before all others.
+    case ascending
+    /// Large values first, and nil after all others.
+    case descending
+}
+
+/// A property to sort by.
+///
+/// ```swift
+/// store.all(Dog.self).sorted(by: .ascending(\.owner.name), .descending(\.age))
+/// ```
+public struct SortKey<M: ObjectModel>: Sendable {
+    let path: String
+    let order: SortOrder
+
+    /// Small values first.
+    public static func ascending<V: OrderedValue>(
+        _ path: KeyPath<Fields<M>, Field<V>>
+    ) -> SortKey {
+        SortKey(path: Fields<M>()[keyPath: path].path, order: .ascending)
+    }
+    /// Large values first.
+    public static func descending<V: OrderedValue>(
+        _ path: KeyPath<Fields<M>, Field<V>>
+    ) -> SortKey {
+        SortKey(path: Fields<M>()[keyPath: path].path, order: .descending)
+    }
+}

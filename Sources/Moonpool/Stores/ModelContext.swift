@@ -1,0 +1,86 @@
+import ColumnStorage
+import ObjectStore
+
+/// A store, or one frozen version of it, with the tables of its models.
+///
+/// Everything live refers to it through its table. The store holds the tables, and a table holds the context, so that
+/// a live object keeps the engine's store open without a cycle.
+package final class ModelContext {
+    /// Where the objects are read from.
+    package let source: ObjectSource
+    /// The frozen version that this is the context of; nil for a store.
+    weak var frozen: FrozenVersion?
+    /// The actor and the wake-ups; nil for a frozen version.
+    let scheduling: StoreScheduling?
+    /// The first error of an assignment in the open write, which ends it.
+    var writeFailure: (any Error)?
+    /// The tables of a frozen version, which has no store that keeps them.
+    var keptTables: [ModelTable]?
+    private var tables: [ObjectIdentifier: WeakTable] = [:]
+
+    private struct WeakTable { weak var table: ModelTable? }
+
+    init(_ source: ObjectSource, scheduling: StoreScheduling?) {
+        self.source = source
+        self.scheduling = scheduling
+    }
+
+    /// The engine's store.
+    ///
+    /// Throws `frozen` for a frozen version.
+    package var engine: ObjectStore.Store { get throws { try source.writableStore() } }
+
+    /// The table of a model.
+    ///
+    /// Throws `unknown_class` for a model that the store was not opened with.
+    package func table<M: ObjectModel>(_ type: M.Type) throws -> ModelTable {
+        if let known = tables[ObjectIdentifier(type)]?.table { return known }
+        let table = try ModelTable(ModelRegistry.description(of: type), self)
+        tables[ObjectIdentifier(type)] = WeakTable(table: table)
+        keptTables?.append(table)
+        return table
+    }
+
+    /// The value with the class names that links need outside of the store.
+    func mixed(_ value: Value) -> Mixed {
+        switch value {
+        case .object(let reference):
+            .object(AnyObjectID(reference, source.view.schema.find(table: reference.table)?.name))
+        case .list(let values): .list(values.map(mixed))
+        case .dictionary(let values): .map(values.mapValues(mixed))
+        default: Mixed(value)
+        }
+    }
+
+    /// The engine's value, with the tables of links to classes of this store.
+    func resolved(_ value: Mixed) throws -> Value {
+        switch value {
+        case .object(let identifier) where identifier.reference.table == .unassigned:
+            let classSchema = try source.view.schema.require(identifier.className ?? "")
+            return .object(
+                ObjectReference(table: classSchema.table, key: identifier.reference.key))
+        case .list(let values): return .list(try values.map(resolved))
+        case .map(let values): return .dictionary(try values.mapValues(resolved))
+        default: return value.engineValue
+        }
+    }
+
+    /// Runs an assignment, which cannot throw: in a write, the first error ends the write.
+    func assign(_ body: () throws -> Void) {
+        do {
+            try body()
+        } catch {
+            guard let engine = try? engine, !engine.isClosed, engine.isInWrite else {
+                fatalError(Self.message(of: error))
+            }
+            if writeFailure == nil { writeFailure = error }
+        }
+    }
+
+    /// Ends the program with the message of an error, where a member without `try` cannot throw it.
+    static func trap(_ error: any Error) -> Never { fatalError(message(of: error)) }
+
+    private static func message(of error: any Error) -> String {
+        (error as? StoreError)?.description ?? "\(error)"
+    }
+}

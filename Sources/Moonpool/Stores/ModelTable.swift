@@ -1,0 +1,58 @@
+import ColumnStorage
+import ObjectStore
+
+/// The objects of one model in a store or a frozen version, with what fast reads need.
+@usableFromInline
+package final class ModelTable {
+    /// The rows of the class; they follow the store.
+    @usableFromInline package let rows: TableReader
+    /// The column by the byte offset of the property in the model.
+    @usableFromInline package let columns: [ColumnID]
+    package let context: ModelContext
+    package let description: ModelDescription
+    /// The class as of when the table was created.
+    package let classSchema: ClassSchema
+
+    init(_ description: ModelDescription, _ context: ModelContext) throws {
+        self.description = description
+        self.context = context
+        let view = context.source.view
+        guard let classSchema = view.schema.find(description.className) else {
+            throw StoreError(
+                .unknownClass,
+                "the store has no class '\(description.className)'; add \(description.className).self to its models"
+            )
+        }
+        self.classSchema = classSchema
+        rows = view.table(classSchema)
+        var columns = Array(
+            repeating: ColumnID.unassigned, count: description.fieldsByOffset.count)
+        for (offset, index) in description.fieldsByOffset.enumerated() where index >= 0 {
+            if let property = classSchema.property(named: description.fields[index].name),
+                property.isSingle
+            {
+                columns[offset] = property.column
+            }
+        }
+        self.columns = columns
+    }
+
+    /// The property at a byte offset of the model.
+    package func property(at offset: Int) throws -> Property {
+        guard offset >= 0, offset < description.fieldsByOffset.count,
+            description.fieldsByOffset[offset] >= 0
+        else {
+            throw StoreError(
+                .invalidArgument,
+                "the key path leads to no stored property of '\(description.className)'")
+        }
+        let name = description.fields[description.fieldsByOffset[offset]].name
+        let latest = context.source.view.schema.find(table: classSchema.table) ?? classSchema
+        return try latest.requireProperty(name)
+    }
+
+    /// The engine's handle of an object.
+    package func liveObject(_ key: ObjectKey) -> LiveObject {
+        context.source.object(classSchema, key)
+    }
+}

@@ -1,0 +1,131 @@
+import ObjectStore
+
+extension Store {
+    /// Runs `body` in a write transaction and commits when it returns.
+    ///
+    /// Waits for other writers without holding the actor, in the order of the calls; then `body` runs in one piece on the actor. An error that
+    /// `body` throws rolls everything back and is thrown again; so is the first assignment that fails.
+    ///
+    /// - Parameters:
+    ///   - silenced: Tokens of this store whose observers do not receive this commit.
+    ///   - body: Changes objects. Its result is returned.
+    /// - Throws: `CancellationError` if the task is canceled while it waits; `read_only`, `closed`, `disk_full`,
+    ///   `already_in_write`, `too_many_versions`, and what `body` throws.
+    @discardableResult  // because most writes are made for what they change
+    nonisolated(nonsending) public func write<R>(
+        withoutNotifying silenced: [NotificationToken] = [],
+        _ body: (Transaction) throws -> R
+    ) async throws -> R {
+        try await waitForTurn()
+        return try writeNow(withoutNotifying: silenced, body)
+    }
+
+    /// Runs `body` in a write transaction and commits when it returns.
+    ///
+    /// See ``write(withoutNotifying:_:)``.
+    nonisolated(nonsending) public func write(
+        withoutNotifying silenced: [NotificationToken] = [],
+        _ body: (Transaction) throws -> Void
+    ) async throws {
+        try await waitForTurn()
+        try writeNow(withoutNotifying: silenced, body)
+    }
+
+    nonisolated(nonsending) private func waitForTurn() async throws {
+        guard let scheduling = context.scheduling else { return }
+        scheduling.adopt(#isolation)
+        let signal = scheduling.signal
+        let number = scheduling.writers.join()
+        defer {
+            scheduling.writers.leave(number)
+            signal.resumeAll()
+        }
+        while true {
+            let count = signal.count
+            guard !Task.isCancelled else {
+                if scheduling.writers.isFirst(number) { engine.withdrawFromWriteQueue() }
+                throw CancellationError()
+            }
+            if engine.isClosed
+                || scheduling.writers.isFirst(number)
+                    && engine.isWriteReady(notify: { signal.resumeAll() })
+            {
+                return
+            }
+            await signal.wait(after: count)
+        }
+    }
+
+    /// Runs `body` in a write transaction and commits when it returns.
+    ///
+    /// Waits for other writers on the spot.
+    ///
+    /// Otherwise as ``write(withoutNotifying:_:)``.
+    @discardableResult  // because most writes are made for what they change
+    public func writeNow<R>(
+        withoutNotifying silenced: [NotificationToken] = [],
+        _ body: (Transaction) throws -> R
+    ) throws -> R {
+        let transaction = Transaction(self)
+        let engine = engine
+        try engine.beginWrite()
+        context.writeFailure = nil
+        defer { transaction.end() }
+        do {
+            let result = try body(transaction)
+            if let failure = context.writeFailure { throw failure }
+            if !engine.isClosed, engine.isInWrite {
+                try engine.commitWrite(withoutNotifying: silenced.compactMap(\.engineToken))
+            }
+            return result
+        } catch {
+            context.writeFailure = nil
+            if !engine.isClosed, engine.isInWrite { try engine.cancelWrite() }
+            throw error
+        }
+    }
+
+    /// Runs `body` in a write transaction and commits when it returns.
+    ///
+    /// See ``writeNow(withoutNotifying:_:)``.
+    public func writeNow(
+        withoutNotifying silenced: [NotificationToken] = [],
+        _ body: (Transaction) throws -> Void
+    ) throws {
+        let run: (Transaction) throws -> Bool = {
+            try body($0)
+            return true
+        }
+        try writeNow(withoutNotifying: silenced, run)
+    }
+
+    /// Runs `body` in a write transaction of its own soon, on the store's actor, and returns at once.
+    ///
+    /// For handlers of observers, which cannot wait. `completion` receives nil after the commit, or the error that rolled the write back. Throws
+    /// nothing itself: a store that cannot write passes its error to `completion`.
+    public func enqueueWrite(
+        on isolation: isolated (any Actor)? = #isolation,
+        _ body: @escaping (Transaction) throws -> Void,
+        completion: @escaping ((any Error)?) -> Void = { _ in }
+    ) {
+        context.scheduling?.adopt(isolation)
+        do {
+            guard context.scheduling?.actor != nil else {
+                throw StoreError(
+                    .invalidArgument,
+                    "a queued write needs a store that belongs to an actor; use write or writeNow")
+            }
+            let context = context
+            try engine.writeAsync(
+                {
+                    let transaction = Transaction(Store(context))
+                    defer { transaction.end() }
+                    context.writeFailure = nil
+                    try body(transaction)
+                    if let failure = context.writeFailure { throw failure }
+                }, completion: completion)
+        } catch {
+            completion(error)
+        }
+    }
+}

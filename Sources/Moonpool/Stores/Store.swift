@@ -1,0 +1,187 @@
+import ObjectStore
+import Synchronization
+import SystemCalls
+
+/// The objects of a file: queries, writes and changes, on the actor that opened it.
+///
+/// ```swift
+/// let store = try Store(.file("zoo.moonpool"), models: Dog.self, Person.self)
+/// try await store.write { tx in try tx.insert(Dog(name: "Rex", age: 3)) }
+/// for dog in store.all(Dog.self).where({ $0.age > 2 }) { print(dog.name) }
+/// ```
+///
+/// A store, and everything live that comes from it, belongs to the actor whose code opened it and is not Sendable. A store opened in
+/// code without an actor belongs to the task or thread that opened it. Each actor opens its own store of a file. A store shows one
+/// version of the file; it moves to the newest version in its actor's next turn after a commit, in ``refresh()``, and in a write.
+public final class Store {
+    let context: ModelContext
+    private var tables: [ObjectIdentifier: ModelTable] = [:]
+
+    init(_ context: ModelContext) { self.context = context }
+
+    /// Opens a store on the caller's actor.
+    ///
+    /// Creates the file if it does not exist, and the classes that it lacks. Takes about a millisecond.
+    ///
+    /// - Parameters:
+    ///   - location: The file, or a name in memory.
+    ///   - models: The models of the store, with every model that they link to.
+    ///   - version: The version of the schema. A file with a lower version is migrated.
+    ///   - options: Durability and limits.
+    ///   - isolation: The actor that the store belongs to.
+    ///   - migration: Fills and renames what the new schema needs, in one transaction.
+    /// - Throws: ``StoreError``: `invalid_schema` for a model that cannot be stored, `migration_needed`, `version_too_low`,
+    ///   `file_corrupt`, `file_format_too_new`, `read_only`, `disk_full`, `invalid_argument`.
+    public init(
+        _ location: StoreLocation, models: any ObjectModel.Type..., version: Int = 0,
+        options: StoreOptions = StoreOptions(),
+        on isolation: isolated (any Actor)? = #isolation,
+        migration: ((Migration) throws -> Void)? = nil
+    ) throws {
+        context = try Self.open(
+            location, models, version, options, isolation, migration: migration)
+        for model in models { try keepTable(of: model) }
+    }
+
+    private static func open(
+        _ location: StoreLocation, _ models: [any ObjectModel.Type], _ version: Int,
+        _ options: StoreOptions, _ isolation: (any Actor)?,
+        migration: ((Migration) throws -> Void)?
+    ) throws -> ModelContext {
+        guard version >= 0 else {
+            throw StoreError(.invalidArgument, "the schema version \(version) is negative")
+        }
+        let descriptions = try models.map { try ModelRegistry.erasedDescription(of: $0) }
+        let scheduling = StoreScheduling()
+        scheduling.adopt(isolation)
+        let configuration = options.configuration(
+            location, schema: try ModelSchema.classes(descriptions), version: version)
+        let engine = try ObjectStore.Store(
+            configuration, scheduler: IsolationScheduler(signal: scheduling.signal),
+            migration: migration.map { body in { try body(Migration($0)) } })
+        for description in descriptions {
+            for field in description.fields {
+                guard let compute = field.computedDefault else { continue }
+                try engine.setDefault(
+                    of: field.name, in: description.className, to: compute)
+            }
+        }
+        engine.moveHandler = { [signal = scheduling.signal] in signal.resumeAll() }
+        return ModelContext(.store(engine), scheduling: scheduling)
+    }
+
+    private func keepTable(of type: any ObjectModel.Type) throws {
+        func open<M: ObjectModel>(_ type: M.Type) throws { _ = try table(type) }
+        try open(type)
+    }
+
+    func table<M: ObjectModel>(_ type: M.Type) throws -> ModelTable {
+        if let known = tables[ObjectIdentifier(type)] { return known }
+        let table = try context.table(type)
+        tables[ObjectIdentifier(type)] = table
+        return table
+    }
+
+    /// The engine's store of a live context.
+    var engine: ObjectStore.Store {
+        do { return try context.engine } catch { ModelContext.trap(error) }
+    }
+
+    // MARK: Objects
+
+    /// All objects of a model, in the order of their creation.
+    public func all<M: Model>(_ type: M.Type) -> Results<M> {
+        do {
+            let table = try table(type)
+            return Results(
+                table, ObjectStore.Results(context.source, all: table.classSchema))
+        } catch {
+            ModelContext.trap(error)
+        }
+    }
+
+    /// The object with a primary key; nil if there is none.
+    ///
+    /// Takes about half a microsecond.
+    ///
+    /// Throws `invalid_argument` if the model has no primary key, `type_mismatch` for a key of another type, `closed`.
+    public func find<M: Model>(
+        _ type: M.Type, _ primaryKey: some StoredValue & Hashable
+    ) throws -> Live<M>? {
+        let table = try table(type)
+        let key = try primaryKey._element(in: StoredContext(context)).value
+        return try engine.object(table.description.className, primaryKey: key).map {
+            Live(table, $0.key)
+        }
+    }
+
+    /// The object with an ID; nil if it was deleted.
+    public subscript<M>(id: ObjectID<M>) -> Live<M>? {
+        do {
+            try engine.check()
+            let table = try table(M.self)
+            return table.rows.isPresent(id.key) ? Live(table, id.key) : nil
+        } catch {
+            ModelContext.trap(error)
+        }
+    }
+
+    // MARK: State
+
+    /// Where the data is kept.
+    public var location: StoreLocation {
+        switch engine.configuration.location {
+        case .file(let path): .file(path)
+        case .memory(let name): .memory(name)
+        }
+    }
+    /// Whether the store was closed.
+    public var isClosed: Bool { engine.isClosed }
+    /// The version of the file that the store shows.
+    public var version: Int { Int(engine.version) }
+    /// Whether a write is open.
+    public var isInWrite: Bool { engine.isInWrite }
+    /// Whether the store moves to newer versions in the turns of its actor.
+    ///
+    /// True by default.
+    public var autorefresh: Bool {
+        get { engine.autorefresh }
+        set { engine.autorefresh = newValue }
+    }
+
+    /// Moves to the newest version and delivers changes to observers.
+    ///
+    /// Returns whether the version has changed. False, without doing anything, in a write and in an observer. Throws `closed`.
+    @discardableResult  // because the delivery is often the purpose
+    public func refresh() throws -> Bool { try engine.refresh() }
+
+    /// Closes the store: ends observers and sequences, rolls an open write back, and releases the version.
+    ///
+    /// A second call does nothing.
+    public func close() {
+        engine.close()
+        context.scheduling?.signal.removeHandler()
+    }
+}
+
+/// The schema of a store's models.
+enum ModelSchema {
+    /// The classes of models.
+    ///
+    /// Throws `invalid_schema` for a link to a model that is not among them.
+    static func classes(_ descriptions: [ModelDescription]) throws -> [ClassSchema] {
+        let names = Set(descriptions.map(\.className))
+        for description in descriptions {
+            for field in description.fields {
+                guard let target = field.storedType.target ?? field.storedType.origin?.model,
+                    !names.contains(target.className)
+                else { continue }
+                throw StoreError(
+                    .invalidSchema,
+                    "'\(description.className).\(field.name)' leads to '\(target.className)', which is not among the "
+                        + "models of the store; add \(target.className).self")
+            }
+        }
+        return try descriptions.map { try $0.classSchema() }
+    }
+}

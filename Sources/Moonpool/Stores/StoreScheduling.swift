@@ -1,0 +1,133 @@
+import ObjectStore
+import Synchronization
+import SystemCalls
+
+/// The actor that a store belongs to, and what waits for its commits.
+final class StoreScheduling {
+    /// Wakes the store, from any thread.
+    let signal = StoreSignal()
+    weak var latestFrozen: FrozenVersion?
+    /// The writes that wait for their turn, in order.
+    var writers = WriteTurns()
+
+    /// The actor; nil for a store of a task.
+    var actor: (any Actor)? { signal.actor }
+
+    /// Takes the isolation of the first call that has one.
+    func adopt(_ isolation: (any Actor)?) {
+        guard let isolation, signal.actor == nil else { return }
+        signal.setActor(isolation)
+    }
+}
+
+/// Reports commits of other stores and processes to one store: runs the store's turn on its actor, and resumes the tasks that wait.
+final class StoreSignal: Sendable {
+    private struct State {
+        weak var actor: (any Actor)?
+        var handler: Unchecked<() -> Void>?
+        var isPending = false
+        var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
+        var nextWaiting = 0
+        /// Counts the calls of ``fire()``.
+        var count: UInt64 = 0
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+
+    var actor: (any Actor)? { state.withLock { $0.actor } }
+
+    func setActor(_ actor: any Actor) { state.withLock { $0.actor = actor } }
+
+    func setHandler(_ handler: @escaping () -> Void) {
+        let boxed = Unchecked(handler)
+        state.withLock { $0.handler = boxed }
+    }
+
+    func removeHandler() {
+        // Released outside the lock: the handler may hold the last reference to the store.
+        let old = state.withLock { state in
+            state.isClosed = true
+            return state.handler.take()
+        }
+        withExtendedLifetime(old) {}
+        resumeAll()
+    }
+
+    /// The number of signals so far; pass it to ``wait(after:)``.
+    var count: UInt64 { state.withLock { $0.count } }
+
+    /// Asks for a turn of the store on its actor, and resumes the waiting tasks.
+    ///
+    /// Any thread may call it.
+    func fire() {
+        let actor: (any Actor)? = state.withLock { state in
+            guard let actor = state.actor, state.handler != nil, !state.isPending else {
+                return nil
+            }
+            state.isPending = true
+            return actor
+        }
+        if let actor { Task { await self.run(on: actor) } }
+        resumeAll()
+    }
+
+    /// Resumes the waiting tasks without a turn of the store.
+    func resumeAll() {
+        let waiting = state.withLock { state in
+            state.count += 1
+            defer { state.waiting = [:] }
+            return Array(state.waiting.values)
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    private func run(on actor: isolated any Actor) {
+        let handler = state.withLock { state in
+            state.isPending = false
+            return state.handler
+        }
+        handler?.value()
+    }
+
+    /// Waits until ``fire()`` was called more than `count` times, or the task is canceled.
+    nonisolated(nonsending) func wait(after count: UInt64) async {
+        let number = state.withLock { state in
+            state.nextWaiting += 1
+            return state.nextWaiting
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isDone = state.withLock { state in
+                    if state.count != count || state.isClosed || Task.isCancelled { return true }
+                    state.waiting[number] = continuation
+                    return false
+                }
+                if isDone { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.waiting.removeValue(forKey: number) }?.resume()
+        }
+    }
+}
+
+/// The scheduler of a store that belongs to an actor or a task: the compiler checks the isolation.
+struct IsolationScheduler: Scheduler {
+    let signal: StoreSignal
+
+    var isOnThread: Bool { true }
+    var canDeliver: Bool { true }
+    func isSame(as other: any Scheduler) -> Bool {
+        (other as? IsolationScheduler)?.signal === signal
+    }
+    func makeWakeup(_ handler: @escaping () -> Void) -> any Wakeup {
+        signal.setHandler(handler)
+        return SignalWakeup(signal: signal)
+    }
+}
+
+private struct SignalWakeup: Wakeup {
+    let signal: StoreSignal
+    func wake() { signal.fire() }
+    func cancel() { signal.removeHandler() }
+}

@@ -1,0 +1,138 @@
+import ColumnStorage
+import ObjectStore
+
+/// How an inserted value meets an object with the same primary key.
+public enum InsertMode: Sendable {
+    /// Throws `duplicate_key`.
+    case new
+    /// Assigns all properties.
+    case updating
+    /// Assigns the properties that differ, so that observers see only those.
+    case updatingModified
+
+    var engineMode: UpdateMode {
+        switch self {
+        case .new: .error
+        case .updating: .all
+        case .updatingModified: .modified
+        }
+    }
+}
+
+/// The open write of a store: inserts and deletes objects.
+///
+/// It ends with the closure that receives it.
+///
+/// ```swift
+/// try await store.write { tx in
+///     let rex = try tx.insert(Dog(name: "Rex"))
+///     rex.siblings.append(try tx.insert(Dog(name: "Max")))
+///     try tx.delete(store.all(Dog.self).where { $0.name == "" })
+/// }
+/// ```
+public final class Transaction {
+    /// The store that is written to.
+    public let store: Store
+    private var isOpen = true
+    private var inserters: [ObjectIdentifier: ModelInserter] = [:]
+
+    init(_ store: Store) { self.store = store }
+
+    func end() {
+        isOpen = false
+        inserters = [:]
+    }
+
+    private func check() throws {
+        guard isOpen else {
+            throw StoreError(
+                .notInWrite,
+                "this transaction has ended; use it only in the closure that receives it")
+        }
+    }
+
+    /// Inserts a value as an object, or updates the object with its primary key.
+    ///
+    /// Values in `Link.new` and embedded values are inserted with it, in the same mode. Throws `duplicate_key`, `invalid_object` for a link
+    /// to an object that does not exist, `out_of_range`, `unknown_class`, `not_in_write` after the write has ended.
+    @discardableResult  // because many objects are found again by a query
+    public func insert<M: Model>(_ value: M, _ mode: InsertMode = .new) throws -> Live<M> {
+        try check()
+        let inserter = try inserter(of: M.self)
+        return Live(try store.table(M.self), try inserter.insert(value, mode.engineMode))
+    }
+
+    /// Inserts values as objects.
+    ///
+    /// Throws as ``insert(_:_:)``.
+    public func insert<M: Model>(
+        contentsOf values: some Sequence<M>, _ mode: InsertMode = .new
+    ) throws {
+        try check()
+        let inserter = try inserter(of: M.self)
+        for value in values { _ = try inserter.insert(value, mode.engineMode) }
+    }
+
+    private func inserter<M: Model>(of type: M.Type) throws -> ModelInserter {
+        if let known = inserters[ObjectIdentifier(type)], known.engine.isUsable { return known }
+        let table = try store.table(type)
+        let made = ModelInserter(
+            try store.engine.inserter(of: table.currentClass), StoredContext(store.context))
+        inserters[ObjectIdentifier(type)] = made
+        return made
+    }
+
+    /// Deletes an object, and what is embedded in it.
+    ///
+    /// Links to it become nil.
+    ///
+    /// Throws `invalid_object` for an object that was deleted or belongs to another store.
+    public func delete<M: Model>(_ object: Live<M>) throws {
+        try check()
+        try store.engine.delete(object.modelTable.liveObject(object.objectKey))
+    }
+
+    /// Deletes the objects of results.
+    ///
+    /// Throws `not_in_write`, `closed`.
+    public func delete<M: Model>(_ results: Results<M>) throws {
+        try check()
+        try store.engine.delete(
+            try results.engine().keys().array, of: results.table.currentClass)
+    }
+
+    /// Deletes all objects of a model.
+    public func deleteAll<M: Model>(_ type: M.Type) throws {
+        try check()
+        try store.engine.deleteAll(try store.table(type).description.className)
+    }
+}
+
+extension ModelTable {
+    /// The class in the present schema.
+    var currentClass: ClassSchema {
+        context.source.view.schema.find(table: classSchema.table) ?? classSchema
+    }
+}
+
+/// Inserts values of one model in one write.
+final class ModelInserter {
+    let engine: ObjectInserter
+    let context: StoredContext
+
+    init(_ engine: ObjectInserter, _ context: StoredContext) {
+        self.engine = engine
+        self.context = context
+    }
+
+    func insert<M: ObjectModel>(_ value: M, _ mode: UpdateMode) throws -> ObjectKey {
+        let typed = try ModelRegistry.description(of: M.self)
+        do {
+            for stage in typed.stages { try stage(value, self) }
+        } catch {
+            engine.clear()
+            throw error
+        }
+        return try engine.insert(mode: mode)
+    }
+}

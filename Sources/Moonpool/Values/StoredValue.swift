@@ -1,0 +1,193 @@
+import ColumnStorage
+import ObjectStore
+
+/// A type that a property of a model can have.
+///
+/// Numbers, text, dates, identifiers, collections, links and embedded models conform. An enum with a raw value needs no code:
+///
+/// ```swift
+/// enum Color: String, StoredValue { case brown, black }
+/// ```
+///
+/// A type of your own implements ``storedType``, ``init(stored:)`` and ``stored``; members that begin with an underscore
+/// have implementations.
+public protocol StoredValue: Sendable {
+    /// The type that a live object shows for the property.
+    associatedtype LiveForm = Self
+    /// The type that a frozen object shows for the property.
+    associatedtype FrozenForm: Sendable = Self
+    /// The type that a live object shows for an array of these.
+    associatedtype ListForm = LiveList<Self>
+    /// The model behind a link or an embedded object.
+    associatedtype Target = NoFields
+
+    /// The type of the property in the schema.
+    static var storedType: StoredType { get }
+    /// Creates the value from its stored form.
+    ///
+    /// Throws `type_mismatch` or `out_of_range` for a stored value that this type cannot hold.
+    init(stored: Mixed) throws
+    /// The stored form.
+    var stored: Mixed { get }
+
+    /// Reads a property on the fast path; nil takes the slow path.
+    static func _read(_ cell: StoredCell) -> LiveForm?
+    /// Whether ``_read(_:)`` finds every value that is not null.
+    static var _hasFastRead: Bool { get }
+    /// Reads a property of a live object.
+    static func _live(_ cell: StoredCell) throws -> LiveForm
+    /// Creates the live form of an element.
+    static func _live(_ element: StoredElement, in context: StoredContext) throws -> LiveForm
+    /// Creates the frozen form of an element.
+    static func _frozen(_ element: StoredElement, in context: StoredContext) throws -> FrozenForm
+    /// Creates the plain value of an element.
+    static func _plain(_ element: StoredElement, in context: StoredContext) throws -> Self
+    /// Returns the element that stores the value.
+    func _element(in context: StoredContext) throws -> StoredElement
+    /// Returns the element that stores a live form.
+    static func _element(of live: LiveForm, in context: StoredContext) throws -> StoredElement
+    /// The live form of an array of elements.
+    static func _list(_ cell: StoredCell) throws -> ListForm
+    /// Returns the element that stores the live form of an array.
+    static func _element(ofList live: ListForm, in context: StoredContext) throws -> StoredElement
+    /// A plain value for where the file has none.
+    static var _placeholder: Self? { get }
+}
+
+/// A type whose values have an order, so that queries can sort by it.
+public protocol OrderedValue: StoredValue {
+    /// The type without Optional.
+    associatedtype Bare: OrderedValue = Self
+}
+
+/// A number.
+public protocol NumericValue: OrderedValue {
+    /// The type of a sum.
+    associatedtype Total: Sendable = Self
+    /// Creates a sum from its stored form.
+    static func _total(_ sum: Mixed) throws -> Total
+}
+
+/// Text or optional text.
+public protocol TextValue: OrderedValue {}
+
+/// A Boolean or an optional Boolean.
+public protocol TruthValue: StoredValue {}
+
+/// An array, a set, a dictionary, or backlinks.
+public protocol CollectionValue: StoredValue {
+    /// The type of the elements.
+    associatedtype ElementValue: StoredValue
+}
+
+/// A dictionary with text keys.
+public protocol MapValue: CollectionValue {}
+
+/// An optional.
+public protocol OptionalValue: StoredValue {
+    /// The type without Optional.
+    associatedtype WrappedValue: StoredValue
+}
+
+/// The ``StoredValue/Target`` of values that lead to no object.
+public enum NoFields: Sendable {}
+
+/// A property of one object, as the implementation of ``StoredValue`` reads it.
+public struct StoredCell {
+    @usableFromInline package let table: ModelTable
+    @usableFromInline package let key: ObjectKey
+    @usableFromInline package let offset: Int
+
+    @inlinable
+    package init(_ table: ModelTable, _ key: ObjectKey, offset: Int) {
+        self.table = table
+        self.key = key
+        self.offset = offset
+    }
+
+    @inlinable @inline(__always)
+    package var column: ColumnID { table.columns[offset] }
+
+    package var property: Property { get throws { try table.property(at: offset) } }
+    package var context: StoredContext { StoredContext(table.context) }
+
+    /// Reads the value through the engine.
+    package func value() throws -> Value {
+        try table.context.source.openView().value(
+            property, of: key, in: table.classSchema)
+    }
+}
+
+/// One stored value on its way between a model and the store.
+public struct StoredElement {
+    package var value: Value
+
+    package init(_ value: Value) { self.value = value }
+}
+
+/// The store or frozen version that values belong to.
+public struct StoredContext {
+    package let context: ModelContext
+
+    package init(_ context: ModelContext) { self.context = context }
+}
+
+// MARK: Values that a live object shows as themselves
+
+extension StoredValue {
+    /// Takes the slow path.
+    @inlinable public static func _read(_ cell: StoredCell) -> LiveForm? { nil }
+    /// False.
+    @inlinable public static var _hasFastRead: Bool { false }
+    /// Reads the property through the engine.
+    public static func _live(_ cell: StoredCell) throws -> LiveForm {
+        try _live(StoredElement(cell.value()), in: cell.context)
+    }
+    /// No stand-in.
+    public static var _placeholder: Self? { nil }
+    /// Creates the plain value from the stored form.
+    public static func _plain(_ element: StoredElement, in context: StoredContext) throws -> Self {
+        try Self(stored: context.context.mixed(element.value))
+    }
+    /// Returns the stored form.
+    public func _element(in context: StoredContext) throws -> StoredElement {
+        StoredElement(stored.engineValue)
+    }
+}
+
+extension StoredValue where LiveForm == Self {
+    /// Creates the value from the stored form.
+    public static func _live(
+        _ element: StoredElement, in context: StoredContext
+    ) throws -> LiveForm {
+        try _plain(element, in: context)
+    }
+    /// Returns the stored form.
+    public static func _element(
+        of live: LiveForm, in context: StoredContext
+    ) throws -> StoredElement {
+        try live._element(in: context)
+    }
+}
+
+extension StoredValue where FrozenForm == Self {
+    /// Creates the value from the stored form.
+    public static func _frozen(
+        _ element: StoredElement, in context: StoredContext
+    ) throws -> FrozenForm {
+        try _plain(element, in: context)
+    }
+}
+
+extension StoredValue where ListForm == LiveList<Self> {
+    /// Returns the live list.
+    public static func _list(_ cell: StoredCell) throws -> ListForm {
+        LiveList(try cell.table.liveObject(cell.key).list(cell.property.name), cell.table.context)
+    }
+    /// Returns the elements of the live list.
+    public static func _element(
+        ofList live: ListForm, in context: StoredContext
+    ) throws -> StoredElement {
+        StoredElement(.list(try live.engineValues(in: context)))
+    }
+}

@@ -1,0 +1,245 @@
+import ArgumentParser
+import DataFormats
+import EventLoops
+import ObjectStore
+import Transfer
+
+/// `moonpool import STORE FILE`.
+struct ImportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Import the rows of a file into a store.",
+        discussion: """
+            JSON Lines (.jsonl), JSON (.json), GeoJSON (.geojson), CSV (.csv), TSV (.tsv), SQLite (.sqlite), Realm (.realm) and Lua \
+            source (.lua, read as data and never run), also compressed (.gz, .zst); - reads standard input. All rows or none, \
+            unless --batch or --skip-bad is given. An error names line, column and value. A class that the store does not \
+            have is created as the file's schema says, otherwise from all of its rows: text becomes a number, a date or \
+            the like only where every value of the column would be written back as it is.
+            """)
+
+    @Argument(
+        help: "The store; created if it does not exist.",
+        completion: .file(extensions: ["moonpool"]))
+    var store: String
+
+    @Argument(help: "The file, or - for standard input.", completion: .file())
+    var file: String
+
+    @Option(
+        name: .customLong("class"),
+        help: """
+            The class of all rows. For a database: table=Class, where an empty class skips the table; or the name of a \
+            table, to skip all others. Repeatable.
+            """)
+    var classes: [String] = []
+
+    @Option(
+        help: """
+            jsonl, json, geojson, csv, tsv, sqlite, lua or realm. Default: by the file's ending; jsonl for -.
+            """)
+    var format: String?
+
+    @OptionGroup(title: "Reading")
+    var reading: ReadingOptions
+
+    @Flag(help: "Update objects whose primary key exists.")
+    var upsert = false
+
+    @Flag(
+        help:
+            "With --upsert, keep the old value where a CSV field is empty, instead of setting nil.")
+    var keepEmpty = false
+
+    @Option(
+        name: .customLong("map"),
+        help: "field=property; an empty property leaves the field out. Repeatable.")
+    var maps: [String] = []
+
+    @Option(
+        name: .customLong("link"),
+        help: """
+            field=Class: nested objects become objects of this class and the field a link to them; in CSV, the field holds \
+            primary keys of the class. Repeatable.
+            """)
+    var links: [String] = []
+
+    @Option(
+        help: """
+            Skip invalid rows and write them, as they were, to this file; the reasons go to FILE.reasons.jsonl.
+            """)
+    var skipBad: String?
+
+    @Option(help: "Commit every so many rows.")
+    var batch: Int?
+
+    @Flag(
+        help:
+            "Round values with more digits than their type holds, and count them, instead of failing."
+    )
+    var round = false
+
+    @Flag(help: "Do everything but the commit, and show the types of new classes.")
+    var dryRun = false
+
+    @Flag(help: "Print the report as JSON.")
+    var json = false
+
+    @OptionGroup var realm: RealmOptionGroup
+
+    func run() throws {
+        CommandInterruption.begin()
+        try CommandFailure.shown {
+            let format =
+                try format.map { try TransferFormat(name: $0) }
+                ?? (RealmCopy.isRealm(file) ? .realm : TransferFormat(path: file))
+            let options = try options(format)
+            try FileReader.check(file)
+            let target = try ImportTarget(store, isDryRun: dryRun, isBatched: batch != nil)
+            let progress = ProgressLine("imported")
+            let report = try target.run { store in
+                try Importer(into: store, options, progress: progress.update)
+                    .read(file, as: format)
+            }
+            progress.end()
+            let summary = ImportSummary(report: report, isDryRun: dryRun)
+            ProcessServices.writeOutput(json ? summary.json : summary.text)
+        }
+    }
+
+    private func options(_ format: TransferFormat) throws -> ImportOptions {
+        var options = ImportOptions()
+        options.isUpsert = upsert
+        options.keepsEmpty = keepEmpty
+        options.rejects = skipBad
+        options.batch = batch
+        options.isRounding = round
+        options.isDryRun = dryRun
+        options.realm = realm.options
+        try reading.apply(to: &options)
+        for map in maps {
+            let (field, property) = try OptionPair.split(map, "--map", "field=property")
+            options.names[field] = property
+        }
+        for link in links {
+            let (field, target) = try OptionPair.split(link, "--link", "field=Class")
+            options.links[field] = target
+        }
+        var names: [String] = []
+        for name in classes {
+            guard name.contains("=") else {
+                names.append(name)
+                continue
+            }
+            let (table, className) = try OptionPair.split(name, "--class", "table=Class")
+            options.classNames[table] = className
+        }
+        try options.setClasses(names, of: format)
+        return options
+    }
+}
+
+/// The options of `moonpool import` that say how a file is read.
+struct ReadingOptions: ParsableArguments {
+    @Option(
+        help: """
+            Types of fields of a new class: name=string,price=decimal?,born=date. Repeatable.
+            """)
+    var types: [String] = []
+
+    @Flag(help: "Keep all CSV fields of a new class as text.")
+    var allText = false
+
+    @Option(help: "Infer types from the first N rows instead of all.")
+    var sample: Int?
+
+    @Option(help: "The separator of CSV fields, such as ';'; \\t is a tab.")
+    var separator: String?
+
+    @Flag(help: "The first CSV record is data; the fields are called column_1, column_2 and so on.")
+    var noHeader = false
+
+    @Option(help: "The quote of CSV fields; an empty text means that quotes have no meaning.")
+    var quote: String?
+
+    @Option(help: "Skip so many lines before the CSV header.")
+    var skipLines = 0
+
+    @Option(
+        name: .customLong("null"),
+        help: "An unquoted CSV field that means nil, besides the empty field. Repeatable.")
+    var nulls: [String] = []
+
+    @Option(help: "The names that lead to the list of rows in a JSON text: path.to.array.")
+    var records: String?
+
+    @Option(
+        help: """
+            The encoding of numbers in the date columns of a database: seconds, milliseconds or julian. Default: integers \
+            are seconds, others Julian days.
+            """)
+    var dates: String?
+
+    func apply(to options: inout ImportOptions) throws {
+        for list in types {
+            for pair in list.split(separator: ",") {
+                let (field, type) = try OptionPair.split(
+                    String(pair), "--types", "name=type,…")
+                options.types[field.trimmingSpaces] = type.trimmingSpaces
+            }
+        }
+        options.isAllText = allText
+        options.sample = sample
+        options.csv = try csv()
+        options.records = records?.split(separator: ".").map(String.init)
+        options.dates = try dates.map { try SQLiteDates(name: $0) }
+    }
+
+    private func csv() throws -> CSVFormat {
+        var format = CSVFormat()
+        if let separator { format.separator = try CSVOption.character(separator, "--separator") }
+        if let quote {
+            format.quote = quote.isEmpty ? nil : try CSVOption.character(quote, "--quote")
+        }
+        format.hasHeader = !noHeader
+        format.skippedLines = skipLines
+        format.nulls = nulls
+        return format
+    }
+}
+
+/// Options of one character.
+enum CSVOption {
+    /// The character that a text names.
+    ///
+    /// Throws `invalid_argument` for other texts.
+    static func character(_ text: String, _ option: String) throws -> Character {
+        guard let character = CSVFormat.character(text), character.isASCII, !character.isNewline
+        else {
+            throw StoreError(
+                .invalidArgument, "\(option) must be one ASCII character, got \"\(text)\"")
+        }
+        return character
+    }
+}
+
+/// Options of the form `name=value`.
+enum OptionPair {
+    /// Splits at the first `=`.
+    ///
+    /// Throws `invalid_argument` where there is none.
+    static func split(_ text: String, _ option: String, _ form: String) throws -> (String, String) {
+        guard let equals = text.firstIndex(of: "=") else {
+            throw StoreError(.invalidArgument, "\(option) takes \(form), got '\(text)'")
+        }
+        return (String(text[..<equals]), String(text[text.index(after: equals)...]))
+    }
+}
+
+extension String {
+    fileprivate var trimmingSpaces: String {
+        var rest = self[...]
+        while rest.first == " " { rest.removeFirst() }
+        while rest.last == " " { rest.removeLast() }
+        return String(rest)
+    }
+}

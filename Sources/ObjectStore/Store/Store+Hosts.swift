@@ -1,0 +1,56 @@
+import ColumnStorage
+
+// What a host needs that runs a store on an actor.
+extension Store {
+    /// Returns the present version as a view of its own, which one thread at a time may read, on any thread.
+    ///
+    /// Inside a write transaction it is the version before the write. Throws `closed`, `wrong_thread`.
+    package func separateView(for holder: VersionHolder = VersionHolder()) throws -> StoreView {
+        try check()
+        let snapshot = try StoreError.wrapping { () throws(StorageError) in
+            try view.snapshot.frozen().shared().snapshot(of: view.snapshot.file)
+        }
+        guard let snapshot else {
+            throw StoreError(.closed, "the store was closed; open it again to use it")
+        }
+        let pin = coordinator.pins.add(.frozen, holder, version: snapshot.version)
+        return StoreView(schema: committedSchema, snapshot: snapshot, isFrozen: true, pin: pin)
+    }
+
+    /// Returns a frozen view of this file as a view of its own, which one thread at a time may read, on any thread.
+    package func separateView(of frozen: StoreView) throws -> StoreView {
+        try check()
+        let snapshot = try StoreError.wrapping { () throws(StorageError) in
+            try frozen.snapshot.shared().snapshot(of: frozen.snapshot.file)
+        }
+        guard let snapshot else {
+            throw StoreError(.closed, "the store was closed; open it again to use it")
+        }
+        let pin = coordinator.pins.add(.frozen, VersionHolder(), version: snapshot.version)
+        return StoreView(schema: frozen.schema, snapshot: snapshot, isFrozen: true, pin: pin)
+    }
+
+    /// Keeps the file open while the result exists.
+    ///
+    /// Throws `closed`.
+    package func fileHold() throws -> FileHold {
+        try check()
+        return try StoreError.wrapping { () throws(StorageError) in
+            try view.snapshot.file.hold()
+        }
+    }
+
+    /// Whether a write can begin without waiting for another writer.
+    ///
+    /// If not, the store takes a place in the queue for the write lock, and calls `notify` on any thread when the result may
+    /// have changed.
+    package func isWriteReady(notify: @escaping @Sendable () -> Void) -> Bool {
+        isWriteTurn(notify)
+    }
+
+    /// Gives up the place in the queue for the write lock.
+    package func withdrawFromWriteQueue() {
+        guard queue.writes.isEmpty else { return }
+        queue.takeTurn()?.withdraw()
+    }
+}

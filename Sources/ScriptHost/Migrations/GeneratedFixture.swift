@@ -1,0 +1,191 @@
+import ObjectStore
+
+/// Objects with plausible values for every class of a store, to test the `down` of a migration with.
+///
+/// The values are the same each time. Every value of a property differs from the others where its type has enough of
+/// them, so that unique indexes hold; every third optional value is nil.
+struct GeneratedFixture {
+    /// What text consists of: a migration may expect either.
+    enum Text: CaseIterable { case words, digits }
+
+    private let store: Store
+    private let text: Text
+    private static let count = 6
+    private static let embeddedDepth = 3
+
+    /// For an open store, in no write.
+    init(_ store: Store, _ text: Text) {
+        self.store = store
+        self.text = text
+    }
+
+    /// Fills the store, in one write.
+    ///
+    /// Throws what creating the objects throws.
+    func fill() throws {
+        try store.write {
+            let classes = store.schema.classes.filter { !$0.isEmbedded }
+            var objects: [String: [LiveObject]] = [:]
+            for classSchema in classes {
+                objects[classSchema.name] = try (0..<Self.count).map { row in
+                    // Earlier migrations may have created objects with the same keys.
+                    try store.create(
+                        classSchema.name, values(of: classSchema, row, depth: 0), mode: .all)
+                }
+            }
+            // Links in a second round, when there is something to link to.
+            for classSchema in classes {
+                for property in classSchema.properties where property.type == .object {
+                    guard let targets = property.target.flatMap({ objects[$0] }) else { continue }
+                    for (row, object) in (objects[classSchema.name] ?? []).enumerated() {
+                        let links = [1, 4].map { step in
+                            Value.object(targets[(row + step) % Self.count].reference)
+                        }
+                        try object.set(property.name, Self.collected(links, property))
+                    }
+                }
+            }
+        }
+    }
+
+    private func values(of classSchema: ClassSchema, _ row: Int, depth: Int) -> Value {
+        var given: [String: Value] = [:]
+        for (column, property) in classSchema.properties.enumerated() where !property.isBacklinks {
+            if property.isSingle, property.isOptional, (row + column) % 3 == 2 { continue }
+            var elements: [Value] = []
+            for index in 0..<2 {
+                if property.type == .object {
+                    guard depth < Self.embeddedDepth,
+                        let target = property.target.flatMap({ store.schema.find($0) }),
+                        target.isEmbedded
+                    else { continue }
+                    elements.append(values(of: target, row * 2 + index, depth: depth + 1))
+                } else {
+                    elements.append(value(property.type, row * 2 + index, column))
+                }
+            }
+            if !elements.isEmpty {
+                given[property.name] = Self.collected(elements, property)
+            }
+        }
+        return .dictionary(given)
+    }
+
+    /// The first element, or all of them where the property is a collection.
+    private static func collected(_ elements: [Value], _ property: Property) -> Value {
+        switch property.collection {
+        case nil: elements[0]
+        case .map: .dictionary(["one": elements[0], "two": elements[1]])
+        default: .list(elements)
+        }
+    }
+
+    private func value(_ type: PropertyType, _ row: Int, _ column: Int) -> Value {
+        let number = Int64(row * 10 + column + 1)
+        switch type {
+        case .bool: return .bool(row / 2 % 2 == 0)
+        case .int: return .int(number)
+        case .float: return .float(Float(number) + 0.5)
+        case .double: return .double(Double(number) + 0.25)
+        case .string: return .string(text(number))
+        case .data: return .data([UInt8(truncatingIfNeeded: number), 0, 255])
+        case .date:
+            return .date(Timestamp(microseconds: 1_700_000_000_000_000 + number * 86_400_000_000))
+        case .uuid: return .uuid(UUIDValue(high: 1, low: UInt64(number)))
+        case .objectID: return .objectID(ObjectIDValue(high: 1, low: UInt32(number)))
+        case .decimal: return .decimal(DecimalValue("\(number).50") ?? .zero)
+        case .mixed: return row % 2 == 0 ? .int(number) : .string(text(number))
+        case .object, .backlinks: return .null
+        }
+    }
+
+    private func text(_ number: Int64) -> String {
+        switch text {
+        case .digits: "\(number)"
+        case .words:
+            // 20 becomes "Ca": letters only, so that patterns for names and words match.
+            String(
+                "\(number)".utf8.enumerated().map { place, digit in
+                    Character(Unicode.Scalar((place == 0 ? 65 : 97) + digit - 48))
+                })
+        }
+    }
+}
+
+/// The values of a store's objects as text, to compare what was before with what came back.
+struct StoreContents {
+    /// The place of a value: an object, by its class and key, and a property.
+    struct Place: Hashable, CustomStringConvertible {
+        let className: String
+        let property: String
+        let object: String
+        var description: String { "'\(className).\(property)' of \(object)" }
+    }
+
+    private var values: [Place: String] = [:]
+
+    /// What a store holds.
+    init(_ store: Store) throws {
+        for classSchema in store.schema.classes where !classSchema.isEmbedded {
+            let properties = classSchema.properties.filter { !$0.isBacklinks }
+            let results = try store.objects(classSchema.name)
+            for index in 0..<(try results.count()) {
+                let object = try results.object(at: index)
+                for property in properties {
+                    let place = Place(
+                        className: classSchema.name, property: property.name,
+                        object: Self.name(object.reference, store))
+                    values[place] = try Self.text(object.value(property.name), property, store)
+                }
+            }
+        }
+    }
+
+    /// The first place, in alphabetical order, where another state differs, with the values of both; nil for none.
+    ///
+    /// Leaves out what `lost` names as `Class.property`, or as a class.
+    func difference(to other: StoreContents, except lost: Set<String>) -> String? {
+        let places = Set(values.keys).union(other.values.keys).filter { place in
+            values[place] != other.values[place] && !lost.contains(place.className)
+                && !lost.contains("\(place.className).\(place.property)")
+        }
+        return places.min { $0.description < $1.description }.map { place in
+            switch (values[place], other.values[place]) {
+            case (let old?, let new?): "\(place) was \(old) and is \(new)"
+            case (let old?, nil): "\(place) was \(old) and is gone"
+            default: "\(place) was not there before"
+            }
+        }
+    }
+
+    private static func name(_ reference: ObjectReference, _ store: Store) -> String {
+        let className = store.schema.find(table: reference.table)?.name ?? "object"
+        return "\(className) \(store.view.name(of: reference))"
+    }
+
+    private static func text(
+        _ value: Value, _ property: Property, _ store: Store
+    ) throws -> String {
+        switch value {
+        case .object(let reference):
+            guard let target = store.schema.find(table: reference.table), target.isEmbedded else {
+                return name(reference, store)
+            }
+            return try "{ "
+                + target.properties.filter { !$0.isBacklinks }.map { inner in
+                    let value = try store.view.value(inner, of: reference.key, in: target)
+                    return "\(inner.name) = \(try text(value, inner, store))"
+                }.joined(separator: ", ") + " }"
+        case .list(let elements):
+            let texts = try elements.map { try text($0, property, store) }
+            return "{ "
+                + (property.isSet ? texts.sorted() : texts).joined(separator: ", ") + " }"
+        case .dictionary(let entries):
+            return try "{ "
+                + entries.sorted { $0.key < $1.key }.map {
+                    "\($0.key) = \(try text($0.value, property, store))"
+                }.joined(separator: ", ") + " }"
+        default: return value.summary
+        }
+    }
+}

@@ -1,0 +1,153 @@
+import DataFormats
+import LuaHost
+import ObjectStore
+import Transfer
+
+/// Rows of a CSV file as tables of Lua.
+///
+/// The same reader that imports use: a header that is not UTF-8, a record that is too short and the like are errors.
+struct LuaCSVRows {
+    /// The options of `moonpool.csv.read` and `moonpool.csv.rows`.
+    static let options = TransferOptions.csv + ["types"]
+
+    let table: CSVTable
+    private let state: LuaState
+    private let path: String
+    private let types: [PropertyType?]
+    private let dates: DateClass
+
+    /// Opens a file and reads its header.
+    init(
+        _ path: String, _ options: LuaTable?, _ state: LuaState, _ dates: DateClass
+    ) throws {
+        self.path = path
+        self.state = state
+        self.dates = dates
+        let options = TransferOptions(options)
+        let format = try options.csv(path)
+        do {
+            table = try CSVTable(FileReader(path), format)
+        } catch let error as FormatError {
+            throw error.inFile(path)
+        }
+        let names = table.names
+        if let twice = names.indices.first(where: { Set(names[..<$0]).contains(names[$0]) }) {
+            throw FormatError(
+                line: table.reader.line, "two columns are called '\(names[twice])'"
+            ).inFile(path)
+        }
+        let given = try options.columnTypes()
+        if let unknown = given.keys.sorted().first(where: { !names.contains($0) }) {
+            throw StoreError(
+                .invalidArgument,
+                "a type is given for '\(unknown)', which is not in the file"
+                    + NearestName.hint(for: unknown, among: names))
+        }
+        types = names.map { given[$0] }
+    }
+
+    /// The next row; nil after the last one.
+    func next() throws -> LuaTable? {
+        do {
+            guard try table.next() else { return nil }
+            try table.check()
+            let row = state.makeTable(fields: table.names.count)
+            for (index, name) in table.names.enumerated() {
+                guard let text = try table.text(index) else { continue }
+                row[name] = try value(text, index)
+            }
+            return row
+        } catch let error as FormatError {
+            throw error.inFile(path)
+        }
+    }
+
+    private func value(_ text: String, _ index: Int) throws -> LuaValue {
+        guard let type = types[index] else { return .text(text) }
+        guard let value = FieldText.value(text, as: type) else {
+            throw FormatError(
+                line: table.reader.line, column: index + 1,
+                "'\(table.names[index])' expects \(type.rawValue), got \"\(text)\"")
+        }
+        switch value {
+        case .bool(let flag): return .boolean(flag)
+        case .int(let number): return .integer(number)
+        case .float(let number): return .number(Double(number))
+        case .double(let number): return .number(number)
+        case .data(let bytes): return .string(LuaString(bytes: bytes))
+        case .date(let moment): return dates.userdata(moment, state)
+        case .uuid(let identifier): return state.userdata(UUIDBox(identifier), UUIDBox.type)
+        case .objectID(let identifier):
+            return state.userdata(ObjectIDBox(identifier), ObjectIDBox.type)
+        case .decimal(let number): return state.userdata(DecimalBox(number), DecimalBox.type)
+        default: return .text(text)
+        }
+    }
+}
+
+/// Rows of a file of JSON Lines, or of one JSON text, as tables of Lua.
+struct LuaJSONRows {
+    /// The options of `moonpool.json.rows`.
+    static let options = ["format", "records"]
+
+    private enum Source {
+        case lines(JSONLineReader)
+        case text(JSONRowReader)
+    }
+
+    private let source: Source
+    private let path: String
+    private let json: LuaJSON
+
+    /// Opens a file; one that ends in `.json` holds one text, any other a value on each line.
+    init(_ path: String, _ options: LuaTable?, _ json: LuaJSON) throws {
+        self.path = path
+        self.json = json
+        let options = TransferOptions(options)
+        let format: TransferFormat
+        if let name = try options.text("format") {
+            format = try TransferFormat(name: name)
+        } else {
+            format = (try? TransferFormat(path: path)) ?? .jsonLines
+        }
+        let records = try options.path("records")
+        let file = try FileReader(path)
+        switch format {
+        case .json, .geoJSON:
+            source = .text(
+                JSONRowReader(file, path: records ?? (format == .geoJSON ? ["features"] : nil)))
+        case .jsonLines where records == nil: source = .lines(JSONLineReader(file))
+        default:
+            throw StoreError(
+                .invalidArgument,
+                records == nil
+                    ? "'format' must be jsonl, json or geojson"
+                    : "'records' is for a file that holds one JSON text; add format = \"json\"")
+        }
+    }
+
+    /// The next value; nil after the last one.
+    func next() throws -> LuaValue? {
+        do {
+            switch source {
+            case .lines(let reader):
+                guard try reader.advance() else { return nil }
+                try reader.parse()
+                return try value(reader.tape, reader.line)
+            case .text(let reader):
+                guard try reader.next() else { return nil }
+                return try value(reader.tape, reader.line)
+            }
+        } catch let error as FormatError {
+            throw error.inFile(path)
+        }
+    }
+
+    private func value(_ tape: JSONTape, _ line: Int) throws -> LuaValue {
+        do {
+            return try json.value(JSONNode(tape))
+        } catch let error as FormatError {
+            throw FormatError(line: error.line ?? line, column: error.column, error.reason)
+        }
+    }
+}

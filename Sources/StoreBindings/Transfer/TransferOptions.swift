@@ -1,0 +1,119 @@
+import DataFormats
+import LuaHost
+import ObjectStore
+import Transfer
+
+/// The options of imports, exports and rows as a script gives them.
+///
+/// A value of the wrong type is an error that names the option.
+struct TransferOptions {
+    private let table: LuaTable?
+
+    /// The options in a table; nil gives none.
+    init(_ table: LuaTable?) { self.table = table }
+
+    /// A flag; anything but nil and false is true.
+    func flag(_ name: String) -> Bool { table?[name].isTruthy ?? false }
+
+    /// A text; nil where the option is not given.
+    func text(_ name: String) throws -> String? {
+        guard let value = table?[name], !value.isNil else { return nil }
+        guard let text = value.string?.text else { throw Self.refusal(name, "a string", value) }
+        return text
+    }
+
+    /// Names between dots, as in `path.to.array`; nil where the option is not given.
+    func path(_ name: String) throws -> [String]? {
+        try text(name)?.split(separator: ".").map(String.init)
+    }
+
+    /// A number of at least `least`; nil where the option is not given.
+    func count(_ name: String, least: Int = 1) throws -> Int? {
+        guard let value = table?[name], !value.isNil else { return nil }
+        guard let count = value.integer, count >= least else {
+            let wanted = least == 1 ? "a positive integer" : "an integer of at least \(least)"
+            throw Self.refusal(name, wanted, value)
+        }
+        return Int(count)
+    }
+
+    /// Texts by name, as in `{ Name = "name", Comment = "" }`; empty where the option is not given.
+    func texts(_ name: String) throws -> [String: String] {
+        guard let value = table?[name], !value.isNil else { return [:] }
+        guard let given = value.table else {
+            throw Self.refusal(name, "a table of strings by name", value)
+        }
+        var texts: [String: String] = [:]
+        for (key, value) in given.pairs {
+            guard let key = key.string?.text,
+                let text = value == .boolean(false) ? "" : value.string?.text
+            else {
+                throw Self.refusal(
+                    "\(name)\(key.text.map { ".\($0)" } ?? "")", "a string", value)
+            }
+            texts[key] = text
+        }
+        return texts
+    }
+
+    private static func refusal(
+        _ name: String, _ wanted: String, _ value: LuaValue
+    ) -> StoreError {
+        let got = value.integer.map { "\($0)" } ?? value.string?.text.map { "\"\($0)\"" }
+        return StoreError(
+            .invalidArgument, "'\(name)' must be \(wanted), got \(got ?? value.typeName)")
+    }
+
+    // MARK: CSV
+
+    /// The options that describe the dialect of a CSV file.
+    static let csv = ["separator", "quote", "no_header", "skip_lines", "null"]
+
+    /// The dialect of a file; tabs separate the fields of one that ends in `.tsv`.
+    func csv(_ path: String) throws -> CSVFormat {
+        var format = (try? TransferFormat(path: path)) == .tsv ? CSVFormat.tabs : CSVFormat()
+        if let separator = try character("separator") { format.separator = separator }
+        if table?["quote"] == .boolean(false) {
+            format.quote = nil
+        } else if try text("quote") == "" {
+            format.quote = nil
+        } else if let quote = try character("quote") {
+            format.quote = quote
+        }
+        format.hasHeader = !flag("no_header")
+        format.skippedLines = try count("skip_lines", least: 0) ?? 0
+        if let words = table?["null"].table {
+            format.nulls = words.array.compactMap { $0.string?.text }
+        } else if let word = try text("null") {
+            format.nulls = [word]
+        }
+        if let fault = format.fault { throw StoreError(.invalidArgument, fault) }
+        return format
+    }
+
+    /// One character; nil where the option is not given.
+    func character(_ name: String) throws -> Character? {
+        guard let text = try text(name) else { return nil }
+        guard let character = CSVFormat.character(text), character.isASCII, !character.isNewline
+        else {
+            throw StoreError(
+                .invalidArgument, "'\(name)' must be one ASCII character, got \"\(text)\"")
+        }
+        return character
+    }
+
+    /// The types of columns, which are those of single values.
+    func columnTypes() throws -> [String: PropertyType] {
+        try texts("types").mapValues { text in
+            let base = text.hasSuffix("?") ? String(text.dropLast()) : text
+            guard let type = PropertyType(rawValue: base), type != .object, type != .backlinks,
+                type != .mixed
+            else {
+                throw StoreError(
+                    .invalidArgument,
+                    "'\(text)' is not a type of a single value, such as int or date")
+            }
+            return type
+        }
+    }
+}

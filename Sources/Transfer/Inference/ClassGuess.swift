@@ -1,0 +1,140 @@
+import DataFormats
+import ObjectStore
+
+/// What the rows of one class have shown of its properties.
+final class ClassGuess {
+    private var names: [String] = []
+    private var utf8: [[UInt8]] = []
+    private var guesses: [PropertyGuess] = []
+    private var indexes: [String: Int] = [:]
+    /// The property that the members of the last row had at each place.
+    private var order: [Int] = []
+    private var place = 0
+    private var rows = 0
+    private let isUntyped: Bool
+
+    init(isUntyped: Bool) { self.isUntyped = isUntyped }
+
+    func startRow() {
+        rows += 1
+        place = 0
+    }
+
+    // MARK: Values
+
+    /// Adds the value of a member; `name` and `value` are indexes of the tape.
+    func add(_ tape: JSONTape, _ name: Int, _ value: Int) {
+        let index = index(tape, name)
+        guesses[index].add(tape, value)
+    }
+
+    /// Adds the fields of a record.
+    func add(_ record: CSVReader) {
+        startRow()
+        for index in 0..<min(record.count, guesses.count) { guesses[index].add(record, index) }
+    }
+
+    /// The index of a name, which becomes known.
+    @discardableResult  // because a header only declares its names
+    func index(of name: String) -> Int {
+        if let index = indexes[name] { return index }
+        let index = names.count
+        indexes[name] = index
+        names.append(name)
+        utf8.append(Array(name.utf8))
+        guesses.append(PropertyGuess(isUntyped: isUntyped))
+        return index
+    }
+
+    private func index(_ tape: JSONTape, _ name: Int) -> Int {
+        defer { place += 1 }
+        if place < order.count {
+            let expected = order[place]
+            if tape.equals(name, utf8[expected]) { return expected }
+        }
+        let index = index(of: tape.text(name))
+        if place < order.count { order[place] = index } else { order.append(index) }
+        return index
+    }
+
+    // MARK: The class
+
+    /// The class, and the properties of fields whose names no property can have.
+    ///
+    /// Throws `invalid_schema` for a type in the options that does not exist.
+    func finished(
+        _ className: String, _ options: ImportOptions
+    ) throws -> (classSchema: ClassSchema, renames: [String: String]) {
+        let names = propertyNames(options)
+        var properties: [Property] = []
+        var renames: [String: String] = [:]
+        for (index, file) in self.names.enumerated() {
+            guard let name = names[index] else { continue }
+            if name != file, options.names[file] == nil { renames[file] = name }
+            properties.append(try property(name, file, index, className, options))
+        }
+        return (ClassSchema(className, properties), renames)
+    }
+
+    /// The property of each field; nil for those that are left out.
+    private func propertyNames(_ options: ImportOptions) -> [String?] {
+        var taken: Set<String> = []
+        var result = [String?](repeating: nil, count: names.count)
+        // Given names come first, then those that can stay.
+        for (index, name) in names.enumerated() {
+            let wanted = options.names[name] ?? (SchemaNames.isName(name) ? name : nil)
+            if let wanted, !wanted.isEmpty, taken.insert(wanted).inserted { result[index] = wanted }
+        }
+        for (index, name) in names.enumerated()
+        where result[index] == nil && options.names[name] == nil {
+            let wanted = SchemaNames.property(name)
+            var unique = wanted
+            var number = 1
+            while !taken.insert(unique).inserted {
+                number += 1
+                unique = "\(wanted)_\(number)"
+            }
+            result[index] = unique
+        }
+        return result
+    }
+
+    private func property(
+        _ name: String, _ file: String, _ index: Int, _ className: String, _ options: ImportOptions
+    ) throws -> Property {
+        let guess = guesses[index]
+        let isOptional = guess.hasNull || guess.count != rows
+        if let target = options.links[file] ?? options.links[name] {
+            return Property(
+                name, .object, collection: guess.isList ? .list : nil, target: target)
+        }
+        if let given = options.types[file] ?? options.types[name] {
+            return try Self.property(name, className, given, isOptional: isOptional)
+        }
+        let type = options.isAllText && isUntyped ? .string : guess.type
+        let takesNull = guess.isList ? guess.hasNullElements : isOptional && type != .mixed
+        return Property(
+            name, type, isOptional: takesNull, collection: guess.isList ? .list : nil,
+            isPrimary: Self.isKey(name, type, isOptional: isOptional) && !guess.isList)
+    }
+
+    /// A property of a type that the options give; optional where values are missing.
+    private static func property(
+        _ name: String, _ className: String, _ text: String, isOptional: Bool
+    ) throws -> Property {
+        var property = try PropertySyntax.parse(name: name, in: className, text)
+        let isPlain = property.isSingle && property.type != .object && property.type != .mixed
+        guard isPlain, !property.isPrimary, !property.isOptional else { return property }
+        if isOptional {
+            property.isOptional = true
+        } else if isKey(name, property.type, isOptional: false) {
+            property.isPrimary = true
+        }
+        return property
+    }
+
+    private static func isKey(_ name: String, _ type: PropertyType, isOptional: Bool) -> Bool {
+        ["id", "_id"].contains(name) && !isOptional
+            && [.int, .string, .uuid, .objectID].contains(type)
+    }
+}

@@ -1,0 +1,212 @@
+import DataFormats
+import ObjectStore
+
+/// Finds out which classes a file holds: from the schema in it, otherwise from the values of its rows.
+///
+/// All rows count unless the options name a sample. A property that some row does not have becomes optional, and one whose
+/// values differ in kind becomes mixed. Text becomes a number, a boolean, a date or a UUID only where every value would be
+/// written back as it is. A property called `id` or `_id` that every row has becomes the primary key.
+final class ClassInference {
+    /// What a file was found to hold.
+    struct Result {
+        var classes: [ClassSchema] = []
+        /// By class, the properties of fields whose names no property can have.
+        var renames: [String: [String: String]] = [:]
+        /// Decisions that may surprise.
+        var notes: [String] = []
+    }
+
+    private var declared: [ClassSchema]?
+    private var guesses: [String: ClassGuess] = [:]
+    private var order: [String] = []
+    private var rows = 0
+    private var isFirst = true
+    private let options: ImportOptions
+    private let known: Schema
+    private let flat = JSONTape()
+
+    private init(_ options: ImportOptions, _ known: Schema) {
+        self.options = options
+        self.known = known
+    }
+
+    /// Reads a file until its classes are known.
+    ///
+    /// Faults of rows are left for the import to report.
+    static func classes(
+        in file: FileReader, _ format: TransferFormat, _ options: ImportOptions,
+        besides known: Schema
+    ) throws -> Result {
+        let inference = ClassInference(options, known)
+        do {
+            switch format {
+            case .jsonLines: try inference.readLines(file)
+            case .json: try inference.readJSON(JSONRowReader(file, path: options.records))
+            case .geoJSON: try inference.readJSON(.features(file))
+            case .csv, .tsv: try inference.readCSV(file)
+            case .lua: try inference.readLua(file)
+            case .sqlite, .realm: break
+            }
+        } catch is FormatError {} catch is Enough {}
+        return try inference.finished()
+    }
+
+    private struct Enough: Error {}
+
+    private func finished() throws -> Result {
+        if let declared { return Result(classes: declared) }
+        var result = Result()
+        for name in order {
+            guard let guess = guesses[name] else { continue }
+            let (classSchema, renames) = try guess.finished(name, options)
+            result.classes.append(classSchema)
+            result.renames[name] = renames
+            result.notes += notes(classSchema, renames)
+        }
+        return result
+    }
+
+    /// Decimal numbers are not what scripts mostly calculate with.
+    private func notes(_ classSchema: ClassSchema, _ renames: [String: String]) -> [String] {
+        let fields = Dictionary(renames.map { ($1, $0) }) { first, _ in first }
+        return classSchema.properties.filter { $0.type == .decimal }.compactMap { property in
+            let field = fields[property.name] ?? property.name
+            guard options.types[field] == nil, options.types[property.name] == nil else {
+                return nil
+            }
+            return
+                "'\(classSchema.name).\(property.name)' is decimal, which keeps all digits as they are; for "
+                + "doubles, add --types \(field)=double"
+        }
+    }
+
+    private var isEnough: Bool { declared != nil || options.sample.map { rows >= $0 } ?? false }
+
+    private func readLines(_ file: FileReader) throws {
+        let reader = JSONLineReader(file)
+        while !isEnough, try reader.advance() {
+            do { try reader.parse() } catch is FormatError { continue }
+            try look(reader.tape, section: nil)
+        }
+    }
+
+    private func readJSON(_ reader: JSONRowReader) throws {
+        while !isEnough, try reader.next() {
+            if reader.isGeoJSON {
+                GeoJSONFeature.flatten(reader.tape, onto: flat)
+                try look(flat, section: options.className ?? GeoJSONFeature.className)
+            } else {
+                try look(reader.tape, section: reader.section)
+            }
+        }
+    }
+
+    private func readLua(_ file: FileReader) throws {
+        let reader = LuaDataReader(file) { [self] in
+            try look($0.tape, section: $0.section)
+            if isEnough { throw Enough() }
+        }
+        try reader.read()
+    }
+
+    private func readCSV(_ file: FileReader) throws {
+        guard let name = options.className else { return }
+        let table = try CSVTable(file, options.csv)
+        let guess = self.guess(of: name, isUntyped: true)
+        for name in table.names { guess.index(of: name) }
+        while !isEnough, try table.next() {
+            // Records that break the rules show no types.
+            guard table.reader.fault == nil, table.reader.count == table.names.count else {
+                continue
+            }
+            guess.add(table.reader)
+            rows += 1
+        }
+    }
+
+    // MARK: Rows of JSON
+
+    private func look(_ tape: JSONTape, section: String?) throws {
+        defer { isFirst = false }
+        guard tape.kind(0) == .object else { return }
+        if section == "$schema", isFirst, let classes = try SchemaJSON.schema(tape, 0) {
+            declared = classes
+            return
+        }
+        if section == nil, isFirst, let classes = try SchemaJSON.schema(ofLine: tape) {
+            declared = classes
+            return
+        }
+        rows += 1
+        var name = section ?? options.className
+        var position = 1
+        if let own = RowName.className(tape, known, isGiven: name != nil) {
+            name = own
+            position = 3
+        }
+        guard let name, known.find(name) == nil else { return }
+        add(tape, from: position, to: guess(of: name, isUntyped: false))
+    }
+
+    private func guess(of name: String, isUntyped: Bool) -> ClassGuess {
+        if let guess = guesses[name] { return guess }
+        order.append(name)
+        let guess = ClassGuess(isUntyped: isUntyped)
+        guesses[name] = guess
+        return guess
+    }
+
+    /// Adds the members of an object that begins before `start`.
+    private func add(_ tape: JSONTape, from start: Int, to guess: ClassGuess) {
+        guess.startRow()
+        var position = start
+        while tape.kind(position) != .end {
+            let value = position + 1
+            if !RowName.isNumber(tape, position, start) {
+                guess.add(tape, position, value)
+                if !options.links.isEmpty { addLinked(tape, position, value) }
+            }
+            position = tape.after(value)
+        }
+    }
+
+    /// Adds the nested objects of a member that becomes a link.
+    private func addLinked(_ tape: JSONTape, _ name: Int, _ value: Int) {
+        let member = tape.text(name)
+        guard let target = options.links[member] ?? options.links[options.names[member] ?? member],
+            known.find(target) == nil
+        else { return }
+        switch tape.kind(value) {
+        case .object:
+            add(tape, from: value + 1, to: guess(of: target, isUntyped: false))
+        case .array:
+            JSONNode(tape, value).forEachElement { element in
+                guard element.kind == .object else { return }
+                add(tape, from: element.index + 1, to: guess(of: target, isUntyped: false))
+            }
+        default: break
+        }
+    }
+}
+
+/// The members with which a row of an export says what it is.
+enum RowName {
+    private static let classMember = Array("$class".utf8)
+    private static let numberMember = Array("$key".utf8)
+
+    /// The class that a row names in its first member; nil where that is data.
+    ///
+    /// It is data where the class of the rows is given, unless it names a class of the schema.
+    static func className(_ tape: JSONTape, _ schema: Schema, isGiven: Bool) -> String? {
+        guard tape.kind(1) == .string, tape.equals(1, classMember), tape.kind(2) == .string else {
+            return nil
+        }
+        let name = tape.text(2)
+        return !isGiven || schema.find(name) != nil ? name : nil
+    }
+
+    /// Whether a member is the number by which other rows link to this one; `first` is the first one after the class.
+    static func isNumber(_ tape: JSONTape, _ member: Int, _ first: Int) -> Bool {
+        member == first && tape.kind(member + 1) == .int && tape.equals(member, numberMember)
+    }
+}

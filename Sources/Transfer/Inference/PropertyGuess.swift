@@ -1,0 +1,128 @@
+import DataFormats
+import ObjectStore
+
+/// What the values of one property have shown of its type.
+struct PropertyGuess {
+    private struct Kinds: OptionSet {
+        let rawValue: UInt8
+        static let bool = Kinds(rawValue: 1)
+        static let number = Kinds(rawValue: 2)
+        static let text = Kinds(rawValue: 4)
+        static let tagged = Kinds(rawValue: 8)
+        static let list = Kinds(rawValue: 16)
+        static let object = Kinds(rawValue: 32)
+    }
+
+    private var kinds: Kinds = []
+    private(set) var hasNull = false
+    /// The number of values, nulls included.
+    private(set) var count = 0
+
+    /// The types that all texts so far have.
+    private var texts = TextTypes.all
+    private let areTextsTyped: Bool
+    // Of the numbers.
+    private var areInts = true
+    private var areDoubles = true
+    private var areDecimals = true
+    private var areReadable = true
+    /// The type that all tags so far name; nil once they differ.
+    private var tag: PropertyType?
+    /// The elements of lists; one or none.
+    private var elements: [PropertyGuess] = []
+
+    /// For untyped text, as in CSV files, or for values that have types of their own.
+    init(isUntyped: Bool) {
+        areTextsTyped = !isUntyped
+        texts = isUntyped ? .all : .quoted
+    }
+
+    // MARK: Values
+
+    /// Adds a field of a CSV file.
+    mutating func add(_ record: CSVReader, _ index: Int) {
+        count += 1
+        if record.isNil(index) {
+            hasNull = true
+            return
+        }
+        kinds.insert(.text)
+        guard !texts.isEmpty else { return }
+        let notation = record.notation(index)
+        if !notation.isEmpty {
+            texts.formIntersection(TextTypes(notation))
+        } else if let text = try? record.text(index) {
+            // What is not UTF-8 is an error when the record is imported.
+            texts.formIntersection(TextTypes(text, among: texts))
+        }
+    }
+
+    /// Adds a value of a tape.
+    mutating func add(_ tape: JSONTape, _ index: Int) {
+        count += 1
+        switch tape.kind(index) {
+        case .null, .end: hasNull = true
+        case .truth, .falsehood: kinds.insert(.bool)
+        case .int: addInt(tape.int(index))
+        case .real: addReal(tape, index)
+        case .string:
+            kinds.insert(.text)
+            if !texts.isEmpty { texts.formIntersection(TextTypes(tape.text(index), among: texts)) }
+        case .object:
+            guard let type = ExtendedJSON.tag(of: JSONNode(tape, index)).flatMap(ExtendedJSON.type)
+            else {
+                kinds.insert(.object)
+                return
+            }
+            tag = kinds.contains(.tagged) && tag != type ? nil : type
+            kinds.insert(.tagged)
+        case .array:
+            kinds.insert(.list)
+            if elements.isEmpty { elements = [PropertyGuess(isUntyped: false)] }
+            JSONNode(tape, index).forEachElement { elements[0].add(tape, $0.index) }
+        }
+    }
+
+    private mutating func addInt(_ number: Int64) {
+        kinds.insert(.number)
+        if areDoubles, Int64(exactly: Double(number)) != number { areDoubles = false }
+    }
+
+    private mutating func addReal(_ tape: JSONTape, _ index: Int) {
+        kinds.insert(.number)
+        areInts = false
+        let isDouble = tape.exactDouble(index) != nil
+        if !isDouble { areDoubles = false }
+        // Only one of the two is usually asked for.
+        guard areDecimals, !areDoubles || !isDouble || tape.textLength(index) > 34 else { return }
+        areDecimals = ValueText.value(tape.text(index), as: .decimal) != nil
+    }
+
+    // MARK: The type
+
+    /// Whether the values are objects or lists of them, which can become objects of a class.
+    var holdsObjects: Bool {
+        kinds == .object || kinds == .list && elements.first?.kinds == .object
+    }
+
+    /// Whether all values are lists.
+    var isList: Bool { kinds == .list && elements.first?.kinds.contains(.list) != true }
+
+    /// Whether a list has null elements.
+    var hasNullElements: Bool { elements.first?.hasNull ?? false }
+
+    /// The type of a single value, or of the elements of a list.
+    var type: PropertyType {
+        switch kinds {
+        case []: return .string
+        case .bool: return .bool
+        case .number:
+            if areInts { return .int }
+            return areDoubles ? .double : areDecimals ? .decimal : .mixed
+        case .text: return texts.preferred ?? .string
+        case .tagged: return tag ?? .mixed
+        case .list where isList: return elements.first?.type ?? .string
+        default: return .mixed
+        }
+    }
+}

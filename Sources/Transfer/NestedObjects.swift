@@ -1,0 +1,161 @@
+import ObjectStore
+
+/// Checks the objects that nested values of a row describe, before the row is stored.
+///
+/// Rows often repeat what they link to: `"owner": {"id": 7, "name": "Ann"}` in each row of a dog. The same description is
+/// the same object; a different one is an error, unless the import updates objects.
+struct NestedObjects {
+    let store: Store
+    /// Whether an existing object takes the values of a description.
+    let isUpsert: Bool
+    /// Whether an existing object may be described again with the same values.
+    let allowsRepetition: Bool
+    /// The number of descriptions without an object.
+    private(set) var new = 0
+    /// The primary keys of objects that descriptions fill.
+    private(set) var described: [(classSchema: ClassSchema, key: Value)] = []
+
+    init(_ store: Store, isUpsert: Bool, allowsRepetition: Bool) {
+        self.store = store
+        self.isUpsert = isUpsert
+        self.allowsRepetition = allowsRepetition
+    }
+
+    /// Checks the values of a row; `isAwaited` says whether an object was created for links and has no values yet.
+    ///
+    /// Throws `duplicate_key` for a description that differs from the object with its key.
+    mutating func check(
+        _ row: DecodedRow, isAwaited: (ClassSchema, Value) -> Bool
+    ) throws {
+        for (property, value) in zip(row.classSchema.properties, row.values) {
+            guard let value, let target = store.view.schema.target(of: property) else { continue }
+            try check(value, property, target, isAwaited)
+        }
+    }
+
+    private mutating func check(
+        _ value: Value, _ property: Property, _ target: ClassSchema,
+        _ isAwaited: (ClassSchema, Value) -> Bool
+    ) throws {
+        switch value {
+        case .list(let elements):
+            for element in elements { try check(element, target, isAwaited) }
+        case .dictionary(let entries) where property.isMap:
+            for entry in entries.values { try check(entry, target, isAwaited) }
+        default: try check(value, target, isAwaited)
+        }
+    }
+
+    private mutating func check(
+        _ description: Value, _ target: ClassSchema, _ isAwaited: (ClassSchema, Value) -> Bool
+    ) throws {
+        guard case .dictionary(let members) = description else { return }
+        for (name, value) in members {
+            guard let property = target.property(named: name),
+                let inner = store.view.schema.target(of: property)
+            else { continue }
+            try check(value, property, inner, isAwaited)
+        }
+        guard !target.isEmbedded else { return }
+        guard let primary = target.primaryKey, let key = members[primary.name] else {
+            new += 1
+            return
+        }
+        guard let object = try store.object(target.name, primaryKey: key) else {
+            new += 1
+            return
+        }
+        if isAwaited(target, key) {
+            new += 1
+            described.append((target, key))
+            try requireValues(members, target)
+        } else if !isUpsert {
+            guard allowsRepetition else { throw Self.exists(key, target) }
+            try compare(members, with: object, key, target)
+        }
+    }
+
+    /// Throws `missing_value` where a description has no value for a property that needs one.
+    private func requireValues(_ members: [String: Value], _ target: ClassSchema) throws {
+        for property in target.properties where members[property.name] == nil {
+            try store.requireDefault(property, target)
+        }
+    }
+
+    private static func exists(_ key: Value, _ target: ClassSchema) -> StoreError {
+        StoreError(
+            .duplicateKey,
+            "'\(target.name)' has an object with the primary key \(key.summary) already; import with "
+                + "upsert to update it")
+    }
+
+    // MARK: Comparing
+
+    private func compare(
+        _ members: [String: Value], with object: LiveObject, _ key: Value, _ target: ClassSchema
+    ) throws {
+        for (name, given) in members.sorted(by: { $0.key < $1.key }) {
+            let property = try target.requireProperty(name)
+            let stored = try store.view.value(property, of: object.key, in: target)
+            guard try !isSame(stored, given, property) else { continue }
+            throw StoreError(
+                .duplicateKey,
+                "'\(target.name)' \(key.summary) is described differently: '\(name)' is "
+                    + "\(stored.summary) and \(given.summary); import with upsert to take the last one"
+            )
+        }
+    }
+
+    private func isSame(_ stored: Value, _ given: Value, _ property: Property) throws -> Bool {
+        switch (stored, given) {
+        case (.list(let old), .list(let new)) where property.collection == .set:
+            let old = Set(old)
+            // Elements that are described by their values are links.
+            return Set(new).isSubset(of: old) && Set(new).count == old.count
+        case (.list(let old), .list(let new)):
+            guard old.count == new.count else { return false }
+            return try zip(old, new).allSatisfy { try isSameObject($0, $1) }
+        case (.dictionary(let old), .dictionary(let new)) where property.isMap:
+            guard old.count == new.count else { return false }
+            return try new.allSatisfy { name, value in
+                guard let stored = old[name] else { return false }
+                return try isSameObject(stored, value)
+            }
+        default: return try isSameObject(stored, given)
+        }
+    }
+
+    /// Whether a value is the stored one, or describes the object that it links to.
+    private func isSameObject(_ stored: Value, _ given: Value) throws -> Bool {
+        guard case .object(let reference) = stored, case .dictionary(let members) = given,
+            let target = store.view.schema.find(table: reference.table)
+        else { return stored == given }
+        // The object of another description is compared by that description.
+        let names = target.primaryKey.map { [$0.name] } ?? Array(members.keys)
+        return try names.allSatisfy { name in
+            guard let value = members[name], let property = target.property(named: name) else {
+                return false
+            }
+            let stored = try store.view.value(property, of: reference.key, in: target)
+            return try isSame(stored, value, property)
+        }
+    }
+}
+
+extension Store {
+    /// Throws `missing_value` if an object cannot be without a value of its own for a property.
+    func requireDefault(_ property: Property, _ classSchema: ClassSchema) throws {
+        guard needsValue(property, classSchema) else { return }
+        throw StoreError(
+            .missingValue,
+            "'\(classSchema.name).\(property.name)' is required and has no default; give it a value of "
+                + "type \(property.typeName)")
+    }
+
+    /// Whether a property is neither optional nor has a default.
+    func needsValue(_ property: Property, _ classSchema: ClassSchema) -> Bool {
+        property.isSingle && !property.isOptional && !property.isBacklinks
+            && property.type != .object && property.type != .mixed
+            && property.defaultValue == nil && !hasFunctionDefault(property, classSchema)
+    }
+}

@@ -1,0 +1,159 @@
+import Moonpool
+import TestThreads
+import Testing
+
+/// An actor that owns a store and observes it.
+private actor Reader {
+    let location: StoreLocation
+    private(set) var seen: [String] = []
+    private var store: Store?
+    private var tokens: [NotificationToken] = []
+
+    init(_ location: StoreLocation) { self.location = location }
+
+    private func opened() throws -> Store {
+        if let store { return store }
+        let made = try Store(location, models: Book.self, Author.self, Shelf.self)
+        store = made
+        return made
+    }
+
+    func add(_ isbn: Int, _ title: String) async throws -> ObjectID<Book> {
+        try await opened().write { tx in try tx.insert(Book(isbn: isbn, title: title)).objectID }
+    }
+    func rename(_ id: ObjectID<Book>, to title: String) async throws {
+        let store = try opened()
+        try await store.write { _ in store[id]?.title = title }
+    }
+    func delete(_ id: ObjectID<Book>) async throws {
+        let store = try opened()
+        try await store.write { tx in if let book = store[id] { try tx.delete(book) } }
+    }
+
+    func observe() throws {
+        tokens.append(
+            try opened().all(Book.self).observe { result in
+                switch result {
+                case .success(.initial(let rows)): self.seen.append("initial \(rows.count)")
+                case .success(.update(let rows, let deletions, let insertions, let modifications)):
+                    self.seen.append(
+                        "\(rows.map(\.title)) \(deletions) \(insertions) \(modifications)")
+                case .failure(let error): self.seen.append("\(error)")
+                }
+            })
+    }
+    func follow(_ isReady: @Sendable () -> Void) async throws {
+        for try await change in try opened().all(Book.self).changes(\.title) {
+            switch change {
+            case .initial(let rows):
+                seen.append("initial \(rows.count)")
+                isReady()
+            case .update(let rows, let deletions, let insertions, let modifications):
+                seen.append("\(rows.map(\.title)) \(deletions) \(insertions) \(modifications)")
+            }
+        }
+        seen.append("end")
+    }
+    func followObject(_ id: ObjectID<Book>, _ isReady: @Sendable () -> Void) async throws {
+        guard let book = try opened()[id] else { return }
+        isReady()
+        for try await change in book.changes() {
+            switch change {
+            case .change(let frozen, _):
+                let title = change[\.title]
+                seen.append("\(title?.old ?? "") -> \(title?.new ?? "") \(frozen.title)")
+            case .deleted(let frozen): seen.append("deleted \(frozen.title)")
+            }
+        }
+        seen.append("end")
+    }
+    func followValues(_ id: ObjectID<Book>) async throws {
+        guard let book = try opened()[id] else { return }
+        for try await title in book.values(of: \.title) { seen.append(title) }
+        seen.append("end")
+    }
+    func close() {
+        tokens = []
+        store?.close()
+        store = nil
+    }
+}
+
+@Suite struct ObservingTests {
+    private func wait(_ reader: Reader, for count: Int) async throws -> [String] {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while await reader.seen.count < count, ContinuousClock.now < deadline {
+            try await Task.sleep(for: .milliseconds(2))
+        }
+        return await reader.seen
+    }
+
+    @Test func `a handler receives the commits of other stores`() async throws {
+        let reader = Reader(.memory("handler"))
+        let writer = Reader(.memory("handler"))
+        try await reader.observe()
+        #expect(try await wait(reader, for: 1) == ["initial 0"])
+        let id = try await writer.add(1, "Dune")
+        #expect(try await wait(reader, for: 2).last == "[\"Dune\"] [] [0] []")
+        try await writer.rename(id, to: "Dune II")
+        #expect(try await wait(reader, for: 3).last == "[\"Dune II\"] [] [] [0]")
+        try await writer.delete(id)
+        #expect(try await wait(reader, for: 4).last == "[] [0] [] []")
+        await reader.close()
+        await writer.close()
+    }
+
+    @Test func `a sequence receives changes and ends with its task`() async throws {
+        let reader = Reader(.memory("sequence"))
+        let writer = Reader(.memory("sequence"))
+        let loop = Task { try await reader.follow {} }
+        #expect(try await wait(reader, for: 1) == ["initial 0"])
+        let id = try await writer.add(1, "Dune")
+        #expect(try await wait(reader, for: 2).last == "[\"Dune\"] [] [0] []")
+        try await writer.rename(id, to: "Dune II")
+        #expect(try await wait(reader, for: 3).last == "[\"Dune II\"] [] [] [0]")
+        loop.cancel()
+        try await loop.value
+        #expect(await reader.seen.last == "end")
+        await reader.close()
+        await writer.close()
+    }
+
+    @Test func `a sequence of an object ends with its deletion`() async throws {
+        let reader = Reader(.memory("object"))
+        let writer = Reader(.memory("object"))
+        let id = try await writer.add(1, "Dune")
+        _ = try await reader.add(2, "Other")
+        let loop = Task { try await reader.followObject(id) {} }
+        let values = Reader(.memory("object"))
+        _ = try await values.add(3, "Third")
+        let valueLoop = Task { try await values.followValues(id) }
+        #expect(try await wait(values, for: 1) == ["Dune"])
+        try await writer.rename(id, to: "A")
+        #expect(try await wait(values, for: 2) == ["Dune", "A"])
+        #expect(try await wait(reader, for: 1) == ["Dune -> A A"])
+        try await writer.delete(id)
+        try await loop.value
+        try await valueLoop.value
+        #expect(await reader.seen == ["Dune -> A A", "deleted A", "end"])
+        #expect(await values.seen == ["Dune", "A", "end"])
+        for each in [reader, writer, values] { await each.close() }
+    }
+
+    @Test func `a store of a task reads, writes and follows changes`() async throws {
+        let store = try Store(
+            .memory("task"), models: Book.self, Author.self, Shelf.self, on: nil)
+        try await store.write { tx in try tx.insert(Book(isbn: 1, title: "Dune")) }
+        var titles: [[String]] = []
+        for try await change in store.all(Book.self).changes() {
+            titles.append(change.rows.map(\.title))
+            if titles.count == 1 {
+                try await store.write { tx in try tx.insert(Book(isbn: 2, title: "Emma")) }
+            } else {
+                break
+            }
+        }
+        #expect(titles == [["Dune"], ["Dune", "Emma"]])
+        store.close()
+    }
+}
