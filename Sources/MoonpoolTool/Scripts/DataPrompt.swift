@@ -48,8 +48,9 @@ struct DataPrompt: Sendable {
     /// The statements by which a saved script imports the same file.
     static func opening(of path: String) -> String {
         let name = LuaLiteral.string(path)
-        let isCSV = (try? TransferFormat(path: path)) == .csv
-        let options = isCSV ? ", { class = \"\(className(of: path))\" }" : ""
+        let format = try? TransferFormat(path: path)
+        let options =
+            format == .csv || format == .tsv ? ", { class = \"\(className(of: path))\" }" : ""
         return
             "local store = moonpool.open { in_memory = \(name) }\nstore:import(\(name)\(options))"
     }
@@ -58,7 +59,7 @@ struct DataPrompt: Sendable {
     private func read(into store: Store) throws -> ImportReport {
         try FileReader.check(path)
         var options = ImportOptions()
-        if format == .csv {
+        if format == .csv || format == .tsv {
             options.className = className
         } else {
             do {
