@@ -42,6 +42,9 @@ static inline int shim_add_up(EditLine *e, shim_edit_function f) {
 static inline int shim_add_down(EditLine *e, shim_edit_function f) {
     return el_wset(e, EL_ADDFN, L"moonpool-down", L"Move to the line below, or to the entry after", f);
 }
+static inline int shim_add_right(EditLine *e, shim_edit_function f) {
+    return el_wset(e, EL_ADDFN, L"moonpool-right", L"Move right, or accept the suggestion", f);
+}
 static inline int shim_add_line_break(EditLine *e, shim_edit_function f) {
     return el_wset(e, EL_ADDFN, L"moonpool-line-break", L"Begin a new line in the entry", f);
 }

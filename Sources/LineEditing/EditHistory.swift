@@ -37,6 +37,11 @@ package final class EditHistory {
         return true
     }
 
+    /// The newest entry of one line that is longer than a text and begins with it.
+    func newest(startingWith text: String) -> String? {
+        entries.last { $0.count > text.count && $0.hasPrefix(text) && !$0.contains("\n") }
+    }
+
     static func encode(_ entry: String) -> String {
         var line = ""
         for scalar in entry.unicodeScalars {

@@ -16,6 +16,9 @@ extension LineEditor {
         _ = shim_add_down(editor) { editor, _ in
             editor.flatMap(LineEditor.of)?.moveDown() ?? UInt8(CC_ERROR)
         }
+        _ = shim_add_right(editor) { editor, _ in
+            editor.flatMap(LineEditor.of)?.moveRight() ?? UInt8(CC_ERROR)
+        }
         _ = shim_add_line_break(editor) { editor, _ in
             editor.flatMap(LineEditor.of)?.breakLine() ?? UInt8(CC_ERROR)
         }
@@ -30,7 +33,8 @@ extension LineEditor {
             ("\\e[A", "moonpool-up"), ("\\eOA", "moonpool-up"), ("^P", "moonpool-up"),
             ("\\e[B", "moonpool-down"), ("\\eOB", "moonpool-down"), ("^N", "moonpool-down"),
             ("\\e^M", "moonpool-line-break"), ("\\e^J", "moonpool-line-break"),
-            (Self.initialKey, "moonpool-initial"),
+            ("\\e[C", "moonpool-right"), ("\\eOC", "moonpool-right"), ("^F", "moonpool-right"),
+            (Self.rightKey, "ed-next-char"), (Self.initialKey, "moonpool-initial"),
             ("\\t", "moonpool-complete"),
             ("\\e[200~", "moonpool-paste"),
             ("^R", "em-inc-search-prev"),

@@ -13,6 +13,7 @@ extension LineEditor {
             // While keys wait, the line is about to be drawn again.
             if mustPaint, !Descriptor.hasInput(input) {
                 paintLine()
+                drawSuggestion()
                 mustPaint = false
                 isPainted = true
             }
@@ -32,6 +33,7 @@ extension LineEditor {
                 if showWhatHappened() { mustPaint = true }
             case .first:
                 guard let scalar = readScalar() else { return 0 }
+                eraseSuggestion()
                 switch scalar {
                 case "\u{3}":
                     wasInterrupted = true

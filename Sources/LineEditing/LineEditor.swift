@@ -49,6 +49,8 @@ package final class LineEditor {
     var wasPainted = true
     var isPainted = true
     var canTakeBack = false
+    /// Whether a suggestion is drawn behind the cursor.
+    var isSuggesting = false
     var initial = (before: "", after: "")
     /// The index of the shown entry in the history; the number of entries for a new one.
     var historyPosition = 0
@@ -151,6 +153,7 @@ package final class LineEditor {
         wasStopped = false
         isPainted = true
         wasPainted = true
+        isSuggesting = false
         noticeWindowSize()
         output.pipe.drain()
         output.finishLine()

@@ -9,6 +9,8 @@ final class Mailbox: Sendable {
         case nothing
         /// Show a text in the pager, or pipe it to a command.
         case page(String, command: String?)
+        /// Give the terminal to the session's panel.
+        case panel
         /// Open a text in the editor; the result is the next entry.
         case edit(String)
     }
@@ -20,6 +22,7 @@ final class Mailbox: Sendable {
         var followUp = FollowUp.nothing
         var status: Int32?
         var session: LoopBound<Session>?
+        var panel: PanelFrame?
     }
 
     private let state = Mutex(State())
@@ -42,6 +45,15 @@ final class Mailbox: Sendable {
             defer { state.followUp = .nothing }
             return state.followUp
         }
+    }
+
+    /// The content of the open panel; nil until there is any.
+    var panelFrame: PanelFrame? { state.withLock { $0.panel } }
+
+    /// Replaces the content of the panel; nil before it begins.
+    func show(_ frame: PanelFrame?) {
+        state.withLock { $0.panel = frame }
+        pipe.wake()
     }
 
     /// The exit code of the script; nil while it runs.

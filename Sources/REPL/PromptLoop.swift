@@ -77,6 +77,7 @@ final class PromptLoop {
     private func nextEntry() -> String? {
         switch mailbox.takeFollowUp() {
         case .nothing: break
+        case .panel: runPanel()
         case .page(let text, let command?): ForegroundProgram.run(command, text, output)
         case .page(let text, nil):
             if !ForegroundProgram.page(text, output) { output.write(text) }
@@ -92,6 +93,55 @@ final class PromptLoop {
             }
         }
         return readEntry()
+    }
+
+    /// Lets the session's panel have the terminal until it is over.
+    private func runPanel() {
+        mailbox.busy()
+        mailbox.show(nil)
+        let unanswered = Unanswered()
+        let pipe = output.pipe
+        func post(_ body: @escaping @Sendable (Session) -> PanelFrame?) {
+            unanswered.note()
+            script.post { [mailbox] _ in
+                if let session = mailbox.session?.value { mailbox.show(body(session)) }
+                unanswered.clear()
+                pipe.wake()
+            }
+        }
+        post { [mailbox] session in
+            session.panel?.whenChanged { [unowned session] in
+                if let frame = session.panelFrame() { mailbox.show(frame) }
+            }
+            return session.panelFrame()
+        }
+        PanelTerminal.run(
+            output,
+            frame: { [mailbox] in
+                mailbox.status != nil
+                    ? PanelFrame(lines: [], isOver: true) : mailbox.panelFrame
+            },
+            press: { [script] key in
+                // A handler that does not return keeps the panel from hearing of the first one.
+                if key == .interrupt, unanswered.waits { script.interrupt() }
+                post { $0.pressInPanel(key) }
+            },
+            isAnswered: { !unanswered.waits },
+            resize: { post { $0.panelFrame() } })
+        script.post { [mailbox] _ in
+            guard let session = mailbox.session?.value else { return }
+            session.closePanel()
+            mailbox.idle(prompt: session.prompt, wantsToEnd: session.wantsToEnd)
+        }
+        _ = waitUntilIdle()
+    }
+
+    /// How many requests the script's thread has not answered yet.
+    private final class Unanswered: Sendable {
+        private let count = Mutex(0)
+        var waits: Bool { count.withLock { $0 > 0 } }
+        func note() { count.withLock { $0 += 1 } }
+        func clear() { count.withLock { $0 -= 1 } }
     }
 
     private func trimmed(_ text: String) -> String {

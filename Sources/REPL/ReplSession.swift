@@ -50,6 +50,7 @@ package enum ReplSession {
         }
         sessionOutput.window = { TerminalEnvironment.window }
         sessionOutput.hasPrograms = canDraw
+        sessionOutput.hasPanels = canDraw
         let shown = sessionOutput
         var configuration = ScriptConfiguration(
             name: "repl", usesEnvironment: options.usesEnvironment, isInteractive: true,

@@ -5,6 +5,7 @@ import StoreBindings
 extension Session {
     /// The store for commands and the prompt: the variable `store`, or the store opened last.
     var store: StoreHandle? {
+        if let visited, !visited.handle.store.isClosed { return visited.handle }
         for value in [evaluator.local("store"), context.state.globals["store"]] {
             if let value, case .store(let handle)? = context.storeModule.inspect(value),
                 !handle.store.isClosed
@@ -26,7 +27,9 @@ extension Session {
         }
         guard let handle = store else { return paint("moonpool", .strong) + "> " }
         var words = [
-            paint(Self.shortName(handle.name), .strong), paint("v\(handle.store.version)", .dim),
+            paint(Self.shortName(handle.name), .strong),
+            visitedVersion.map { paint("@v\($0)", .error) }
+                ?? paint("v\(handle.store.version)", .dim),
         ]
         if handle.store.isInWrite { words.append(paint("write", .error)) }
         let observers = context.storeModule.activeTokens.count

@@ -24,6 +24,15 @@ package final class Session {
     var isTiming = false
     /// The output mode of results.
     var mode = OutputMode.table
+    /// The panel that replaces the prompt after the entry.
+    var panel: (any Panel)?
+    /// The earlier version that `store` shows; nil for the newest.
+    var visited: VisitedVersion?
+    /// The expressions of `.live`.
+    var liveExpressions: [LiveExpression] = []
+    var lastLiveNumber = 0
+    /// The titles of all observers so far, by number and by name.
+    var seenObservers: [String: String] = [:]
     /// Whether the session is about to end.
     private(set) var wantsToEnd = false
     /// The text to open in the editor for `.edit`.
@@ -116,6 +125,8 @@ package final class Session {
             screen.writeToScreen(
                 screenStyle.paint(Self.text(of: clock.now - begin), .dim) + "\n")
         }
+        noteObservers()
+        noticeStoreOfUser()
         advanceTutorial(after: entry)
         screen.endPage(window: window)
         transcript?.save()
@@ -163,7 +174,8 @@ package final class Session {
     }
 
     /// Runs `exit`, `quit` or `help` as a command, unless the user has a variable with this name.
-    private func runWord(_ word: String) -> Bool {
+    private func runWord(_ entry: String) -> Bool {
+        let word = ["exit()", "quit()"].contains(entry) ? String(entry.dropLast(2)) : entry
         guard ["exit", "quit", "help"].contains(word), evaluator.local(word) == nil else {
             return false
         }
@@ -205,6 +217,9 @@ package final class Session {
         text.current = evaluator.newestName
         text.framesBelow = framesBelow
         screen.writeToScreen(text.text(of: error) + "\n")
+        if let visitHint, "\(error)".contains("frozen version") {
+            screen.writeToScreen(screenStyle.paint(visitHint, .dim) + "\n")
+        }
     }
 
     /// Prints an error message of a command.
@@ -230,6 +245,7 @@ package final class Session {
     /// Returns the pending work for the terminal thread, once.
     func takeFollowUp() -> Mailbox.FollowUp {
         defer { textToEdit = nil }
+        if panel != nil { return .panel }
         if let textToEdit { return .edit(textToEdit) }
         return screen.takePage().map { .page($0.text, command: $0.command) } ?? .nothing
     }

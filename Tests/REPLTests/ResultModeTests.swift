@@ -88,7 +88,7 @@ import Testing
         #expect(try session.run("{ print }").hasPrefix("{ function"))
         #expect(
             try session.run(".mode xml")
-                == "unknown mode 'xml'; use table, json, jsonl, csv, lua, markdown")
+                == "unknown mode 'xml'; use table, json, jsonl, csv, line, lua, markdown")
         #expect(try session.run("(function() local t = {} t.t = t return t end)()") != "")
     }
 

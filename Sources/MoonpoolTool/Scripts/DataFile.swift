@@ -6,7 +6,7 @@ import ScriptHost
 /// A data file in place of a store: `moonpool people.csv` imports it into an in-memory store.
 struct DataFile: Sendable {
     private static let extensions = [
-        "csv", "json", "jsonl", "ndjson", "sqlite", "sqlite3", "db",
+        "csv", "tsv", "json", "jsonl", "ndjson", "sqlite", "sqlite3", "db",
     ]
 
     private let path: String
@@ -27,7 +27,7 @@ struct DataFile: Sendable {
         self.path = path
         name = parts.dropLast().joined(separator: ".")
         switch ending {
-        case "csv": className = Self.className(for: name)
+        case "csv", "tsv": className = Self.className(for: name)
         case "json", "jsonl", "ndjson":
             // Exports of stores name the class of each row.
             let start = ProcessServices.read(path, limit: 1 << 16) ?? []

@@ -29,7 +29,8 @@ enum RunCommand {
         }
         let hasNothingElse =
             line.source == .none && (store != nil || !line.hasChunks && !line.showsVersion)
-        let isAtTerminal = ProcessServices.isTerminal(0) && ProcessServices.isTerminal(1)
+        // The output can be a pipe, as in `moonpool | tee log`.
+        let isAtTerminal = ProcessServices.isTerminal(0)
         if isAtTerminal, line.isInteractive || hasNothingElse {
             if let store, data == nil, realm == nil, !NewStore.isWanted(at: store) { return 1 }
             return Prompt.run(line, store: store, realm: realm, data: data)

@@ -87,6 +87,18 @@ extension Store {
     }
 }
 
+extension Store {
+    /// What the history says about one version; nil if it no longer knows it.
+    ///
+    /// Costs reading what the write has changed. Throws `closed`, `wrong_thread`, `file_corrupt`.
+    package func summary(of version: UInt64) throws -> VersionSummary? {
+        try check()
+        return try VersionHistory(snapshot: view.snapshot).entry(version).map {
+            VersionSummary(version, $0, schema, isKept: true)
+        }
+    }
+}
+
 /// What the history says about one version.
 package struct VersionSummary: Sendable, Hashable {
     /// How many objects of a class the version has touched.
@@ -99,10 +111,20 @@ package struct VersionSummary: Sendable, Hashable {
         package let deleted: Int
         /// How many other objects it has modified.
         package let modified: Int
+        /// The properties that it has set in them, in schema order.
+        package let properties: [PropertyCount]
     }
 
     /// The version.
     package let version: UInt64
+    /// In how many objects a version has set a property.
+    package struct PropertyCount: Sendable, Hashable {
+        /// The property's name.
+        package let name: String
+        /// The number of objects.
+        package let count: Int
+    }
+
     /// What it has done, by class in alphabetical order; classes that are gone today are left out.
     package let classes: [Counts]
     /// Whether it has changed the schema.
@@ -115,10 +137,16 @@ package struct VersionSummary: Sendable, Hashable {
     init(_ version: UInt64, _ entry: HistoryEntry, _ schema: Schema, isKept: Bool) {
         self.version = version
         classes = entry.changes.tables.compactMap { table, changes in
-            schema.find(table: table).map {
+            schema.find(table: table).map { classSchema in
                 Counts(
-                    className: $0.name, inserted: changes.inserted.count,
-                    deleted: changes.deleted.count, modified: changes.modifiedRows.count)
+                    className: classSchema.name, inserted: changes.inserted.count,
+                    deleted: changes.deleted.count, modified: changes.modifiedRows.count,
+                    properties: classSchema.properties.compactMap { property in
+                        guard !property.isBacklinks,
+                            let keys = changes.modified[property.column], !keys.isEmpty
+                        else { return nil }
+                        return PropertyCount(name: property.name, count: keys.count)
+                    })
             }
         }.sorted { $0.className < $1.className }
         changesSchema = entry.changes.schemaChanged

@@ -19,7 +19,7 @@ extension Store {
             try checkReversible(now.state, "undo", history)
             let before = try history.state(of: now.state - 1)
             return (
-                now.state,
+                [now.state],
                 Restoration(state: before.state, redoable: now.redoable + [view.version + 1])
             )
         }
@@ -40,8 +40,83 @@ extension Store {
             }
             try checkReversible(undone, "redo", history)
             let after = try history.state(of: undone - 1)
-            return (undone, Restoration(state: after.state, redoable: now.redoable.dropLast()))
+            return ([undone], Restoration(state: after.state, redoable: now.redoable.dropLast()))
         }
+    }
+
+    /// Brings the state of an earlier version back as one new commit.
+    ///
+    /// Observers hear of it as of any write; objects keep their keys. One ``redo()`` returns to the state before. Costs what
+    /// the commits since that version did. Throws `out_of_range` for a version that is not kept or does not exist,
+    /// `invalid_argument` for the present version and where a commit since then cannot be reversed, and what
+    /// ``beginWrite()`` and ``commitWrite(withoutNotifying:)`` throw; nothing has happened then.
+    package func restore(_ version: UInt64) throws {
+        try check()
+        guard version != self.version else {
+            throw StoreError(.invalidArgument, "the store shows version \(version) already")
+        }
+        try reverse { history in
+            let present = view.version
+            guard version < present else {
+                throw StoreError(
+                    .outOfRange, "there is no version \(version) yet; the store shows \(present)")
+            }
+            let reversed = try reversals(from: present, to: version, history)
+            let (now, then) = (try history.state(of: present), try history.state(of: version))
+            return (
+                reversed,
+                Restoration(state: then.state, redoable: now.redoable + [present + 1])
+            )
+        }
+    }
+
+    /// The fewest versions to reverse, in this order, on the way from the data of one version to that of another.
+    ///
+    /// What was undone and redone is passed over: such a version has the data of an older one. Reversing a version that has
+    /// undone something leads forward.
+    private func reversals(
+        from present: UInt64, to version: UInt64, _ history: VersionHistory
+    ) throws -> [UInt64] {
+        var members: [UInt64: [UInt64]] = [:]
+        var states: [UInt64: UInt64] = [:]
+        var next = present
+        while true {
+            let state = try history.state(of: next).state
+            states[next] = state
+            members[state, default: []].append(next)
+            guard next > 0, let entry = try history.entry(next), entry.isReversible else { break }
+            next -= 1
+        }
+        guard let start = states[present], let goal = states[version] else {
+            for version in stride(from: present, to: version, by: -1) {
+                try checkReversible(version, "undone", history)
+            }
+            throw StoreError(.outOfRange, "version \(version) is no longer kept")
+        }
+        var reached: [UInt64: (from: UInt64, by: UInt64)] = [:]
+        var queue = [start]
+        var position = 0
+        while position < queue.count, reached[goal] == nil, goal != start {
+            let state = queue[position]
+            position += 1
+            for member in members[state] ?? [] where member > next {
+                guard let before = states[member - 1], before != start, reached[before] == nil
+                else { continue }
+                reached[before] = (state, member)
+                queue.append(before)
+            }
+        }
+        var way: [UInt64] = []
+        var current = goal
+        while current != start, let step = reached[current] {
+            way.append(step.by)
+            current = step.from
+        }
+        guard current == start else {
+            throw StoreError(
+                .outOfRange, "version \(version) cannot be reached by reversing commits")
+        }
+        return way.reversed()
     }
 
     private func checkReversible(
@@ -62,9 +137,10 @@ extension Store {
         )
     }
 
-    /// Reverses a version in a transaction of its own.
+    /// Reverses versions, the newest first, in a transaction of its own; returns the first of them.
+    @discardableResult  // because who names the version knows it
     private func reverse(
-        _ choose: (VersionHistory) throws -> (version: UInt64, Restoration)
+        _ choose: (VersionHistory) throws -> (versions: [UInt64], Restoration)
     ) throws -> UInt64 {
         try beginWrite()
         do {
@@ -73,15 +149,15 @@ extension Store {
                     .alreadyInWrite,
                     "an observer that was called first has used the transaction; try again")
             }
-            let (version, restoration) = try choose(VersionHistory(snapshot: view.snapshot))
+            let (versions, restoration) = try choose(VersionHistory(snapshot: view.snapshot))
             view.noteChange()
             inserter = nil
             try StoreError.wrapping { () throws(StorageError) in
-                try session.revert(version: version)
+                for version in versions { try session.revert(version: version) }
             }
             session.restoration = restoration
             try commitWrite()
-            return version
+            return versions.first ?? view.version
         } catch {
             if !isClosed, isInWrite { try cancelWrite() }
             throw error

@@ -59,6 +59,16 @@ package final class SectionedResults {
     /// The values of the sections, in order.
     package func keys() throws -> [Value] { try scalars().map(rules.value) }
 
+    /// The values of the sections with their numbers of objects, in order.
+    ///
+    /// Costs reading the value of every object.
+    package func counts() throws -> [(key: Value, count: Int)] {
+        _ = try scalars()
+        return rules.keys(of: try results.keys(), in: results.source.view).map {
+            (rules.value($0.key), $0.count)
+        }
+    }
+
     /// The value of a section and its objects.
     ///
     /// The objects are live: later they are those that have the value then. Throws `out_of_range`

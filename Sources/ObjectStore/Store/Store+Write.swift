@@ -97,6 +97,7 @@ extension Store {
         let leftView = left.map { StoreView(schema: committedSchema, snapshot: $0, isFrozen: true) }
         didCommitSchema()
         settleOutcome(isCommitted: true)
+        noteCommit(after: before)
         // Somebody may have committed again already.
         if view.version > before + 1 { followSchema() }
         notifications.didCommit(leaving: leftView, silencing: silenced)

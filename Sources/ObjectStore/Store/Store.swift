@@ -291,6 +291,7 @@ extension Store {
         view.noteChange()
         pin.move(to: view.version)
         try reloadSchema()
+        noteOtherCommits(after: left.version)
         notifications.didAdvance(leaving: left)
     }
 

@@ -8,6 +8,8 @@ final class StoreCoordinator: Sendable {
     private let file: ObjectIdentifier
     /// Who of this process holds which version.
     let pins = VersionRegistry()
+    /// The latest commits that scripts of this process have made or noticed.
+    let commits = CommitLog()
 
     private struct Member {
         let wakeup: any Wakeup

@@ -18,13 +18,6 @@ extension MetaCommand {
             session.write("rolled back\n")
         },
         MetaCommand(
-            "undo", "", "Reverse the last transaction in a new transaction.", code: "store:undo()"
-        ) { session, _ in
-            let store = try session.requireStore().store
-            let version = try store.undo()
-            session.write("undid version \(version); the store is at version \(store.version)\n")
-        },
-        MetaCommand(
             "redo", "", "Reapply the last transaction that .undo reversed.", code: "store:redo()"
         ) { session, _ in
             let store = try session.requireStore().store

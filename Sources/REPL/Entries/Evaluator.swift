@@ -24,6 +24,9 @@ final class Evaluator {
     /// Returns the value of a local of the session.
     func local(_ name: String) -> LuaValue? { scope?.value(of: name) }
 
+    /// Assigns a value to a local of the session.
+    func setLocal(_ name: String, _ value: LuaValue) { scope?.set(name, value) }
+
     /// Returns the text of an entry by its name in messages.
     func source(named name: some StringProtocol) -> String? {
         guard name.hasPrefix(Self.prefix), let number = Int(name.dropFirst(Self.prefix.count))

@@ -10,6 +10,7 @@ final class LocalScope {
     private let kept: LuaTable
     private let keep: LuaFunction
     private let bind: LuaFunction
+    private let assign: LuaFunction
 
     // Library functions are locals here because a script can replace the globals.
     private static let source = """
@@ -47,7 +48,7 @@ final class LocalScope {
           end
           return f
         end
-        return kept, keep, bind
+        return kept, keep, bind, debug.setupvalue
         """
 
     /// Creates an empty scope.
@@ -55,12 +56,14 @@ final class LocalScope {
     /// Returns nil if the state has no `debug` library.
     init?(_ state: LuaState) {
         self.state = state
-        guard let parts = try? state.run(Self.source, name: "=moonpool"), parts.count == 3,
-            let kept = parts[0].table, let keep = parts[1].function, let bind = parts[2].function
+        guard let parts = try? state.run(Self.source, name: "=moonpool"), parts.count == 4,
+            let kept = parts[0].table, let keep = parts[1].function, let bind = parts[2].function,
+            let assign = parts[3].function
         else { return nil }
         self.kept = kept
         self.keep = keep
         self.bind = bind
+        self.assign = assign
     }
 
     /// All locals, in no particular order.
@@ -80,6 +83,15 @@ final class LocalScope {
         else { return nil }
         let upvalues = holder.upvalues
         return upvalues.indices.contains(Int(index) - 1) ? upvalues[Int(index) - 1].value : nil
+    }
+
+    /// Assigns a value to a local; does nothing for unknown names and constants.
+    func set(_ name: String, _ value: LuaValue) {
+        guard let variable = kept[name].table, !variable[3].isTruthy,
+            let holder = variable[1].function
+        else { return }
+        // because: this fails only for a local that the compiler made a constant.
+        _ = try? assign.call([.function(holder), variable[2], value])
     }
 
     /// Compiles an entry into a function that shares the variables of earlier entries, and returns it with its arguments.

@@ -50,31 +50,6 @@ extension Session {
             ? line : TerminalText.truncate(plain, to: window.columns - 1)
     }
 
-    /// Evaluates a query again after each new version of a store, and shows the result.
-    func watch(_ text: String) throws {
-        let evaluate = try prepareQuery(text)
-        var versions: [UInt64] = []
-        var size = (columns: 0, rows: 0)
-        var lines: [String] = []
-        try showLive(every: .milliseconds(100)) { [self] in
-            let now = context.openStores.map(\.version)
-            if now == versions, size == window, !lines.isEmpty { return lines }
-            (versions, size) = (now, window)
-            let values = try evaluate()
-            var printer = printer()
-            printer.limits.rows = max(1, window.rows - 6)
-            printer.limits.items = max(1, window.rows - 6)
-            let title = "\(text) · \(store.map { "v\($0.store.version)" } ?? "") · Ctrl-C ends"
-            lines = [style.paint(title, .dim)]
-            for value in values {
-                let shown = printer.print(value).text.replacing(": .last shows them", with: "")
-                lines += shown.split(separator: "\n", omittingEmptySubsequences: false)
-                    .map(String.init)
-            }
-            return lines
-        }
-    }
-
     // MARK: - Observers
 
     /// Returns the observers as a table: calls, durations of the function, and the average time to compute a change.

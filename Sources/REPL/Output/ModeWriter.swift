@@ -1,4 +1,5 @@
 import DataFormats
+import LineEditing
 import LuaHost
 import ObjectStore
 import ScriptHost
@@ -41,6 +42,7 @@ struct ModeWriter {
             case .table: return false
             case .json, .jsonl: write(row.text + "\n")
             case .lua: write(LuaRow.text(of: row) + "\n")
+            case .line: writeLines(row)
             case .csv, .markdown:
                 writeRows(columns: row.names.isEmpty ? ["value"] : row.names) { emit in emit(row) }
             }
@@ -52,6 +54,13 @@ struct ModeWriter {
         case .jsonl: try forEach(elements) { write($0.text + "\n") }
         case .json: try list(elements, open: "[", close: "]") { $0.text }
         case .lua: try list(elements, open: "{", close: "}", LuaRow.text)
+        case .line:
+            var isFirst = true
+            try forEach(elements) { row in
+                if !isFirst { write("\n") }
+                isFirst = false
+                writeLines(row)
+            }
         case .csv, .markdown:
             let columns = try columns(of: elements)
             try writeRows(columns: columns) { emit in try forEach(elements, emit) }
@@ -146,6 +155,16 @@ struct ModeWriter {
             bytes += Array(endOfLine.utf8)
         }
         write(String(decoding: bytes, as: UTF8.self))
+    }
+
+    /// `name = value`, a line each, with the signs below each other.
+    private func writeLines(_ row: JSONRow) {
+        guard !row.names.isEmpty else { return write("value = \(row.cell("value") ?? "nil")\n") }
+        let width = row.names.map { TerminalText.width($0) }.max() ?? 0
+        for name in row.names {
+            let padding = String(repeating: " ", count: width - TerminalText.width(name))
+            write("\(padding)\(name) = \(row.cell(name) ?? "nil")\n")
+        }
     }
 
     private static func markdown(_ cells: [String]) -> String {

@@ -8,6 +8,8 @@ enum OutputMode: String, CaseIterable, Sendable {
     case jsonl
     /// A header and a record for each row.
     case csv
+    /// A line for each property, an empty line between rows.
+    case line
     /// A table that Lua reads.
     case lua
     /// A table of Markdown.

@@ -16,6 +16,8 @@ package struct SessionOutput: Sendable {
     package var window: @Sendable () -> (columns: Int, rows: Int)?
     /// Whether long texts can be left to a pager and entries to an editor.
     package var hasPrograms: Bool
+    /// Whether panels can take the place of the prompt.
+    package var hasPanels = false
 
     /// Makes an output.
     package init(

@@ -18,6 +18,9 @@ struct Grid {
     /// What one row is called, for the last line.
     var thing: (one: String, many: String)
 
+    /// Paints a cell, given its row and column, once it is cut to the width of its column.
+    var paint: (_ row: Int, _ column: Int, _ text: String) -> String = { $2 }
+
     /// Whether there are more rows than shown.
     var isShortened: Bool { count > rows.count }
 
@@ -32,18 +35,19 @@ struct Grid {
         var lines: [String] = []
         if !shown.isEmpty {
             lines.append(
-                line(shown.map { columns[$0].name }, shown, widths) { style.paint($0, .strong) })
+                line(shown.map { columns[$0].name }, shown, widths) { style.paint($1, .strong) })
             if shown.contains(where: { !columns[$0].type.isEmpty }) {
                 lines.append(
-                    line(shown.map { columns[$0].type }, shown, widths) { style.paint($0, .dim) })
+                    line(shown.map { columns[$0].type }, shown, widths) { style.paint($1, .dim) })
             }
             lines.append(
                 style.paint(
                     widths.map { String(repeating: "─", count: $0) }.joined(
                         separator: String(repeating: " ", count: Self.gap)), .dim))
         }
-        for row in rows {
-            lines.append(line(shown.map { row[$0] }, shown, widths) { $0 })
+        for (index, row) in rows.enumerated() {
+            lines.append(
+                line(shown.map { row[$0] }, shown, widths) { paint(index, $0, $1) })
         }
         var remarks = [ValueText.count(count, thing.one, thing.many)]
         if isShortened {
@@ -61,7 +65,8 @@ struct Grid {
     }
 
     private func line(
-        _ cells: [String], _ shown: [Int], _ widths: [Int], paint: (String) -> String
+        _ cells: [String], _ shown: [Int], _ widths: [Int],
+        paint: (Int, String) -> String
     ) -> String {
         var text = ""
         for (index, cell) in cells.enumerated() {
@@ -70,9 +75,9 @@ struct Grid {
                 repeating: " ", count: max(0, widths[index] - TerminalText.width(cut)))
             let isLast = index == cells.count - 1
             if columns[shown[index]].isNumeric {
-                text += padding + paint(cut)
+                text += padding + paint(shown[index], cut)
             } else {
-                text += paint(cut) + (isLast ? "" : padding)
+                text += paint(shown[index], cut) + (isLast ? "" : padding)
             }
             if !isLast { text += String(repeating: " ", count: Self.gap) }
         }

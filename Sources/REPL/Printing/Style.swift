@@ -3,6 +3,7 @@ package struct Style: Sendable {
     /// What a piece of text is.
     enum Role: Sendable {
         case plain, string, number, word, key, type, dim, error, strong, location
+        case added, changed, removed, struck
     }
 
     /// Whether anything is coloured at all.
@@ -36,6 +37,10 @@ package struct Style: Sendable {
         case .error: "31"
         case .strong: "1"
         case .location: "36"
+        case .added: "32"
+        case .changed: "33"
+        case .removed: "31"
+        case .struck: "2;9;31"
         }
     }
 }

@@ -59,6 +59,12 @@ package final class TokenHandle {
     /// What the last call was for; nil before the first one that reported a change.
     package var reason: DeliveryReason? { token.reason }
 
+    /// What the observer needs of an object in order to be called for it; nil for effects, aggregates, and observers that
+    /// other threads call.
+    package func coverage(of object: LiveObject) -> ObserverCoverage? {
+        (token as? NotificationToken)?.coverage(of: object)
+    }
+
     /// Ends the observation; again does nothing.
     package func invalidate() {
         token.invalidate()

@@ -53,6 +53,11 @@ extension StoreHandle {
         return table
     }
 
+    /// The store as it was at a version, as scripts hold it.
+    package func value(at version: UInt64) throws -> LuaValue {
+        state.userdata(try space(at: version), FrozenSpace.type)
+    }
+
     /// The store as it was at a version, or as it is.
     private func space(at version: UInt64) throws -> FrozenSpace {
         frozenSpace(of: try store.at(version, for: try module.holder))

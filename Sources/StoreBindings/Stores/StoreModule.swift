@@ -84,7 +84,7 @@ package final class StoreModule {
     let scheduler: any Scheduler
     let dates: DateClass
     /// Knows the effect or computed value that is running.
-    let readScope = ReadScope()
+    package let readScope = ReadScope()
     let null: LuaValue
     private(set) lazy var changeMetatables = ChangeMetatables(state)
     // Token userdata by number, weakly, and the callback by token userdata: a callback that refers to its own token

@@ -142,6 +142,7 @@ extension NotificationDispatcher {
 
     /// Moves an observer over the commit that was just made, without a call.
     private func silence(_ observer: Observer, leaving left: StoreView) {
+        observer.silencedVersion = store.view.version
         // The probe of a delayed observer is what remembers that this commit was silent.
         if let delay = observer.delay {
             delay.isSilencing = true

@@ -114,6 +114,12 @@ final class CollectionObserver: Observer {
         return { try handler(change) }
     }
 
+    override func coverage(of object: ObjectReference, in view: StoreView) -> ObserverCoverage? {
+        guard case .objects(let query) = collection else { return nil }
+        return ObserverCoverage(
+            commonCoverage(keyPaths: texts), query, of: className, object, in: view)
+    }
+
     private func follow(_ step: VersionStep) throws {
         let schema = step.new.schema
         guard let elements = schema.find(table: table) else { return }

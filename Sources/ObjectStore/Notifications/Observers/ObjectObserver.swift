@@ -80,6 +80,12 @@ final class ObjectObserver: Observer {
         return { try handler(change) }
     }
 
+    override func coverage(of object: ObjectReference, in view: StoreView) -> ObserverCoverage? {
+        var coverage = commonCoverage(keyPaths: texts)
+        coverage.observedObject = self.object
+        return coverage
+    }
+
     private func follow(_ schema: Schema) throws {
         guard !texts.isEmpty, let classSchema = schema.find(table: object.table) else { return }
         filter = try KeyPathFilter(texts, class: classSchema, schema: schema)

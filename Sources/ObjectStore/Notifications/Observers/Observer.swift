@@ -26,6 +26,8 @@ class Observer {
     var makeReason: (() -> DeliveryReason)?
     /// Whether it only looks for another one, which reports what is wrong with both.
     var isProbe = false
+    /// The latest version that was written without notifying the observer.
+    var silencedVersion: UInt64?
     /// When calls are made that are not to be made at once.
     var delay: ObserverDelay?
     /// Whether deliveries pass the observer by: its owner asks for the changes with ``NotificationToken/pull()``.
@@ -87,6 +89,19 @@ class Observer {
     ///
     /// Nil if the observer has nothing to hear.
     func advance(along step: VersionStep) throws -> Call? { nil }
+
+    /// What the observer needs of an object in order to be called for it; nil where that is no matter of one object.
+    func coverage(of object: ObjectReference, in view: StoreView) -> ObserverCoverage? { nil }
+
+    /// What all observers have in common of it.
+    final func commonCoverage(keyPaths: [String]) -> ObserverCoverage {
+        var coverage = ObserverCoverage()
+        coverage.keyPaths = keyPaths
+        coverage.silencedVersion = silencedVersion
+        coverage.pace = delay?.pace
+        coverage.isHolding = delay?.isHolding ?? false
+        return coverage
+    }
 
     /// The call for an error that ends the observation.
     func failed(_ error: StoreError) -> Call? { nil }

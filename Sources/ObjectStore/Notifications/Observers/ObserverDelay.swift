@@ -15,7 +15,7 @@ public enum ObserverPace: Hashable, Sendable {
 /// every delivery: it finds whether a commit is of interest at all, and what only silent commits
 /// have changed.
 final class ObserverDelay {
-    private let pace: ObserverPace
+    let pace: ObserverPace
     private let timer: any SchedulerTimer
     private let requestTurn: () -> Void
     /// Whether a call would come too early.

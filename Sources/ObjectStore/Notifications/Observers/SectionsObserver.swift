@@ -172,6 +172,11 @@ final class SectionsObserver: Observer {
         return { try handler(change) }
     }
 
+    override func coverage(of object: ObjectReference, in view: StoreView) -> ObserverCoverage? {
+        ObserverCoverage(
+            commonCoverage(keyPaths: texts), rules.base, of: className, object, in: view)
+    }
+
     private func follow(_ step: VersionStep) throws {
         let schema = step.new.schema
         guard let elements = schema.find(table: rules.base.table) else { return }

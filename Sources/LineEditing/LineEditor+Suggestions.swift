@@ -1,0 +1,49 @@
+import CEdit
+
+// Suggestions: the rest of the newest entry that begins with what is typed, in gray behind the cursor. libedit does not know
+// of it: it is drawn when the editor waits for a key, and erased before libedit sees the key.
+
+extension LineEditor {
+    static let rightKey = "\u{1B}[1;95D"
+
+    /// The rest of the newest entry that begins with the typed text; nil if the cursor is not at the end of it.
+    var suggestion: String? {
+        guard painter != nil else { return nil }
+        let (before, after) = typed
+        guard after.isEmpty, !before.isEmpty, !before.contains("\n"),
+            let entry = history.newest(startingWith: before)
+        else { return nil }
+        let rest = String(entry.dropFirst(before.count))
+        return rest.isEmpty ? nil : rest
+    }
+
+    /// Draws the suggestion behind the cursor, as far as the row has room.
+    func drawSuggestion() {
+        guard let suggestion else { return }
+        var layout = TypedLineLayout(columns: windowSize.columns)
+        layout.add(prompt: prompt, escape: Self.promptEscape)
+        layout.add(text: typed.before.unicodeScalars)
+        let cursor = layout.cursor(before: "")
+        let room = windowSize.columns - cursor.column - 1
+        guard room > 1 else { return }
+        let shown = TerminalText.truncate(suggestion, to: room)
+        let width = TerminalText.width(shown)
+        guard width > 0, shown.unicodeScalars.allSatisfy({ displayWidth($0) > 0 }) else { return }
+        write("\u{1B}[90m\(shown)\u{1B}[0m\u{1B}[K\u{1B}[\(width)D")
+        isSuggesting = true
+    }
+
+    /// Erases what was drawn behind the cursor.
+    func eraseSuggestion() {
+        guard isSuggesting else { return }
+        isSuggesting = false
+        write("\u{1B}[K")
+    }
+
+    /// The arrow right: accepts the suggestion at the end of the line, otherwise moves.
+    func moveRight() -> UInt8 {
+        guard let suggestion else { return push(Self.rightKey) }
+        insert(suggestion)
+        return UInt8(CC_REFRESH)
+    }
+}

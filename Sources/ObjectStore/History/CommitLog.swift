@@ -1,0 +1,81 @@
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// When a version was committed, and by whom.
+package struct CommitRecord: Sendable, Hashable {
+    /// The time of the commit; for a commit of another process, when this process noticed it.
+    package let time: Timestamp
+    /// The script that committed; empty for another process.
+    package let script: String
+    /// The process that committed; 0 for another process.
+    package let process: Int32
+}
+
+/// The latest commits of a file as this process saw them.
+///
+/// Not part of the file: what was committed before the process opened the file is not known.
+final class CommitLog: Sendable {
+    private struct State {
+        var records: [UInt64: CommitRecord] = [:]
+        var newest: UInt64 = 0
+    }
+
+    private static let limit: UInt64 = 16_384
+    private let state = Mutex(State())
+
+    /// Records a version, unless a script of this process is known to have made it.
+    func record(_ version: UInt64, _ record: CommitRecord) {
+        state.withLock { state in
+            if let known = state.records[version], !known.script.isEmpty || record.script.isEmpty {
+                return
+            }
+            state.records[version] = record
+            state.newest = max(state.newest, version)
+            if version > Self.limit { state.records[version - Self.limit] = nil }
+        }
+    }
+
+    /// Records that this process has noticed all versions up to one.
+    func notice(upTo version: UInt64, after seen: UInt64) {
+        // Of a long series the last ones are enough.
+        let first = max(seen + 1, version > 64 ? version - 64 : 1)
+        guard first <= version else { return }
+        let record = CommitRecord(time: .now, script: "", process: 0)
+        for version in first...version { self.record(version, record) }
+    }
+
+    func find(_ version: UInt64) -> CommitRecord? { state.withLock { $0.records[version] } }
+}
+
+extension Store {
+    /// When a version was committed and by whom, as far as this process knows.
+    package func commit(of version: UInt64) -> CommitRecord? { coordinator.commits.find(version) }
+
+    /// Whether somebody wants to know who commits: scripts have names.
+    private var logsCommits: Bool { !configuration.holder.script.isEmpty }
+
+    /// Records the commit that this store has just made, and those that others made at the same moment.
+    func noteCommit(after before: UInt64) {
+        guard logsCommits else { return }
+        if version > before + 1 {
+            coordinator.commits.notice(upTo: version - 1, after: before)
+        }
+        coordinator.commits.record(
+            version,
+            CommitRecord(
+                time: .now, script: configuration.holder.script, process: Self.processIdentifier))
+    }
+
+    /// Records commits of others that this store has just noticed.
+    func noteOtherCommits(after before: UInt64) {
+        guard logsCommits, version > before else { return }
+        coordinator.commits.notice(upTo: version, after: before)
+    }
+
+    private static let processIdentifier = getpid()
+}

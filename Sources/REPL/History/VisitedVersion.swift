@@ -1,0 +1,60 @@
+import LuaHost
+import ObjectStore
+import StoreBindings
+
+/// An earlier version that the variable `store` shows.
+struct VisitedVersion {
+    let handle: StoreHandle
+    let version: UInt64
+    /// What `store` was before: a live store.
+    let live: LuaValue
+}
+
+extension Session {
+    /// The version that `store` shows instead of the newest; nil for the newest.
+    var visitedVersion: UInt64? { visited?.version }
+
+    /// Binds `store` to a version of the store; objects in other variables stay where they are.
+    ///
+    /// Throws `out_of_range` for a version that is not kept.
+    func visit(_ version: UInt64) throws {
+        let handle = try requireLiveStore()
+        if version == handle.store.version {
+            return visited == nil ? () : try returnToPresent()
+        }
+        let live = visited?.live ?? context.storeModule.value(of: handle)
+        let space = try handle.value(at: version)
+        bindStore(to: space)
+        visited = VisitedVersion(handle: handle, version: version, live: live)
+    }
+
+    /// Binds `store` to the live store again.
+    func returnToPresent() throws {
+        guard let visited else {
+            throw CommandError("store shows the newest version already; .history lists the others")
+        }
+        bindStore(to: visited.live)
+        self.visited = nil
+        write("store shows the newest version, \(visited.handle.store.version)\n")
+    }
+
+    /// Ends the visit if the user has given `store` another value.
+    func noticeStoreOfUser() {
+        guard visited != nil else { return }
+        let value = evaluator.local("store") ?? context.state.globals["store"]
+        if case .store? = context.storeModule.inspect(value) { visited = nil }
+    }
+
+    private func bindStore(to value: LuaValue) {
+        if evaluator.local("store") != nil {
+            evaluator.setLocal("store", value)
+        } else {
+            context.state.globals["store"] = value
+        }
+    }
+
+    /// How to write again, after an error that says a version cannot change.
+    var visitHint: String? {
+        visited.map { "store shows version \($0.version); .goto returns to the newest version" }
+    }
+}

@@ -1,0 +1,62 @@
+import ColumnStorage
+import Testing
+
+@testable import ObjectStore
+
+/// Bringing the state of a version back as one commit.
+@Suite struct RestoreTests {
+    @Test(arguments: 1...15)
+    func `A restored version has the data of the version, and redo returns`(seed: UInt64) throws {
+        var random = SplitMix(seed: seed)
+        let world = try ObservedWorld(objects: 8)
+        try world.store.write {
+            for _ in 0..<2 { try world.store.create("Holder", .dictionary([:])) }
+            for _ in 0..<2 { try world.store.create("Bag", .dictionary([:])) }
+        }
+        let first = world.store.version
+        for _ in 0..<12 {
+            try world.store.write {
+                for _ in 0..<Int.random(in: 0...6, using: &random) {
+                    try RandomChange.make(in: world.store, using: &random)
+                }
+            }
+            if Int.random(in: 0..<3, using: &random) == 0 { _ = try? world.store.undo() }
+        }
+        for _ in 0..<6 {
+            let before = world.store.version
+            let version = UInt64.random(in: first..<before, using: &random)
+            let wanted = try world.store.at(version)
+            let last = try world.store.at(before)
+            try world.store.restore(version)
+            #expect(world.store.version == before + 1)
+            try expectSame(try frozen(world.store), wanted)
+            try world.store.redo()
+            try expectSame(try frozen(world.store), last)
+        }
+        #expect(world.errors.errors.isEmpty)
+    }
+
+    private func expectSame(_ left: StoreView, _ right: StoreView) throws {
+        for classSchema in left.schema.classes {
+            let query = Query(all: classSchema)
+            let keys = QueryEvaluator.keys(of: query, in: left).array
+            #expect(keys == QueryEvaluator.keys(of: query, in: right).array)
+            for key in keys {
+                for property in classSchema.properties where !property.isBacklinks {
+                    #expect(
+                        try left.value(property, of: key, in: classSchema)
+                            == right.value(property, of: key, in: classSchema))
+                }
+            }
+        }
+    }
+
+    @Test func `Versions that are not kept, the present one and later ones are refused`() throws {
+        let world = try ObservedWorld()
+        let version = world.store.version
+        _ = storeError(.invalidArgument) { try world.store.restore(version) }
+        _ = storeError(.outOfRange) { try world.store.restore(version + 1) }
+        _ = storeError(.invalidArgument) { try world.store.restore(1) }
+        #expect(world.store.version == version)
+    }
+}
