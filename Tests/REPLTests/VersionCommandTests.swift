@@ -49,7 +49,7 @@ import Testing
         #expect(try session.run(".diff 5 4").contains("age  10 → 1"))
         #expect(try session.run(".diff 5 5").hasSuffix("no differences"))
         #expect(try session.run(".diff x").contains("expected the number of a version, got 'x'"))
-        #expect(try session.run(".diff 99").contains("there is no version 99 yet"))
+        #expect(try session.run(".diff 99").contains("version 99 does not exist"))
     }
 
     @Test func `A visited version is read-only and shows the way back`() throws {
@@ -87,7 +87,7 @@ import Testing
         #expect(try session.run("rex.age, #store:objects 'Dog'") == "13\n3")
         #expect(try session.run(".undo").hasPrefix("undid version"))
         #expect(try session.run(".undo 99").contains("no version 99 yet"))
-        #expect(try session.run(".undo 2").contains("cannot be reversed"))
+        #expect(try session.run(".undo 2").contains("which is not reversible"))
         let version = try session.run("store.version")
         #expect(try session.run(".undo \(version)").contains("shows version \(version) already"))
     }
@@ -128,7 +128,8 @@ import Testing
         #expect(try session.run(".whynot old store:create").contains("attempt") || true)
         #expect(try session.run(".whynot old 5").contains("expected an object, got number"))
         #expect(try session.run(".whynot old Dog 77").contains("no Dog with the key 77"))
-        #expect(try session.run(".whynot nobody rex").contains("expected the number, name or location"))
+        #expect(
+            try session.run(".whynot nobody rex").contains("expected the number, name or location"))
         _ = try session.run(
             "single = rex:observe(function() end) limited = store:objects('Dog'):sorted('age'):limit(1):observe(function() end)"
         )

@@ -51,7 +51,9 @@ extension Session {
         if let ended = seenObservers[text] {
             return CommandError("\(ended) has ended, so nothing calls it any more; observe again")
         }
-        guard !tokens.isEmpty else { return CommandError("there are no observers; register one with results:observe(fn)") }
+        guard !tokens.isEmpty else {
+            return CommandError("there are no observers; register one with results:observe(fn)")
+        }
         let known = tokens.map { "\($0.number) \($0.name.isEmpty ? $0.place : $0.name)" }
         return CommandError(
             "expected the number, name or location of an observer: "
@@ -101,7 +103,10 @@ extension Session {
         if !token.cost.isEmpty {
             tree.down(style.paint("it \(token.cost)", .dim))
         }
-        for line in tree.lines { write(line + "\n") }
+        for line in tree.lines {
+            let indent = String(line.prefix { $0 == " " }) + "   "
+            for part in wrap.lines(line, indent: indent) { write(part + "\n") }
+        }
     }
 
     /// The first objects of a reason with what changed in them.
