@@ -36,8 +36,8 @@ import Testing
             port=$(sed -nE 's/.* port ([0-9]+) .*/\\1/p' "$1/port")
             HOME="$1" chromium --headless --no-sandbox --disable-gpu --user-data-dir="$1/browser" \
                 --virtual-time-budget=20000 --dump-dom "http://127.0.0.1:$port/documentation/moonpool/" 2>/dev/null
-            # Not with a trap: bash replaces itself with the last command of a script, traps or not.
-            kill $server
+            # The test process blocks SIGTERM, and its children inherit that.
+            kill -KILL $server
             """
         let page = try Subprocess("/bin/bash", ["-c", open, "open", site], in: "/").finish()
         #expect(page.output.contains("live object database"), "\(page.output.suffix(400))")
