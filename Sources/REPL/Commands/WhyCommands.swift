@@ -103,10 +103,17 @@ extension Session {
         if !token.cost.isEmpty {
             tree.down(style.paint("it \(token.cost)", .dim))
         }
-        for line in tree.lines {
-            let indent = String(line.prefix { $0 == " " }) + "   "
-            for part in wrap.lines(line, indent: indent) { write(part + "\n") }
-        }
+        for line in tree.lines { write(wrapped(line) + "\n") }
+    }
+
+    /// A line of the tree; one that is too long goes on below its own text.
+    private func wrapped(_ line: String) -> String {
+        guard TerminalText.width(line) > wrap.columns else { return line }
+        let branch = String(line.prefix { " └├─".contains($0) })
+        let indent = String(repeating: " ", count: max(branch.count, 3))
+        var parts = wrap.lines(String(line.dropFirst(branch.count)), indent: indent)
+        if let first = parts.first { parts[0] = branch + first.drop { $0 == " " } }
+        return parts.joined(separator: "\n")
     }
 
     /// The first objects of a reason with what changed in them.
