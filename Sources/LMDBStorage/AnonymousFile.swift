@@ -6,7 +6,7 @@ import CLMDB
     import Darwin
 #endif
 
-/// A file that no path leads to, so that nobody else can open it and nothing stays when the process ends.
+/// A file without a path: no other process can open it, and it is gone when the process ends.
 package struct AnonymousFile: ~Copyable {
     package let descriptor: Int32
 

@@ -7,9 +7,9 @@ import Synchronization
     import Darwin
 #endif
 
-/// A file that is being written beside the one whose name it will get.
+/// A file that is written beside its destination and renamed to it when it is complete.
 ///
-/// Its own name is random and new, so that nobody can prepare a file or a link there. The process that writes it holds
+/// Its own name is random and new, so that no other program can prepare a file or a link there. The process that writes it holds
 /// the system's lock on it, which ends with the process: that tells abandoned files from those in progress.
 final class DraftCopy {
     let path: String
@@ -28,7 +28,7 @@ final class DraftCopy {
         var descriptor: Int32 = -1
         repeat {
             path = destination + Self.mark + TemporaryName.random()
-            // Noted first: whoever ends the process at any moment finds the file.
+            // Noted first, so that the file is removed whenever the process is interrupted.
             _ = Self.unfinished.withLock { $0.insert(path) }
             descriptor = Platform.openDescriptor(
                 path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)

@@ -100,7 +100,7 @@ package struct TableName: Sendable {
 ///
 /// `Sendable`: LMDB synchronises the handle; the rest is immutable or atomic.
 package final class Environment: Sendable {
-    /// The path of the file, behind all symbolic links.
+    /// The path of the file, with all symbolic links resolved.
     package var path: String { location.path }
     /// What errors call the file: the path that it was first opened with.
     package var name: String { location.name }
@@ -434,7 +434,7 @@ package final class Environment: Sendable {
         return StorageError(rawCode: code, call: call, file: name)
     }
 
-    /// Writes the checksum over all pages, where nobody has the write lock and the file is not too large for that.
+    /// Writes the checksum over all pages if the write lock is free and the file is small enough.
     private func seal(_ place: FilePlace) {
         var descriptor: mdb_filehandle_t = -1
         mdb_env_get_fd(pointer, &descriptor)

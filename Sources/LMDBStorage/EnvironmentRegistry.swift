@@ -53,7 +53,7 @@ package enum EnvironmentRegistry {
         }
     }
 
-    /// Opens a file that no path leads to, and that nobody else has open.
+    /// Opens an anonymous file, which no other process can have open.
     package static func open(
         _ file: borrowing AnonymousFile, named name: String, options: EnvironmentOptions,
         tables: [TableName], entries initial: [InitialEntry] = []
@@ -87,7 +87,7 @@ package enum EnvironmentRegistry {
         of descriptor: Int32, _ location: FileLocation, _ options: EnvironmentOptions,
         _ tables: [TableName], _ entries: inout [Identity: Entry]
     ) throws(StorageError) -> EnvironmentLease {
-        // On a device that nobody can write, nobody needs to be told.
+        // On a read-only device there is no writer to report the reader to.
         if Platform.isReadOnlyDevice(descriptor) {
             let environment = try Environment(
                 location, options: options, tables: tables, isPrivate: false)

@@ -58,7 +58,7 @@ enum FileHeader {
                 throw StorageError(rawCode: ENOMEM, call: "mmap", file: path)
             }
             if tree.isSound(header: index) { return }
-            // While a version is the newest, nobody overwrites its pages.
+            // No writer overwrites the pages of the newest version.
             guard newest(descriptor)?.0.version != meta.version else {
                 let page = tree.faultyPage.map { "page \($0)" } ?? "its page counts"
                 throw StorageError(.damaged, call: page, file: path)

@@ -8,8 +8,8 @@ import CLMDB
 
 /// Whether an open data file is still the one that its path leads to.
 ///
-/// A process that goes on writing to a file that was renamed, deleted or replaced writes where nobody looks, or beside
-/// a process that has opened the file under its new name with another lock file.
+/// The commits of a process that keeps writing to a renamed, deleted or replaced file would be lost, or would conflict with
+/// those of a process that has opened the file under its new name with another lock file.
 struct FilePlace: Sendable {
     private let path: String
     private let device: UInt64

@@ -164,39 +164,42 @@ final class FileRoom: @unchecked Sendable {
     /// Gives a file that is not written through its map here the size of its content, if it is as large as such maps are:
     /// somebody who was killed, or had to do without the map, has left it so.
     static func trimVast(_ environment: OpaquePointer) {
-        var descriptor: mdb_filehandle_t = -1
-        mdb_env_get_fd(environment, &descriptor)
-        var statistics = MDB_stat()
-        mdb_env_stat(environment, &statistics)
-        var info = MDB_envinfo()
-        mdb_env_info(environment, &info)
+        let (descriptor, pageSize, lastPage) = extent(environment)
         var status = stat()
         guard LMDBLayout.knowsTransactions(environment), fstat(descriptor, &status) == 0,
             Int(status.st_size) >= EnvironmentOptions.usualMapSize,
-            Int(status.st_size) / Int(statistics.ms_psize) > 2 * info.me_last_pgno
+            Int(status.st_size) / pageSize > 2 * lastPage
         else { return }
         withLock(environment) { transaction in
-            _ = cut(descriptor, to: shim_next_page(transaction) * Int(statistics.ms_psize))
+            _ = cut(descriptor, to: shim_next_page(transaction) * pageSize)
         }
     }
 
-    /// Gives back what a write that has failed has added to the file, so that a full device has the space again.
+    /// Cuts off the pages that a failed write has added to the file, so that a full device has the space again.
     ///
-    /// To be called by the thread that holds the write lock, before the write is aborted or after that; LMDB touches none
-    /// of those pages when it aborts.
-    static func giveBack(_ environment: OpaquePointer) {
+    /// Only the thread that holds the write lock may call it. The write may still be open: LMDB does not access those
+    /// pages when it aborts.
+    static func reclaim(_ environment: OpaquePointer) {
+        let (descriptor, pageSize, lastPage) = extent(environment)
+        _ = cut(descriptor, to: (lastPage + 1) * pageSize)
+    }
+
+    /// Takes the write lock and does the same.
+    static func reclaimWithLock(_ environment: OpaquePointer) {
+        withLock(environment) { _ in reclaim(environment) }
+    }
+
+    /// The open file of an environment, the size of its pages, and the last page of the newest version.
+    private static func extent(
+        _ environment: OpaquePointer
+    ) -> (descriptor: Int32, pageSize: Int, lastPage: Int) {
         var descriptor: mdb_filehandle_t = -1
         mdb_env_get_fd(environment, &descriptor)
         var statistics = MDB_stat()
         mdb_env_stat(environment, &statistics)
         var info = MDB_envinfo()
         mdb_env_info(environment, &info)
-        _ = cut(descriptor, to: (info.me_last_pgno + 1) * Int(statistics.ms_psize))
-    }
-
-    /// The same, where nobody of this process holds the write lock.
-    static func giveBackLocked(_ environment: OpaquePointer) {
-        withLock(environment) { _ in giveBack(environment) }
+        return (descriptor, Int(statistics.ms_psize), info.me_last_pgno)
     }
 
     private static func withLock(

@@ -6,13 +6,13 @@
 
 /// A checksum over every byte of every page that a version uses, written when a file is closed or copied.
 ///
-/// It stands on the first page behind LMDB's header, where LMDB never writes. The checksums of the values say which of
+/// It is on the first page, after LMDB's header, where LMDB never writes. The checksums of the values say which of
 /// them are damaged when they are read; this one also covers what LMDB keeps around them: the heads of pages, the keys of
 /// branches, the lists of free pages, and bytes that mean nothing. It is of no use once another version was committed.
 struct FileSeal: Equatable {
     /// The version that was summed.
     var version: UInt64
-    /// Over the pages behind the headers.
+    /// Over the pages after the headers.
     var pages: UInt64
     /// Over the two pages with LMDB's headers.
     var headers: UInt64
@@ -70,7 +70,9 @@ struct FileSeal: Equatable {
         return bytes.withUnsafeBytes { ValueSeal.hash($0) }
     }
 
-    /// Computes the seal of an open file that nobody writes meanwhile; nil where its pages are damaged.
+    /// Computes the seal of an open file that no process writes meanwhile.
+    ///
+    /// Returns nil if the pages of the file are damaged.
     static func compute(_ descriptor: Int32, isFlushed: Bool) -> FileSeal? {
         guard let (meta, index) = FileHeader.newest(descriptor),
             let headers = headers(descriptor, pageSize: meta.pageSize),

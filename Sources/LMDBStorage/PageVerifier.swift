@@ -18,7 +18,7 @@ package struct PageVerifier {
         var hasTables = false
         /// Whether the values are lists of free pages.
         var hasFreePages = false
-        /// What stands for the table in the checksums of its values; nil where they have none.
+        /// The seed of the table in the checksums of its values; nil if they have none.
         var seed: UInt64?
     }
 
@@ -88,7 +88,7 @@ package struct PageVerifier {
             throw StorageError(.empty, call: "open", file: path)
         }
         try FileHeader.check(descriptor, path: path)
-        // While a version is the newest, nobody overwrites its pages. Afterwards the look may have been at a mixture.
+        // No writer overwrites the pages of the newest version. If it is no longer the newest, the verification may have seen a mixture.
         var attempts = 20
         while true {
             guard let before = Self.newest(descriptor) else { return [] }

@@ -51,23 +51,23 @@ enum Platform {
 
     /// Waits until what was written to a file is on the device.
     static func flush(_ descriptor: Int32) -> Bool {
-        #if DEBUG
-            let probe = FlushProbe.installed.withLock { $0 }
-            if let probe, !probe.before(descriptor) {
-                errno = EIO
-                return false
-            }
-            defer { probe?.after(descriptor) }
-        #endif
-        #if canImport(Darwin)
-            return fcntl(descriptor, F_FULLFSYNC) == 0
-        #else
-            return fdatasync(descriptor) == 0
-        #endif
+        probed(descriptor) {
+            #if canImport(Darwin)
+                fcntl(descriptor, F_FULLFSYNC) == 0
+            #else
+                fdatasync(descriptor) == 0
+            #endif
+        }
     }
 
     /// Waits until the names in an open folder are on the device.
     static func flushFolder(_ descriptor: Int32) -> Bool {
+        probed(descriptor) { fsync(descriptor) == 0 }
+    }
+
+    /// Runs a flush, which tests can observe and fail in debug builds.
+    @inline(__always)
+    private static func probed(_ descriptor: Int32, _ flush: () -> Bool) -> Bool {
         #if DEBUG
             let probe = FlushProbe.installed.withLock { $0 }
             if let probe, !probe.before(descriptor) {
@@ -76,7 +76,7 @@ enum Platform {
             }
             defer { probe?.after(descriptor) }
         #endif
-        return fsync(descriptor) == 0
+        return flush()
     }
 
     /// Gives bytes of an open file room on its device, and the file that size at least unless it keeps its own; the
@@ -147,7 +147,7 @@ enum Platform {
         return size.overflow ? .max : Int(clamping: size.partialValue)
     }
 
-    /// Whether nobody can write to the device that an open file is on.
+    /// Whether the device of an open file is read-only.
     static func isReadOnlyDevice(_ descriptor: Int32) -> Bool {
         var device = statvfs()
         return fstatvfs(descriptor, &device) == 0 && device.f_flag & UInt(ST_RDONLY) != 0

@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// Names that nobody can prepare a file or a link under.
+/// Random names, so that no other program can prepare a file or a link under them.
 enum TemporaryName {
     private static let letters = Array("abcdefghijklmnopqrstuvwxyz234567")
     static let length = 16

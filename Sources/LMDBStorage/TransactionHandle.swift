@@ -55,7 +55,7 @@ package struct TransactionHandle {
         throw environment._withUnsafeGuaranteedRef { $0.failure(code, "mdb_get") }
     }
 
-    /// The bytes of a value as they are stored, which nobody has verified: for a file that may be of another layout.
+    /// The bytes of a value as they are stored, not verified: for a file that may have another layout.
     package func stored(
         _ table: Table, _ key: UnsafeRawBufferPointer
     ) throws(StorageError) -> UnsafeRawBufferPointer? {
@@ -67,7 +67,7 @@ package struct TransactionHandle {
         return UnsafeRawBufferPointer(value)
     }
 
-    /// Writes a value and its checksum into the place that LMDB has made for both.
+    /// Writes a value and its checksum into the space that LMDB has reserved for both.
     @inline(__always)
     private func fill(
         _ place: MDB_val, _ value: UnsafeRawBufferPointer, _ table: Table, _ key: UInt64

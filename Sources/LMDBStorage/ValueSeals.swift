@@ -17,13 +17,13 @@ import Synchronization
 enum ValueSeal {
     static let size = 4
 
-    /// What stands for a table in the checksums of its values.
+    /// The seed of a table in the checksums of its values.
     static func seed(_ table: String) -> UInt64 {
         var name = table
         return name.withUTF8 { hash(UnsafeRawBufferPointer($0)) } | 1
     }
 
-    /// What stands for a key.
+    /// The hash of a key.
     ///
     /// Keys of eight bytes are their number, whatever the table's order.
     @inline(__always)
@@ -50,7 +50,7 @@ enum ValueSeal {
             == stored.loadUnaligned(fromByteOffset: count, as: UInt32.self)
     }
 
-    /// Writes the checksum behind a value.
+    /// Writes the checksum after a value.
     @inline(__always)
     static func write(to place: UnsafeMutableRawBufferPointer, _ key: UInt64, _ seed: UInt64) {
         let count = place.count - size
@@ -85,7 +85,7 @@ final class ValueSeals: @unchecked Sendable {
         for (index, name) in names.enumerated() {
             (seeds + index).initialize(to: ValueSeal.seed(name))
         }
-        // Zeros are atomic zeros, and memory that nobody has touched takes no space.
+        // Zeros are atomic zeros, and untouched memory takes no space.
         let memory = calloc(Self.capacity, MemoryLayout<Atomic<UInt64>>.stride)
         guard let memory else { preconditionFailure("no memory for what is known of values") }
         known = memory.bindMemory(to: Atomic<UInt64>.self, capacity: Self.capacity)

@@ -121,7 +121,7 @@ package final class WriteTransaction {
         var code = turn?.end(isCommit: true) ?? mdb_txn_commit(ended)
         // LMDB calls a write that was cut short an input/output error.
         if code == EIO, Platform.hasNoRoom(environment.path) { code = ENOSPC }
-        if code == ENOSPC || code == EDQUOT { FileRoom.giveBackLocked(environment.pointer) }
+        if code == ENOSPC || code == EDQUOT { FileRoom.reclaimWithLock(environment.pointer) }
         if code != 0, mode == .logged || mode == .checkpointed { environment.log?.withdraw() }
         try check(code, "mdb_txn_commit", environment.name)
         // If this process dies before it has, closing the lock file calls them.
@@ -141,7 +141,7 @@ package final class WriteTransaction {
             environment.changes.end()
             if hasFailed { environment.log?.relax() }
         }
-        if hasFailed { FileRoom.giveBack(environment.pointer) }
+        if hasFailed { FileRoom.reclaim(environment.pointer) }
         if let turn { _ = turn.end(isCommit: false) } else { mdb_txn_abort(ended) }
         lease = nil
     }

@@ -122,7 +122,7 @@ final class PromptLoop {
                     ? PanelFrame(lines: [], isOver: true) : mailbox.panelFrame
             },
             press: { [script] key in
-                // A handler that does not return keeps the panel from hearing of the first one.
+                // A handler that does not return keeps the first one from the panel.
                 if key == .interrupt, unanswered.waits { script.interrupt() }
                 post { $0.pressInPanel(key) }
             },

@@ -68,17 +68,21 @@ private typealias Key = PseudoTerminal.Key
         try session.terminal.wait(forText: "q leaves")
         session.terminal.type(Key.interrupt)
         try session.prompt()
+        let marker = FileManager.default.temporaryDirectory
+            .appendingPathComponent("moonpool-test-\(UUID().uuidString)").path
+        defer { unlink(marker) }
         try session.run(
-            "token = store:objects('Dog'):observe(function(c) if c.type == 'update' then while true do end end end)"
+            "token = store:objects('Dog'):observe(function(c) if c.type == 'update' then "
+                + "io.open('\(marker)', 'w'):close() while true do end end end)"
         )
         try session.run("t = moonpool.after(0.3, function() add(20) end)")
         session.terminal.type(".watch Dog\r")
         try session.terminal.wait(forText: "q leaves")
+        try session.terminal.wait(for: "the observer to begin") { _ in
+            access(marker, F_OK) == 0
+        }
         // The observer never returns: the first Ctrl-C waits for it, the second one stops it.
-        usleep(600_000)
-        session.terminal.type(Key.interrupt)
-        usleep(100_000)
-        session.terminal.type(Key.interrupt)
+        session.terminal.type(Key.interrupt + Key.interrupt)
         try session.terminal.wait(for: "the prompt") { screen in
             screen.lines.last?.hasSuffix(">") == true
         }

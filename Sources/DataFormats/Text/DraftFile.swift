@@ -9,7 +9,7 @@ import Synchronization
 /// A file under a name of its own, beside the one whose place it is going to take.
 ///
 /// Until it is published, what was there stays; a draft that is dropped before is removed. Its name is random and
-/// new, so that nobody can prepare a file or a link there.
+/// new, so that no other program can prepare a file or a link there.
 final class DraftFile {
     /// Where the draft is written.
     let path: String
@@ -19,7 +19,7 @@ final class DraftFile {
     /// The drafts of this process that are not finished.
     private static let unfinished = Mutex<Set<String>>([])
 
-    /// Chooses a random name beside the file that `destination` leads to, behind all symbolic links.
+    /// Chooses a random name beside the file that `destination` leads to, with all symbolic links resolved.
     init(of destination: String) {
         self.destination = Self.resolve(destination)
         let letters = Array("abcdefghijklmnopqrstuvwxyz234567")
@@ -31,7 +31,7 @@ final class DraftFile {
     ///
     /// It has the mode of the file that it is going to replace, or what the umask allows.
     func create() -> Int32 {
-        // Noted first: whoever ends the process at any moment finds the file.
+        // Noted first, so that the file is removed whenever the process is interrupted.
         _ = Self.unfinished.withLock { $0.insert(path) }
         let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
         guard descriptor >= 0 else { return descriptor }

@@ -58,13 +58,13 @@ final class AggregateObserver: Observer {
             isFinished = true
             let nothing = state.valueOfNothing
             guard nothing != old else { return nil }
-            explain(step)
+            makeReason = rule.reason(for: step)
             return { try handler(nothing, old) }
         }
         self.state = nil  // so that the copy is the only one and is changed in place
         defer { if isActive { self.state = state } }
         guard try state.advance(along: step) else { return nil }
-        explain(step)
+        makeReason = rule.reason(for: step)
         let new = state.value
         return { try handler(new, old) }
     }
@@ -72,15 +72,5 @@ final class AggregateObserver: Observer {
     override func failed(_ error: StoreError) -> Call? {
         isFinished = true
         return nil
-    }
-
-    private func explain(_ step: VersionStep) {
-        let (from, to, text) = (step.old.version, step.new.version, rule.text)
-        makeReason = {
-            DeliveryReason(
-                previousVersion: from, version: to, objects: [],
-                properties: text.map { [$0] } ?? [],
-                keyPath: nil)
-        }
     }
 }

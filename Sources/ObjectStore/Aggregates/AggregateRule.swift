@@ -12,8 +12,8 @@ struct AggregateRule {
     private let path: CompiledPath?
     private let tables: [TableID]
 
-    /// Throws `invalid_query` for an unknown property, a list, or a type that has no such aggregate, and
-    /// `invalid_argument` where the property is missing.
+    /// Throws `unknown_property`, `invalid_query` for a list or for a type without this aggregate, and `invalid_argument`
+    /// if the property is missing.
     init(
         _ kind: AggregateKind, _ text: String?, class classSchema: ClassSchema, schema: Schema
     ) throws {
@@ -68,6 +68,19 @@ struct AggregateRule {
         case .sum: Results.sum(result, type)
         case .minimum, .maximum: Results.value(result, type)
         case .average: Results.average(result)
+        }
+    }
+}
+
+extension AggregateRule {
+    /// What makes the reason of a call for a step.
+    func reason(for step: VersionStep) -> () -> DeliveryReason {
+        let (from, to, text) = (step.old.version, step.new.version, text)
+        return {
+            DeliveryReason(
+                previousVersion: from, version: to, objects: [],
+                properties: text.map { [$0] } ?? [],
+                keyPath: nil)
         }
     }
 }

@@ -136,7 +136,7 @@ final class GroupedAggregateObserver: Observer {
             return old == new ? nil : GroupChange(key: rules.value(key), new: new, old: old)
         }
         guard !changes.isEmpty, let handler else { return nil }
-        explain(step)
+        makeReason = rule.reason(for: step)
         return { try handler(changes) }
     }
 
@@ -157,7 +157,7 @@ final class GroupedAggregateObserver: Observer {
         let changes = sorted(Array(groups.keys)).map { key in
             GroupChange(key: rules.value(key), new: nil, old: result(of: key))
         }
-        explain(step)
+        makeReason = rule.reason(for: step)
         return { try handler(changes) }
     }
 
@@ -174,15 +174,5 @@ final class GroupedAggregateObserver: Observer {
     override func failed(_ error: StoreError) -> Call? {
         isFinished = true
         return nil
-    }
-
-    private func explain(_ step: VersionStep) {
-        let (from, to, text) = (step.old.version, step.new.version, rule.text)
-        makeReason = {
-            DeliveryReason(
-                previousVersion: from, version: to, objects: [],
-                properties: text.map { [$0] } ?? [],
-                keyPath: nil)
-        }
     }
 }

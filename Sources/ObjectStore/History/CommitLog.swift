@@ -56,7 +56,7 @@ extension Store {
     /// When a version was committed and by whom, as far as this process knows.
     package func commit(of version: UInt64) -> CommitRecord? { coordinator.commits.find(version) }
 
-    /// Whether somebody wants to know who commits: scripts have names.
+    /// Whether commits are recorded with the names of their scripts.
     private var logsCommits: Bool { !configuration.holder.script.isEmpty }
 
     /// Records the commit that this store has just made, and those that others made at the same moment.

@@ -18,7 +18,7 @@ class LiveNode: Observer {
 
     func noteChange(in version: UInt64) { changedAt = version }
 
-    /// A node that cannot be followed any further counts as changed: who reads it reads the store instead.
+    /// A node that cannot be followed any further counts as changed: its readers read the store instead.
     override func failed(_ error: StoreError) -> Call? {
         isFinished = true
         changedAt = .max
@@ -49,7 +49,7 @@ struct LiveNodeKey: Hashable {
     let kind: Kind
 }
 
-/// The nodes of a store that somebody reads.
+/// The nodes of a store that have readers.
 struct LiveNodes {
     private struct Entry {
         weak var hold: LiveNodeHold?

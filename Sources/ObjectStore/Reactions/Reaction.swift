@@ -68,7 +68,7 @@ package class Reaction {
     /// A step of one of the stores has changed what was read: the call to make, if any.
     func didChange() -> Observer.Call? { nil }
 
-    /// Whether there is anything whose change would be noticed.
+    /// Whether any read was recorded.
     package var hasDependencies: Bool { observers.values.contains { $0.isActive } }
 
     /// Whether the reads of the run in progress are recorded.
@@ -130,7 +130,7 @@ package class Reaction {
         update(store) { $0.add(table, key, column) }
     }
 
-    /// Records that somebody asks whether an object exists.
+    /// Records a read of whether an object exists.
     func noteRead(of store: Store, existenceOf reference: ObjectReference) {
         guard store.view.isPresent(reference) else {
             // It may come back: by an undo, or by another object under its key.

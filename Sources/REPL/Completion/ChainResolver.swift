@@ -151,7 +151,7 @@ struct ChainResolver {
         case .store: known(Catalogue.store, nil)
         case .token: known(Catalogue.token, nil)
         case .values: known(Catalogue.valuesType, nil)
-        case .nested, .text, .sections, nil: .value(value)
+        case .nested, .text, nil: .value(value)
         }
     }
 

@@ -28,7 +28,7 @@ struct VersionText {
         return parts.isEmpty ? style.paint("no changes", .dim) : parts.joined(separator: " ")
     }
 
-    /// `14:02:11 · repl (4711)`; empty where nobody of this process has seen the commit.
+    /// `14:02:11 · repl (4711)`; empty if this process has not seen the commit.
     func origin(_ commit: CommitRecord?) -> String {
         guard let commit else { return "" }
         let time = commit.time.description
