@@ -43,6 +43,8 @@ private typealias Key = PseudoTerminal.Key
         session.terminal.type(Key.enter)
         try session.terminal.wait(for: "the output") { $0.lines.contains("7") }
         #expect(session.terminal.screen.lines.contains { $0.hasSuffix("> print(7)") })
+        // Keys that arrive before the prompt go to the running entry.
+        try session.prompt()
         session.terminal.type("pr" + Key.interrupt)
         try session.terminal.wait(for: "the cleared line") {
             $0.lines.contains { $0.hasSuffix("> pr^C") }

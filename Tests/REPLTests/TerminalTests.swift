@@ -8,6 +8,7 @@ private typealias Key = PseudoTerminal.Key
 final class TerminalSession {
     let terminal: PseudoTerminal
     let folder: URL
+    private let hasEditor: Bool
 
     init(
         _ arguments: [String] = [], columns: Int = 60, rows: Int = 16, folder: URL? = nil,
@@ -22,6 +23,7 @@ final class TerminalSession {
             "XDG_CONFIG_HOME": self.folder.path + "/config",
         ]
         variables.merge(environment) { $1 }
+        hasEditor = variables["TERM"] != "dumb"
         let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
             .appending(path: "moonpool").path
         try terminal.start(program, arguments, environment: variables)
@@ -30,32 +32,45 @@ final class TerminalSession {
 
     /// Waits until the next entry can be typed.
     func prompt() throws {
-        try terminal.wait(for: "the prompt", until: Self.isAtPrompt)
+        try terminal.wait(for: "the prompt", until: isAtPrompt)
     }
 
-    private static func isAtPrompt(_ screen: TerminalScreen) -> Bool {
+    /// Whether the program waits for keys behind a prompt: while an entry runs, the terminal is in its ordinary mode,
+    /// in which Ctrl-C and Ctrl-D do not reach the editor.
+    private func isAtPrompt(_ screen: TerminalScreen) -> Bool {
         screen.lines.last?.hasSuffix(">") == true && screen.column > 0
+            && (!hasEditor || terminal.hasReadKeys)
     }
 
     /// Types an entry and waits until it is done with; the screen's lines.
     @discardableResult
     func run(_ entry: String) throws -> [String] {
         try prompt()
+        // The same entry may stand further up: only what is shown from this row on is this one.
+        let firstRow = terminal.screen.scrolledLines + terminal.screen.lines.count - 1
         terminal.type(entry)
-        // Blanks at the right edge are lost to a screen's lines.
-        let letters = entry.filter { $0 != " " }
-        try terminal.wait(for: "the echo of \(entry)") { screen in
-            screen.lines.joined().filter { $0 != " " }.contains(letters)
+        try terminal.wait(for: "the echo of \(entry)") {
+            Self.shows(entry, in: $0.lines, of: $0, from: firstRow)
         }
-        let scrolledBefore = terminal.screen.scrolledLines
         terminal.type(Key.enter)
         // While the typed line is drawn anew, below what somebody prints, there is a prompt without it for a moment.
         try terminal.wait(for: "the prompt after \(entry)") { screen in
-            guard Self.isAtPrompt(screen) else { return false }
-            return screen.scrolledLines > scrolledBefore
-                || screen.lines.dropLast().joined().filter { $0 != " " }.contains(letters)
+            isAtPrompt(screen)
+                && Self.shows(entry, in: screen.lines.dropLast(), of: screen, from: firstRow)
         }
         return terminal.screen.lines
+    }
+
+    /// Whether an entry stands in the lines from a row on, counted from the first line of the session, or has scrolled
+    /// away.
+    private static func shows(
+        _ entry: String, in lines: some Collection<String>, of screen: TerminalScreen,
+        from firstRow: Int
+    ) -> Bool {
+        guard screen.scrolledLines <= firstRow else { return true }
+        // Blanks at the right edge are lost to a screen's lines.
+        return lines.dropFirst(firstRow - screen.scrolledLines).joined().filter { $0 != " " }
+            .contains(entry.filter { $0 != " " })
     }
 
     /// Ends the session by Ctrl-D; the exit code.

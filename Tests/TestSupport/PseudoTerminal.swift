@@ -75,6 +75,15 @@ public final class PseudoTerminal {
         public static func paste(_ text: String) -> String { "\u{1B}[200~\(text)\u{1B}[201~" }
     }
 
+    /// Whether the program reads single keys and has read all that were typed.
+    public var hasReadKeys: Bool {
+        var modes = termios()
+        var waiting: Int32 = 0
+        guard tcgetattr(descriptor, &modes) == 0, ioctl(descriptor, UInt(FIONREAD), &waiting) == 0
+        else { return false }
+        return modes.c_lflag & tcflag_t(ICANON) == 0 && waiting == 0
+    }
+
     /// Makes the window another size; a program whose terminal this is gets SIGWINCH.
     public func resize(columns: Int, rows: Int) {
         read(milliseconds: 0)
