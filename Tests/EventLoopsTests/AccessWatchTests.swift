@@ -25,7 +25,7 @@ import Testing
         try AccessWatch(path: path, on: loop) { [log] in log.add("accessed") }
     }
 
-    private func isCalled(within time: Duration = .seconds(10)) -> Bool {
+    private func isCalled(within time: Duration = .seconds(60)) -> Bool {
         let before = log.lines.count
         return loop.wait(for: time) { [log] in log.lines.count > before }
     }

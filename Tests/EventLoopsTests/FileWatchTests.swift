@@ -21,7 +21,7 @@ import Testing
         let watch = try FileWatch(path: path, on: loop) { log.add("written") }
         #expect(!loop.isAlive)
         #expect(pwrite(file, "abc", 3, 0) == 3)
-        #expect(loop.wait(for: .seconds(10)) { !log.lines.isEmpty })
+        #expect(loop.wait(for: .seconds(60)) { !log.lines.isEmpty })
         watch.cancel()
         #expect(pwrite(file, "def", 3, 0) == 3)
         let before = log.lines.count
@@ -60,7 +60,7 @@ import Testing
         let log = Log()
         let watch = try SignalWatch(SIGUSR1, on: loop) { log.add("signal") }
         kill(getpid(), SIGUSR1)
-        #expect(loop.wait(for: .seconds(10)) { !log.lines.isEmpty })
+        #expect(loop.wait(for: .seconds(60)) { !log.lines.isEmpty })
         watch.cancel()
     }
 }

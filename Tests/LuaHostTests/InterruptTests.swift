@@ -28,7 +28,7 @@ func interrupted(
     }
 }
 
-@Suite(.serialized, .timeLimit(.minutes(1))) struct InterruptTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct InterruptTests {
     @Test(arguments: [
         "ready() while true do end",
         "ready() repeat until false",

@@ -389,7 +389,7 @@ private struct Refused: Error, Equatable { let what: String }
         #expect(await failure(engine, "return 1")?.code == "closed")
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `the end of an engine does not wait for runs that have not begun`() async throws {
         for _ in 0..<20 {
             let engine = try ScriptEngine(.sandboxed(limits: .none))

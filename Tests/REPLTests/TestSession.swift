@@ -98,7 +98,7 @@ final class TestSession: Sendable {
     /// Waits until something has been shown since the last entry began; all that was.
     @discardableResult
     func wait(forShown text: String) throws -> String {
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         while true {
             let all = shown.text.withLock { $0 }
             if all.contains(text) { return all }

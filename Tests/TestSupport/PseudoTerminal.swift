@@ -95,7 +95,7 @@ public final class PseudoTerminal {
 
     /// Reads until the screen is as described.
     public func wait(
-        for what: String, seconds: Double = 20, until condition: (TerminalScreen) -> Bool
+        for what: String, seconds: Double = 60, until condition: (TerminalScreen) -> Bool
     ) throws {
         let deadline = ContinuousClock.now + .seconds(seconds)
         while true {
@@ -111,7 +111,7 @@ public final class PseudoTerminal {
     }
 
     /// Reads until the screen contains a text.
-    public func wait(forText text: String, seconds: Double = 20) throws {
+    public func wait(forText text: String, seconds: Double = 60) throws {
         try wait(for: "'\(text)'", seconds: seconds) { $0.text.contains(text) }
     }
 
@@ -168,7 +168,7 @@ public final class PseudoTerminal {
     }
 
     /// Waits for the program's end and returns its exit code, or 128 and the number of the signal that ended it.
-    public func exitCode(seconds: Double = 20) throws -> Int32 {
+    public func exitCode(seconds: Double = 60) throws -> Int32 {
         guard let process else { throw Timeout(description: "no program was started") }
         let deadline = ContinuousClock.now + .seconds(seconds)
         var status: Int32 = 0
